@@ -1,0 +1,70 @@
+"""Every failure a user can meet, one tree, one exit code each.
+
+ReconError
+├── ConfigError            2  the run's YAML or the command line
+├── SchemaError            3  the release schema
+├── SourceError            4  a published file that cannot be read as what it claims to be
+├── StageError             5  a stage folder that is missing, damaged or out of date
+├── ContradictionError     6  published counts that no set of records can have
+├── VerificationError      7  records that do not reproduce the published counts
+└── SolverError            8  a solver that failed, ran out of budget, or was contradicted
+    └── WorkerError        9  a worker process that died
+
+Exit code 1 is left to defects of the program, 130 to an interrupt.
+"""
+
+from __future__ import annotations
+
+
+class ReconError(Exception):
+    """Base of every expected failure. ``exit_code`` is what the process returns."""
+
+    exit_code = 1
+
+
+class ConfigError(ReconError):
+    """The run configuration or the command line asks for something that does not exist."""
+
+    exit_code = 2
+
+
+class SchemaError(ReconError):
+    """A release schema is malformed or inconsistent with itself."""
+
+    exit_code = 3
+
+
+class SourceError(ReconError):
+    """Published input is truncated, malformed, or refers to what the schema does not know."""
+
+    exit_code = 4
+
+
+class StageError(ReconError):
+    """A stage folder is missing, damaged, or was made from other inputs."""
+
+    exit_code = 5
+
+
+class ContradictionError(ReconError):
+    """No non-negative integer records have the published counts."""
+
+    exit_code = 6
+
+
+class VerificationError(ReconError):
+    """Reconstructed records do not reproduce a published count."""
+
+    exit_code = 7
+
+
+class SolverError(ReconError):
+    """A solver failed, ran out of its budget, or two engines disagree."""
+
+    exit_code = 8
+
+
+class WorkerError(SolverError):
+    """A worker process died while it held a shard."""
+
+    exit_code = 9

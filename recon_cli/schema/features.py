@@ -1,0 +1,141 @@
+"""Features and their recodes.
+
+A set of values of one feature is a bit mask: bit ``i`` stands for ``feature.values[i]``.
+Masks make the predicates of published cells exact, hashable and quick to intersect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from recon_cli.errors import SchemaError
+
+Value = bool | int | str
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the positions of the set bits, lowest first.
+
+    >>> list(bits(0b1011))
+    [0, 1, 3]
+    """
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature of a record.
+
+    Attributes:
+        name: Column name in microdata.
+        values: Every possible value, in published order. For a multi-select feature a value is
+            the sum of its options' bits (1, 2, 4, …).
+        options: The option names of a multi-select feature, else empty.
+        ordered: True when the values are numbers on a scale (a range).
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    options: tuple[str, ...] = ()
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise SchemaError(f"feature {self.name!r} has no values")
+        if len(set(self.values)) != len(self.values):
+            raise SchemaError(f"feature {self.name!r} lists a value twice")
+        kinds = {type(value) for value in self.values}
+        if len(kinds) != 1:
+            found = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise SchemaError(f"feature {self.name!r} mixes kinds of values: {found}")
+
+    @cached_property
+    def full(self) -> int:
+        """The mask of all values."""
+        return (1 << len(self.values)) - 1
+
+    @cached_property
+    def position(self) -> dict[Value, int]:
+        """Value → its bit position."""
+        return {value: i for i, value in enumerate(self.values)}
+
+    @property
+    def dtype(self) -> type[pl.DataType]:
+        """The polars type of the microdata column."""
+        return column_dtype(self.values)
+
+    def picked(self, count: int) -> int:
+        """Mask of the multi-select values with exactly ``count`` options picked."""
+        return self._mask_where(lambda value: value.bit_count() == count)
+
+    def includes(self, option: str) -> int:
+        """Mask of the multi-select values that include ``option``."""
+        if option not in self.options:
+            known = ", ".join(self.options) or "none: it is not a multi-select feature"
+            raise SchemaError(f"feature {self.name!r} has no option {option!r} (options: {known})")
+        bit = 1 << self.options.index(option)
+        return self._mask_where(lambda value: bool(value & bit))
+
+    def _mask_where(self, test: Callable[[int], bool]) -> int:
+        if not self.options:
+            raise SchemaError(f"feature {self.name!r} is not a multi-select feature")
+        return sum(1 << i for i, value in enumerate(self.values) if test(int(value)))
+
+
+@dataclass(frozen=True)
+class Recode:
+    """Named groups of one feature's values, in published order.
+
+    Groups may overlap or leave values out (``White alone or in combination``); only a recode
+    that is a partition can be a microdata column.
+
+    Attributes:
+        name: How tables and the microdata refer to it.
+        feature: The recoded feature's name.
+        labels: The value that a microdata column shows for each group.
+        masks: The groups.
+    """
+
+    name: str
+    feature: str
+    labels: tuple[Value, ...]
+    masks: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.masks or len(self.labels) != len(self.masks):
+            raise SchemaError(f"recode {self.name!r} needs one label for each of its groups")
+        if 0 in self.masks:
+            empty = self.labels[self.masks.index(0)]
+            raise SchemaError(f"recode {self.name!r}: group {empty!r} has no values")
+        if len(set(self.labels)) != len(self.labels):
+            raise SchemaError(f"recode {self.name!r} lists a label twice")
+
+    def is_partition_of(self, feature: Feature) -> bool:
+        """Whether every value of ``feature`` is in exactly one group."""
+        union = 0
+        for mask in self.masks:
+            if union & mask:
+                return False
+            union |= mask
+        return union == feature.full
+
+    @property
+    def dtype(self) -> type[pl.DataType]:
+        """The polars type of a microdata column of this recode."""
+        return column_dtype(self.labels)
+
+
+def column_dtype(values: tuple[Value, ...]) -> type[pl.DataType]:
+    """The polars type that holds ``values``: Boolean, Int16, Int32 or String."""
+    if all(isinstance(value, bool) for value in values):
+        return pl.Boolean
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return pl.Int16 if max(int(value) for value in values) < 2**15 else pl.Int32
+    return pl.String

@@ -1,0 +1,276 @@
+"""Schema YAML → `Release`."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.schema.features import Feature, Recode, Value
+from recon_cli.schema.release import Geography, Level, Release
+from recon_cli.schema.spec import (
+    BySpec,
+    CellSpec,
+    ChoiceSpec,
+    Condition,
+    FamilySpec,
+    FeatureSpec,
+    RecodeSpec,
+    ReleaseSpec,
+    TallySpec,
+    WhereSpec,
+)
+from recon_cli.schema.tables import Cell, Table
+from recon_cli.schema.validation import describe
+
+_RANGE = re.compile(r"^(-?\d+)\.\.(-?\d+)$")
+
+
+def packaged_releases() -> tuple[str, ...]:
+    """Names of the schemas that come with the program.
+
+    >>> packaged_releases()
+    ('clinic_visits', 'sf1_2010')
+    """
+    folder = resources.files("recon_cli.schema") / "releases"
+    names = [entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml")]
+    return tuple(sorted(name.removesuffix(".yaml") for name in names))
+
+
+def load_release(name_or_path: str, *, base: Path | None = None) -> Release:
+    """Load a packaged release by name, or a schema file by path.
+
+    Args:
+        name_or_path: ``sf1_2010``, or a path that ends in ``.yaml`` or ``.yml``.
+        base: Folder that a relative path starts from; default the current one.
+
+    Raises:
+        ConfigError: No such schema.
+        SchemaError: The schema is malformed; the message names the key.
+    """
+    if not name_or_path.endswith((".yaml", ".yml")):
+        if name_or_path not in packaged_releases():
+            raise ConfigError(
+                f"release: no packaged schema {name_or_path!r} "
+                f"(packaged: {', '.join(packaged_releases())}; or give the path of a .yaml file)"
+            )
+        packaged = resources.files("recon_cli.schema") / "releases" / f"{name_or_path}.yaml"
+        return parse_release(packaged.read_text(encoding="utf-8"), source=f"{name_or_path}.yaml")
+    path = (base or Path()) / name_or_path
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"release: cannot read schema {path}: {error.strerror}") from error
+    return parse_release(text, source=str(path))
+
+
+def parse_release(text: str, *, source: str) -> Release:
+    """Build a release from YAML text; ``source`` names the text in messages.
+
+    Raises:
+        SchemaError: The text is not YAML, has unknown keys, or contradicts itself.
+    """
+    try:
+        raw = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SchemaError(f"{source}: not valid YAML: {error}") from error
+    try:
+        spec = ReleaseSpec.model_validate(raw)
+    except ValidationError as error:
+        raise SchemaError(f"{source}: {describe(error, ReleaseSpec)}") from error
+    try:
+        return _build(spec, hashlib.sha256(text.encode()).hexdigest())
+    except SchemaError as error:
+        raise SchemaError(f"{source}: {error}") from error
+
+
+def _build(spec: ReleaseSpec, digest: str) -> Release:
+    features = {name: _feature(name, form) for name, form in spec.features.items()}
+    recodes = {name: _recode(name, form, features) for name, form in spec.recodes.items()}
+    terms = _Terms(features, recodes)
+    tables = [table for family in spec.families for table in _tables(family, terms)]
+    return Release(
+        name=spec.release,
+        title=spec.title,
+        features=tuple(features.values()),
+        recodes=tuple(recodes.values()),
+        geography=Geography(
+            tuple(Level(level.level, level.digits) for level in spec.geography.levels),
+            spec.geography.partition,
+        ),
+        tables=tuple(tables),
+        microdata=tuple(spec.microdata),
+        histogram=tuple(spec.histogram),
+        layouts=spec.layouts,
+        digest=digest,
+    )
+
+
+def _feature(name: str, form: FeatureSpec) -> Feature:
+    if sum(value is not None for value in (form.categories, form.range, form.multiselect)) != 1:
+        raise SchemaError(f"features.{name}: give exactly one of categories, range, multiselect")
+    if form.categories is not None:
+        return Feature(name, tuple(form.categories))
+    if form.range is not None:
+        return Feature(name, tuple(_expand([form.range], f"features.{name}.range")), ordered=True)
+    options = tuple(form.multiselect or ())
+    combinations = itertools.chain.from_iterable(
+        itertools.combinations(range(len(options)), count) for count in range(1, len(options) + 1)
+    )
+    values = tuple(sum(1 << i for i in combination) for combination in combinations)
+    return Feature(name, values, options)
+
+
+def _recode(name: str, form: RecodeSpec, features: dict[str, Feature]) -> Recode:
+    where = f"recodes.{name}"
+    feature = features.get(form.of)
+    if feature is None:
+        raise SchemaError(f"{where}.of: no feature {form.of!r} (features: {', '.join(features)})")
+    forms = (form.edges, form.groups, form.picked, form.includes)
+    if sum(value is not None for value in forms) != 1:
+        raise SchemaError(f"{where}: give exactly one of edges, groups, picked, includes")
+    if form.edges is not None:
+        return _recode_by_edges(name, feature, _expand(form.edges, f"{where}.edges"))
+    if form.groups is not None:
+        masks = tuple(
+            _values(feature, group, f"{where}.groups.{label}")
+            for label, group in form.groups.items()
+        )
+        return Recode(name, feature.name, tuple(form.groups), masks)
+    if form.picked is not None:
+        counts = _expand(form.picked, f"{where}.picked")
+        masks = tuple(feature.picked(int(count)) for count in counts)
+        return Recode(name, feature.name, tuple(counts), masks)
+    options = tuple(form.includes or ())
+    return Recode(name, feature.name, options, tuple(feature.includes(o) for o in options))
+
+
+def _recode_by_edges(name: str, feature: Feature, edges: list[Value]) -> Recode:
+    where = f"recodes.{name}.edges"
+    if not feature.ordered:
+        raise SchemaError(f"{where}: feature {feature.name!r} is not a range")
+    for edge in edges:
+        if edge not in feature.position:
+            raise SchemaError(f"{where}: {edge!r} is not a value of {feature.name!r}")
+    starts = [feature.position[edge] for edge in edges]
+    if starts != sorted(set(starts)):
+        raise SchemaError(f"{where}: lower edges must rise")
+    ends = [*starts[1:], len(feature.values)]
+    masks = tuple((1 << end) - (1 << start) for start, end in zip(starts, ends, strict=True))
+    return Recode(name, feature.name, tuple(edges), masks)
+
+
+def _expand(items: list[Value], where: str) -> list[Value]:
+    """Write out ``a..b`` (both ends included); other items stay."""
+    values: list[Value] = []
+    for item in items:
+        match = _RANGE.match(item) if isinstance(item, str) else None
+        if match is None:
+            values.append(item)
+            continue
+        low, high = int(match[1]), int(match[2])
+        if low > high:
+            raise SchemaError(f"{where}: empty range {item!r}")
+        values.extend(range(low, high + 1))
+    return values
+
+
+def _values(feature: Feature, form: ChoiceSpec | list[Value], where: str) -> int:
+    """The mask of the values that ``form`` names."""
+    if isinstance(form, ChoiceSpec):
+        if (form.picked is None) == (form.includes is None):
+            raise SchemaError(f"{where}: give exactly one of picked, includes")
+        if form.includes is not None:
+            return feature.includes(form.includes)
+        counts = _expand(form.picked or [], where)
+        return sum(feature.picked(int(count)) for count in counts)
+    mask = 0
+    for value in _expand(form, where):
+        name = 1 << feature.options.index(value) if value in feature.options else value
+        if name not in feature.position:
+            known = ", ".join(map(str, feature.options or feature.values[:12]))
+            raise SchemaError(f"{where}: {feature.name!r} has no value {value!r} (such as {known})")
+        mask |= 1 << feature.position[name]
+    return mask
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """The features and recodes that cells may refer to."""
+
+    features: dict[str, Feature]
+    recodes: dict[str, Recode]
+
+    def index(self, name: str, where: str) -> int:
+        names = list(self.features)
+        if name not in names:
+            raise SchemaError(f"{where}: no feature {name!r} (features: {', '.join(names)})")
+        return names.index(name)
+
+    def groups(self, name: str, where: str) -> tuple[int, tuple[int, ...]]:
+        """Feature index and masks of the groups of a recode, or of a feature's single values."""
+        if name in self.recodes:
+            recode = self.recodes[name]
+            return self.index(recode.feature, where), recode.masks
+        if name not in self.features:
+            known = ", ".join([*self.features, *self.recodes])
+            raise SchemaError(f"{where}: no feature or recode {name!r} (known: {known})")
+        count = len(self.features[name].values)
+        return self.index(name, where), tuple(1 << i for i in range(count))
+
+    def narrow(self, masks: tuple[int, ...], condition: Condition, where: str) -> tuple[int, ...]:
+        """``masks`` under a further condition."""
+        narrowed = list(masks)
+        for name, form in condition.items():
+            at = self.index(name, where)
+            narrowed[at] &= _values(self.features[name], form, f"{where}.{name}")
+            if not narrowed[at]:
+                raise SchemaError(f"{where}.{name}: no value is left")
+        return tuple(narrowed)
+
+
+def _tables(family: FamilySpec, terms: _Terms) -> Iterator[Table]:
+    for name, form in family.tables.items():
+        where = f"tables.{name}"
+        full = tuple(feature.full for feature in terms.features.values())
+        universe = terms.narrow(full, form.universe, f"{where}.universe")
+        cells = tuple(
+            Cell(number, masks, tally)
+            for number, (masks, tally) in enumerate(
+                _cells(family.cells, universe, terms, f"{where}.cells"), start=1
+            )
+        )
+        yield Table(name, form.code or f"{name}_#", tuple(family.levels), cells)
+
+
+def _cells(
+    items: list[CellSpec], masks: tuple[int, ...], terms: _Terms, where: str
+) -> Iterator[tuple[tuple[int, ...], int | None]]:
+    """Write out nested cell patterns: the predicate and tally of each cell, in order."""
+    for i, item in enumerate(items):
+        here = f"{where}[{i}]"
+        match item:
+            case TallySpec():
+                at = terms.index(item.tally, here)
+                if not terms.features[item.tally].options:
+                    raise SchemaError(f"{here}: {item.tally!r} is not a multi-select feature")
+                yield masks, at
+            case BySpec():
+                at, groups = terms.groups(item.by, here)
+                for group in groups:
+                    if group & masks[at]:
+                        inner = (*masks[:at], group & masks[at], *masks[at + 1 :])
+                        yield from _cells(item.cells, inner, terms, here)
+            case WhereSpec():
+                inner = terms.narrow(masks, item.where, here)
+                yield from _cells(item.cells, inner, terms, here)
+            case _:
+                yield masks, None

@@ -1,0 +1,207 @@
+"""A release: which features, geography and tables a publication consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.schema.features import Feature, Recode
+from recon_cli.schema.tables import Table
+
+
+@dataclass(frozen=True)
+class Level:
+    """A geographic level. A geounit's parent is the prefix of its geoid.
+
+    Attributes:
+        name: Such as ``tract``.
+        digits: Length of the level's geoids, in characters.
+    """
+
+    name: str
+    digits: int
+
+
+@dataclass(frozen=True)
+class Geography:
+    """The nesting levels of a release, finest first.
+
+    Attributes:
+        levels: Finest first; geoids get shorter.
+        partition: Name of the level that data files are split by.
+    """
+
+    levels: tuple[Level, ...]
+    partition: str
+
+    def __post_init__(self) -> None:
+        digits = [level.digits for level in self.levels]
+        if not digits or min(digits) < 1 or digits != sorted(set(digits), reverse=True):
+            raise SchemaError(
+                "geography: levels go from the finest to the coarsest, so their digits must fall; "
+                f"found {digits}"
+            )
+        if len({level.name for level in self.levels}) != len(self.levels):
+            raise SchemaError("geography: two levels share a name")
+        if self.partition not in {level.name for level in self.levels}:
+            raise SchemaError(f"geography: partition level {self.partition!r} is not among them")
+
+    @property
+    def unit(self) -> Level:
+        """The finest level: records are placed in its geounits."""
+        return self.levels[0]
+
+    @cached_property
+    def by_name(self) -> dict[str, Level]:
+        """Level name → level."""
+        return {level.name: level for level in self.levels}
+
+    @cached_property
+    def by_digits(self) -> dict[int, Level]:
+        """Geoid length → level."""
+        return {level.digits: level for level in self.levels}
+
+    @property
+    def partition_digits(self) -> int:
+        """Length of the geoid prefix that names a partition."""
+        return self.by_name[self.partition].digits
+
+
+@dataclass(frozen=True)
+class Release:
+    """Everything that the rest of the program knows about a publication.
+
+    Attributes:
+        name: Identifier (``sf1_2010``).
+        title: One line for people.
+        features: In the order of cell masks.
+        recodes: Named groupings of features.
+        geography: Nesting levels.
+        tables: In published order.
+        microdata: Columns of reconstructed records: names of features and of partition recodes.
+        histogram: The columns that define one histogram cell, the grain at which
+            reconstructions are compared.
+        layouts: Where each source format keeps the tables; read by that source alone.
+        digest: SHA-256 of the schema text.
+    """
+
+    name: str
+    title: str
+    features: tuple[Feature, ...]
+    recodes: tuple[Recode, ...]
+    geography: Geography
+    tables: tuple[Table, ...]
+    microdata: tuple[str, ...]
+    histogram: tuple[str, ...]
+    layouts: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+
+    def __post_init__(self) -> None:
+        names = [feature.name for feature in self.features]
+        names += [recode.name for recode in self.recodes]
+        if len(set(names)) != len(names):
+            raise SchemaError(f"release {self.name!r}: two features or recodes share a name")
+        if len({table.name for table in self.tables}) != len(self.tables):
+            raise SchemaError(f"release {self.name!r}: two tables share a name")
+        codes = [code for table in self.tables for code in table.codes]
+        if len(set(codes)) != len(codes):
+            twice = next(code for code in codes if codes.count(code) > 1)
+            raise SchemaError(f"release {self.name!r}: cell code {twice!r} is used twice")
+        for table in self.tables:
+            for level in table.levels:
+                if level not in self.geography.by_name:
+                    raise SchemaError(f"table {table.name!r}: unknown level {level!r}")
+                if self.geography.by_name[level].digits < self.geography.partition_digits:
+                    raise SchemaError(
+                        f"table {table.name!r}: level {level!r} is coarser than the partition "
+                        f"level {self.geography.partition!r}; choose a coarser partition"
+                    )
+        missing = [f.name for f in self.features if f.name not in self.microdata]
+        if missing:
+            raise SchemaError(f"microdata: feature {missing[0]!r} has no column")
+        for column in (*self.microdata, *self.histogram):
+            self.column_groups(column)
+
+    @cached_property
+    def feature_index(self) -> dict[str, int]:
+        """Feature name → its place in cell masks."""
+        return {feature.name: i for i, feature in enumerate(self.features)}
+
+    @cached_property
+    def recode_by_name(self) -> dict[str, Recode]:
+        """Recode name → recode."""
+        return {recode.name: recode for recode in self.recodes}
+
+    @cached_property
+    def table_by_name(self) -> dict[str, Table]:
+        """Table name → table."""
+        return {table.name: table for table in self.tables}
+
+    @cached_property
+    def full(self) -> tuple[int, ...]:
+        """The masks of a cell without conditions."""
+        return tuple(feature.full for feature in self.features)
+
+    @property
+    def geoid_column(self) -> str:
+        """Microdata column with the geoid of a record's unit (``geoid_block``)."""
+        return f"geoid_{self.geography.unit.name}"
+
+    def column_groups(self, column: str) -> Recode:
+        """The groups of values that microdata column ``column`` tells apart.
+
+        Raises:
+            SchemaError: No feature or partition recode has that name.
+        """
+        if column in self.feature_index:
+            feature = self.features[self.feature_index[column]]
+            masks = tuple(1 << i for i in range(len(feature.values)))
+            return Recode(column, column, feature.values, masks)
+        recode = self.recode_by_name.get(column)
+        if recode is None:
+            raise SchemaError(f"release {self.name!r} has no feature or recode {column!r}")
+        if not recode.is_partition_of(self.features[self.feature_index[recode.feature]]):
+            raise SchemaError(
+                f"recode {column!r} is not a partition of {recode.feature!r}, "
+                "so it cannot be a column of records"
+            )
+        return recode
+
+    def select_tables(self, selection: str | tuple[str, ...]) -> tuple[Table, ...]:
+        """The tables that a selection names, in published order.
+
+        Args:
+            selection: Table names, or finest levels joined by ``+``: ``block+tract`` means every
+                table whose finest level is the block or the tract.
+
+        Raises:
+            ConfigError: A name is unknown.
+        """
+        if isinstance(selection, str):
+            levels = [name.strip() for name in selection.split("+")]
+            for name in levels:
+                if name not in self.geography.by_name:
+                    known = ", ".join(self.geography.by_name)
+                    raise ConfigError(
+                        f"tables: {selection!r}: no level {name!r} in release {self.name!r} "
+                        f"(levels: {known}; or give a list of table names)"
+                    )
+            return tuple(table for table in self.tables if self.finest_level(table).name in levels)
+        for name in selection:
+            if name not in self.table_by_name:
+                known = ", ".join(self.table_by_name)
+                raise ConfigError(
+                    f"tables: no table {name!r} in release {self.name!r} (tables: {known})"
+                )
+        return tuple(table for table in self.tables if table.name in selection)
+
+    def finest_level(self, table: Table) -> Level:
+        """The finest level that ``table`` is published for."""
+        return max((self.geography.by_name[name] for name in table.levels), key=_digits)
+
+
+def _digits(level: Level) -> int:
+    return level.digits

@@ -1,0 +1,63 @@
+"""Published tables: each cell is a predicate over the features and, rarely, a tally."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from recon_cli.errors import SchemaError
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One published cell.
+
+    Attributes:
+        number: Position in the published table, from 1.
+        masks: For every feature of the release, in order, the values that count.
+        tally: Index of the multi-select feature whose picked options are counted instead of
+            people (``races tallied``: a two-race person counts twice), or None.
+    """
+
+    number: int
+    masks: tuple[int, ...]
+    tally: int | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One published table.
+
+    Attributes:
+        name: Short name (``P12A``).
+        code: Cell-code pattern; its run of ``#`` is the zero-padded cell number (``P012A###``).
+        levels: Geographic levels that it is published for.
+        cells: In published order.
+    """
+
+    name: str
+    code: str
+    levels: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+    def __post_init__(self) -> None:
+        if len(re.findall("#+", self.code)) != 1:
+            raise SchemaError(
+                f"table {self.name!r}: code {self.code!r} needs exactly one run of '#' "
+                "for the cell number"
+            )
+        if [cell.number for cell in self.cells] != list(range(1, len(self.cells) + 1)):
+            raise SchemaError(f"table {self.name!r}: cells are not numbered 1, 2, 3, …")
+        if not self.cells:
+            raise SchemaError(f"table {self.name!r} has no cells")
+        if not self.levels:
+            raise SchemaError(f"table {self.name!r} is published for no level")
+
+    @cached_property
+    def codes(self) -> tuple[str, ...]:
+        """The published code of every cell, in order."""
+        run = re.findall("#+", self.code)[0]
+        return tuple(
+            self.code.replace(run, str(cell.number).zfill(len(run))) for cell in self.cells
+        )

@@ -1,0 +1,71 @@
+"""Pydantic's findings as one line a person can act on. Used for schemas and run configs."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+
+def describe(error: ValidationError, model: type[BaseModel]) -> str:
+    """Every finding as ``key.path: what is wrong``, unknown keys with the valid ones.
+
+    Args:
+        error: What validation of ``model`` raised.
+        model: The outermost model.
+    """
+    lines: list[str] = []
+    for finding in error.errors(include_url=False):
+        path = _path(finding["loc"])
+        if finding["type"] == "extra_forbidden":
+            lines.append(_unknown_key(path, str(finding["loc"][-1]), _owner(model, finding["loc"])))
+        elif finding["type"] == "missing":
+            lines.append(f"{path}: missing")
+        else:
+            lines.append(f"{path}: {finding['msg']} (found {_short(finding['input'])})")
+    return "; ".join(dict.fromkeys(lines))
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in loc:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part.replace("_", "").isalnum() or part == "[key]":
+            text += f".{part}"
+    return text.lstrip(".") or "(top)"
+
+
+def _unknown_key(path: str, key: str, owner: type[BaseModel] | None) -> str:
+    if owner is None:
+        return f"{path}: unknown key"
+    valid = list(owner.model_fields)
+    near = difflib.get_close_matches(key, valid, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{path}: unknown key (valid keys: {', '.join(valid)}){hint}"
+
+
+def _owner(model: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel] | None:
+    """The model that refused the last part of ``loc``, as far as the path tells."""
+    owner: type[BaseModel] | None = model
+    for part in loc[:-1]:
+        if owner is None or not isinstance(part, str) or part not in owner.model_fields:
+            return None
+        owner = _model_of(owner.model_fields[part].annotation)
+    return owner
+
+
+def _model_of(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        found = _model_of(inner)
+        if found is not None:
+            return found
+    return None
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
