@@ -35,9 +35,7 @@ def predicate(row: dict[str, str], release: Release) -> tuple[int, ...]:
         sum(1 << i for i, v in enumerate(sex.values) if row["sex"] in {"", v}),
         sum(1 << i for i, v in enumerate(age.values) if low <= int(v) <= high),
         sum(1 << i for i, v in enumerate(race.values) if race_counts(int(v))),
-        sum(
-            1 << i for i, v in enumerate(hispanic.values) if row["hispanic"] in {"", "NY"[bool(v)]}
-        ),
+        sum(1 << i for i, v in enumerate(hispanic.values) if v in hispanic_rows[row["hispanic"]]),
     )
 
 
