@@ -145,6 +145,12 @@ class Release:
         """The masks of a cell without conditions."""
         return tuple(feature.full for feature in self.features)
 
+    @cached_property
+    def region(self) -> Level:
+        """The coarsest level with tables: no published count couples two regions."""
+        levels = {name for table in self.tables for name in table.levels}
+        return min((self.geography.by_name[name] for name in levels), key=_digits)
+
     @property
     def geoid_column(self) -> str:
         """Microdata column with the geoid of a record's unit (``geoid_block``)."""
