@@ -1,0 +1,1 @@
+"""The attack as pure functions over frames and arrays."""

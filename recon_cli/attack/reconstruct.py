@@ -1,0 +1,127 @@
+"""Reconstruction: published counts of one partition → the person records that they imply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from recon_cli.attack.records import histogram_resolved, person_records
+from recon_cli.attack.solution import Solved, solve_system
+from recon_cli.model.counts import Counts, arrange_counts
+from recon_cli.model.plan import Plan, make_plan
+from recon_cli.model.system import build_systems
+from recon_cli.published import Published
+from recon_cli.schema import Release, Table
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """The records of one partition.
+
+    Attributes:
+        microdata: One row a person: the unit's geoid, the release's microdata columns, and
+            ``certain``, true when the record is in every solution of the same tables.
+        blocks: One row a unit: its geoid, ``population``, ``candidates``, ``free`` (candidates
+            that propagation left open), ``status`` (``unique``: proven the only solution on the
+            release's histogram; ``solved``: one of possibly many), ``method``
+            (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
+    """
+
+    microdata: pl.DataFrame
+    blocks: pl.DataFrame
+
+
+def reconstruct(
+    release: Release,
+    published: Published,
+    tables: Sequence[Table],
+    *,
+    seed: int,
+    on_progress: Progress = lambda _units, _people: None,
+) -> Reconstruction:
+    """Records that have exactly the published counts of ``tables`` (Eq. 4.4 and 4.5).
+
+    Args:
+        release: The schema.
+        published: Counts of one partition.
+        tables: Block tables only for Eq. 4.5, block and tract tables for Eq. 4.4, or any others.
+        seed: Decides among solutions, the same for any split of the work.
+        on_progress: Told of units and people done since the last call.
+
+    Raises:
+        ContradictionError: No records have these counts; names the cells.
+        SourceError: A unit lacks the coarser geounit that the tables need.
+        SolverError: The solver could not decide, or two engines disagree.
+    """
+    plan = make_plan(release, tables, published.coverage)
+    return reconstruct_plan(plan, published, seed=seed, on_progress=on_progress)
+
+
+def reconstruct_plan(
+    plan: Plan,
+    published: Published,
+    *,
+    seed: int,
+    on_progress: Progress = lambda _units, _people: None,
+) -> Reconstruction:
+    """`reconstruct` with a plan already made; see there."""
+    counts = arrange_counts(plan, published)
+    microdata = [_no_records(plan)]
+    blocks = [pl.DataFrame(schema=_unit_schema(plan))]
+    for system in build_systems(plan, counts):
+        solved = solve_system(plan, published, counts, system, seed)
+        records = person_records(plan, counts, solved, seed)
+        microdata.append(records)
+        blocks.append(_unit_records(plan, published, counts, solved))
+        on_progress(len(system.units), len(records))
+    return Reconstruction(pl.concat(microdata), pl.concat(blocks))
+
+
+def _no_records(plan: Plan) -> pl.DataFrame:
+    columns = {name: plan.release.column_groups(name).dtype for name in plan.release.microdata}
+    return pl.DataFrame(
+        schema={plan.release.geoid_column: pl.String, **columns, "certain": pl.Boolean}
+    )
+
+
+def _unit_schema(plan: Plan) -> dict[str, type[pl.DataType]]:
+    return {
+        plan.release.geoid_column: pl.String,
+        "population": pl.Int32,
+        "candidates": pl.Int32,
+        "free": pl.Int32,
+        "status": pl.String,
+        "method": pl.String,
+        "seconds": pl.Float64,
+    }
+
+
+def _unit_records(plan: Plan, published: Published, counts: Counts, solved: Solved) -> pl.DataFrame:
+    system = solved.system
+    unit = system.candidates.unit
+    n = len(system.units)
+    free = solved.bounds.free
+    blurred = (solved.people > 0) & ~histogram_resolved(plan, system.candidates.atoms)
+    is_open = np.bincount(unit, weights=free | blurred, minlength=n) > 0
+    placed = pl.Series(np.bincount(unit, weights=solved.people, minlength=n).astype(np.int32))
+    columns: list[Any] = [
+        counts.geoids.gather(system.units),
+        published.geounits["population"].gather(system.units).fill_null(placed),
+        np.bincount(unit, minlength=n),
+        np.bincount(unit, weights=free, minlength=n),
+        pl.Series(["unique", "solved"]).gather(is_open.astype(np.int64)),
+        pl.Series(["propagation", "solver"]).gather(solved.used_solver.astype(np.int64)),
+        solved.effort,
+    ]
+    return pl.DataFrame(
+        [
+            pl.Series(name, column).cast(dtype)
+            for (name, dtype), column in zip(_unit_schema(plan).items(), columns, strict=True)
+        ]
+    )

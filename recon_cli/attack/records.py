@@ -1,0 +1,97 @@
+"""A solution as person records: one row a person, in the release's own columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from recon_cli.attack.lift import lift_values
+from recon_cli.attack.solution import Solved
+from recon_cli.model.cells import AtomArray
+from recon_cli.model.counts import Counts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.plan import Plan
+from recon_cli.model.system import System
+from recon_cli.solve.feasible import digest_seed
+
+
+def person_records(plan: Plan, counts: Counts, solved: Solved, seed: int) -> pl.DataFrame:
+    """Write a solution out.
+
+    A feature that the tables see only in groups takes the lowest value of its group; one that
+    they do not see at all is null.
+
+    Args:
+        plan: The static half.
+        counts: The partition's counts.
+        solved: The batch and its solution.
+        seed: Decides the allocation of lifted values.
+
+    Returns:
+        Columns: the unit's geoid, the release's microdata columns, ``certain``.
+    """
+    system, people = solved.system, solved.people
+    cells = system.candidates
+    cell = np.repeat(np.arange(len(people)), people)
+    values = np.stack(
+        [
+            plan.grain.first_values(f)[cells.atoms[cell, f]]
+            for f in range(len(plan.release.features))
+        ],
+        axis=1,
+    )
+    if plan.is_lifted:
+        order = _random_keys(counts, system, cell, seed)
+        lift_values(plan, system, cell, values, order)
+    rank = np.arange(len(cell)) - np.repeat(np.cumsum(people) - people, people)
+    resolved = histogram_resolved(plan, cells.atoms)
+    geoids = counts.geoids.gather(system.units)
+    return pl.DataFrame(
+        [
+            geoids.gather(cells.unit[cell]).alias(plan.release.geoid_column),
+            *(_column(plan, name, values) for name in plan.release.microdata),
+            pl.Series("certain", (rank < solved.bounds.lower[cell]) & resolved[cell]),
+        ]
+    )
+
+
+def histogram_resolved(plan: Plan, atoms: AtomArray) -> npt.NDArray[np.bool_]:
+    """For each candidate whether it lies inside one cell of the release's histogram."""
+    resolved = np.ones(len(atoms), dtype=bool)
+    for name in plan.release.histogram:
+        groups = plan.release.column_groups(name)
+        f = plan.release.feature_index[groups.feature]
+        inside = np.array(
+            [any(atom & ~mask == 0 for mask in groups.masks) for atom in plan.grain.atoms[f]]
+        )
+        resolved &= inside[atoms[:, f]]
+    return resolved
+
+
+def _column(plan: Plan, name: str, values: IntArray) -> pl.Series:
+    groups = plan.release.column_groups(name)
+    f = plan.release.feature_index[groups.feature]
+    if plan.grain.sizes[f] == 1 and not any(f in p.lift.features for p in plan.patterns):
+        return pl.Series(name, [None] * len(values), dtype=groups.dtype)
+    group_of_value = np.empty(len(plan.release.features[f].values), dtype=np.int64)
+    for group, mask in enumerate(groups.masks):
+        for value in range(len(group_of_value)):
+            if mask >> value & 1:
+                group_of_value[value] = group
+    labels = pl.Series(name, list(groups.labels), dtype=groups.dtype)
+    return labels.gather(group_of_value[values[:, f]])
+
+
+def _random_keys(
+    counts: Counts, system: System, cell: IntArray, seed: int
+) -> npt.NDArray[np.float64]:
+    """A random key for each person, drawn region by region so that batches do not matter."""
+    region = system.regions[system.candidates.unit[cell]]
+    keys = np.empty(len(cell))
+    starts = np.flatnonzero(np.diff(region, prepend=-1))
+    ends = np.flatnonzero(np.diff(region, append=-1)) + 1
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        name = counts.region_geoids[int(region[start])]
+        keys[start:end] = np.random.default_rng(digest_seed(seed, "lift", name)).random(end - start)
+    return keys

@@ -1,0 +1,68 @@
+"""One solution of a batch: bounds first, the solver on the residue only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recon_cli.attack.explain import contradiction
+from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.components import split_components
+from recon_cli.model.counts import Counts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.plan import Plan
+from recon_cli.model.system import System
+from recon_cli.published import Published
+from recon_cli.solve.feasible import Outcome, digest_seed, solve_component
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A batch with one solution.
+
+    Attributes:
+        system: The equations.
+        bounds: What propagation proved.
+        people: People in each candidate.
+        effort: For each unit its share of the solver's deterministic seconds.
+        used_solver: For each unit whether the solver placed anyone in it.
+    """
+
+    system: System
+    bounds: Bounds
+    people: IntArray
+    effort: npt.NDArray[np.float64]
+    used_solver: npt.NDArray[np.bool_]
+
+
+def solve_system(
+    plan: Plan, published: Published, counts: Counts, system: System, seed: int
+) -> Solved:
+    """One solution of a batch: bounds first, the solver on the residue only.
+
+    Raises:
+        ContradictionError: The batch has no solution; names the cells.
+        SolverError: The solver could not decide, or two engines disagree.
+    """
+    if len(system.suspects):
+        raise contradiction(plan, published, counts, system.suspects)
+    bounds = propagate(system.A, system.rhs)
+    if bounds.conflict.any():
+        suspects = np.unique(system.row_geounit[bounds.conflict])
+        raise contradiction(plan, published, counts, suspects)
+    people = bounds.lower.copy()
+    effort = np.zeros(len(system.units))
+    used_solver = np.zeros(len(system.units), dtype=bool)
+    for component in split_components(system.A, system.rhs, bounds):
+        units = system.candidates.unit[component.cells]
+        region = counts.region_geoids[int(system.regions[units[0]])]
+        solution = solve_component(component, digest_seed(seed, region))
+        if solution.outcome is Outcome.INFEASIBLE:
+            suspects = np.unique(system.row_geounit[component.rows])
+            raise contradiction(plan, published, counts, suspects)
+        people[component.cells] = solution.values
+        np.add.at(effort, units, solution.work / len(units))
+        used_solver[units] = True
+    return Solved(system, bounds, people, effort, used_solver)

@@ -1,0 +1,145 @@
+"""Candidates: the histogram cells that no published zero rules out.
+
+The domain (9,576 histogram cells a block for the 2010 Census) is never written out. Small sets of
+features are enumerated for every unit and cut by the zeros of their margins; joining the
+survivors by unit and cutting again gives the candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recon_cli.model.grain import Grain, IntArray, RowGroup, enumerate_domain
+
+AtomArray = npt.NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Geounits of one pattern with the counts of their rows.
+
+    Attributes:
+        pattern: Place of the pattern in ``plan.patterns``.
+        geounits: Row numbers of the geounits in the partition.
+        of_unit: For each unit of the batch its place in `geounits`, or −1.
+        groups: Rows by constrained features.
+        rhs: (geounits × rows) right-hand sides.
+        screens: Further margins, sums of rows, over few features.
+        screen_counts: (geounits × screen rows) counts.
+    """
+
+    pattern: int
+    geounits: IntArray
+    of_unit: IntArray
+    groups: tuple[RowGroup, ...]
+    rhs: IntArray
+    screens: tuple[RowGroup, ...]
+    screen_counts: IntArray
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Histogram cells that people can be in.
+
+    Attributes:
+        unit: Place of the unit in the batch, rising.
+        atoms: (cells × features) atom indices; within a unit in mixed-radix order.
+    """
+
+    unit: IntArray
+    atoms: AtomArray
+
+
+def find_candidates(grain: Grain, units: int, strata: Sequence[Stratum]) -> Candidates:
+    """Every histogram cell of every unit that lies under no zero, and under some row.
+
+    A cell that no row mentions is left out: no table bounds the people in it.
+
+    Args:
+        grain: The working grain.
+        units: Number of units in the batch.
+        strata: All geounits that the units lie in.
+    """
+    unit = np.arange(units, dtype=np.int64)
+    atoms = np.zeros((units, len(grain.sizes)), dtype=np.int16)
+    have: frozenset[int] = frozenset()
+    unit, atoms = _cut(strata, unit, atoms, done=[], now=have)
+    for step in _steps(grain, strata):
+        combinations = enumerate_domain([grain.sizes[f] for f in step])
+        alive_units = np.unique(unit)
+        side_unit = np.repeat(alive_units, len(combinations))
+        side = np.zeros((len(side_unit), len(grain.sizes)), dtype=np.int16)
+        side[:, step] = np.tile(combinations, (len(alive_units), 1))
+        side_unit, side = _cut(strata, side_unit, side, done=[have], now=frozenset(step))
+        unit, left, right = _join(unit, side_unit)
+        atoms = atoms[left] + side[right]
+        both = have | set(step)
+        unit, atoms = _cut(strata, unit, atoms, done=[have, frozenset(step)], now=both)
+        have = both
+    mentioned = _mentioned(strata, unit, atoms)
+    unit, atoms = unit[mentioned], atoms[mentioned]
+    order = np.lexsort((*atoms.T[::-1], unit))
+    return Candidates(unit[order], atoms[order])
+
+
+def _steps(grain: Grain, strata: Sequence[Stratum]) -> list[list[int]]:
+    """The features to join at a time: those that screens cover together, then single ones."""
+    steps: list[list[int]] = []
+    left = set(range(len(grain.sizes)))
+    screens = {group.features for stratum in strata for group in stratum.screens}
+    for features in sorted(screens, key=lambda group: (-len(group), group)):
+        if features and left.issuperset(features):
+            steps.append(list(features))
+            left -= set(features)
+    return steps + [[f] for f in sorted(left, key=lambda f: grain.sizes[f])]
+
+
+def _join(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Inner join of two rising unit columns: the unit and both row numbers of each pair."""
+    first = np.searchsorted(right, left)
+    width = np.searchsorted(right, left, side="right") - first
+    rows = np.repeat(np.arange(len(left)), width)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(width) - width, width)
+    return left[rows], rows, first[rows] + within
+
+
+def _cut(
+    strata: Sequence[Stratum],
+    unit: IntArray,
+    atoms: AtomArray,
+    done: Sequence[frozenset[int]],
+    now: frozenset[int],
+) -> tuple[IntArray, AtomArray]:
+    """Drop cells under a zero of a margin whose features are in ``now`` but in none of ``done``."""
+    for stratum in strata:
+        geounit = stratum.of_unit[unit]
+        inside = geounit >= 0
+        alive = np.ones(len(unit), dtype=bool)
+        for groups, counts in (
+            (stratum.screens, stratum.screen_counts),
+            (stratum.groups, stratum.rhs),
+        ):
+            for group in groups:
+                features = set(group.features)
+                if features <= now and not any(features <= seen for seen in done):
+                    codes = group.codes(atoms)
+                    for layer in group.layers:
+                        row = layer[codes]
+                        alive &= (row < 0) | ~inside | (counts[geounit, row] > 0)
+        unit, atoms = unit[alive], atoms[alive]
+    return unit, atoms
+
+
+def _mentioned(
+    strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray
+) -> npt.NDArray[np.bool_]:
+    mentioned = np.zeros(len(unit), dtype=bool)
+    for stratum in strata:
+        inside = stratum.of_unit[unit] >= 0
+        for group in stratum.groups:
+            mentioned |= (group.layers[0][group.codes(atoms)] >= 0) & inside
+    return mentioned

@@ -1,0 +1,139 @@
+"""Published counts of one partition as arrays: who is whose parent, and what was published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.errors import SourceError
+from recon_cli.model.grain import IntArray
+from recon_cli.model.plan import PatternPlan, Plan
+from recon_cli.published import Published
+
+
+@dataclass(frozen=True)
+class Counts:
+    """One partition's counts, indexed by the row numbers of its geounits.
+
+    Attributes:
+        geoids: The geounits' geoids, as in ``Published.geounits``.
+        pattern: The geounits' coverage patterns.
+        units: Row numbers of the units (the finest level), ordered by region.
+        region: For each of `units` the number of its region, rising.
+        region_geoids: The regions' geoids.
+        parent: Level name → for each of `units` the row number of the geounit it lies in, or −1.
+        matrix: Sparse (geounits × columns) of published counts.
+        columns: The (table, cell number) of each column, and its place.
+    """
+
+    geoids: pl.Series
+    pattern: IntArray
+    units: IntArray
+    region: IntArray
+    region_geoids: pl.Series
+    parent: dict[str, IntArray]
+    matrix: sparse.csr_array
+    columns: dict[tuple[str, int], int]
+
+    def dense(self, plan: PatternPlan, geounits: IntArray) -> IntArray:
+        """Published counts (geounits × the pattern's columns)."""
+        columns = [self.columns[column] for column in plan.margins.columns]
+        return self.matrix[geounits][:, columns].toarray()
+
+
+def arrange_counts(plan: Plan, published: Published) -> Counts:
+    """Index a partition's counts.
+
+    Raises:
+        SourceError: A unit lies in no geounit of a level whose tables are in use, or a count
+            belongs to no geounit.
+    """
+    geography = plan.release.geography
+    geounits = published.geounits.with_row_index("row")
+    units = geounits.filter(pl.col("level") == geography.unit.name)
+    if len(geounits) and not len(units):
+        raise SourceError(
+            f"no {geography.unit.name} among the {len(geounits)} geounits: people are placed in "
+            f"{geography.unit.name}s, so the release must list them"
+        )
+    parent: dict[str, IntArray] = {}
+    for level in geography.levels:
+        at_level = geounits.filter(pl.col("level") == level.name)
+        parent[level.name] = (
+            units.select(prefix=pl.col("geoid").str.head(level.digits))
+            .join(at_level, left_on="prefix", right_on="geoid", how="left", maintain_order="left")
+            .get_column("row")
+            .cast(pl.Int64)
+            .fill_null(-1)
+            .to_numpy()
+        )
+    _require_parents(plan, units, parent)
+    prefix = units["geoid"].str.head(plan.release.region.digits)
+    region_geoids = prefix.unique().sort()
+    region = region_geoids.search_sorted(prefix).to_numpy().astype(np.int64)
+    order = np.argsort(region, kind="stable")
+    columns = {
+        (table.name, cell.number): i
+        for i, (table, cell) in enumerate(
+            (table, cell) for table in plan.tables for cell in table.cells
+        )
+    }
+    return Counts(
+        geoids=geounits["geoid"],
+        pattern=geounits["pattern"].cast(pl.Int64).to_numpy(),
+        units=units["row"].cast(pl.Int64).to_numpy()[order],
+        region=region[order],
+        region_geoids=region_geoids,
+        parent={name: rows[order] for name, rows in parent.items()},
+        matrix=_matrix(plan, geounits, published.counts, columns),
+        columns=columns,
+    )
+
+
+def _require_parents(plan: Plan, units: pl.DataFrame, parent: dict[str, IntArray]) -> None:
+    for level in {pattern.level for pattern in plan.patterns}:
+        orphans = units.filter(pl.Series(parent[level] == -1))
+        if len(orphans):
+            unit = plan.release.geography.unit.name
+            geoid = orphans["geoid"][0]
+            digits = plan.release.geography.by_name[level].digits
+            tables = [table.name for table in plan.tables if level in table.levels]
+            raise SourceError(
+                f"{unit} {geoid}: its {level} {geoid[:digits]} is not in the release, but the "
+                f"tables in use are published by {level} ({', '.join(tables[:6])}"
+                f"{', …' if len(tables) > 6 else ''}); {len(orphans)} such {unit}(s)"
+            )
+
+
+def _matrix(
+    plan: Plan,
+    geounits: pl.DataFrame,
+    counts: pl.DataFrame,
+    columns: dict[tuple[str, int], int],
+) -> sparse.csr_array:
+    index = pl.DataFrame(
+        {
+            "table": [table for table, _ in columns],
+            "cell": pl.Series([cell for _, cell in columns], dtype=counts.schema["cell"]),
+            "column": pl.Series(range(len(columns)), dtype=pl.Int32),
+        }
+    )
+    placed = counts.join(index, on=["table", "cell"], how="inner").join(
+        geounits.select("geoid", "row"), on="geoid", how="left"
+    )
+    lost = placed.filter(pl.col("row").is_null())
+    if len(lost):
+        raise SourceError(
+            f"table {lost['table'][0]} cell {lost['cell'][0]}: "
+            f"geoid {lost['geoid'][0]} is not among the geounits of {plan.release.name}"
+        )
+    return sparse.csr_array(
+        (
+            placed["count"].cast(pl.Int64).to_numpy(),
+            (placed["row"].to_numpy(), placed["column"].to_numpy()),
+        ),
+        shape=(len(geounits), len(columns)),
+    )

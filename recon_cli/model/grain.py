@@ -1,0 +1,197 @@
+"""The working grain: the coarsest values of each feature that lose nothing.
+
+Two values of a feature that no row tells apart are one atom. A histogram cell of the working
+grain is one atom of every feature; its code is the mixed-radix number of the atoms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from recon_cli.model.margins import Masks
+from recon_cli.schema import Release, bits
+
+IntArray = npt.NDArray[np.int64]
+
+#: Combinations of features up to this many are enumerated in every unit.
+_ENUMERATE = 1000
+
+
+@dataclass(frozen=True)
+class Grain:
+    """Atoms of every feature.
+
+    Attributes:
+        atoms: For each feature of the release, in order, the masks of its atoms; each feature's
+            atoms partition its values and are ordered by their first value.
+    """
+
+    atoms: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of atoms of each feature."""
+        return tuple(len(atoms) for atoms in self.atoms)
+
+    def within(self, feature: int, mask: int) -> IntArray:
+        """Indices of the atoms of ``feature`` inside ``mask``, a union of atoms."""
+        return np.array([i for i, atom in enumerate(self.atoms[feature]) if atom & ~mask == 0])
+
+    def resolves(self, masks: Masks) -> bool:
+        """Whether a predicate is a union of histogram cells of this grain."""
+        return all(
+            atom & mask in {0, atom}
+            for atoms, mask in zip(self.atoms, masks, strict=True)
+            for atom in atoms
+        )
+
+    def first_values(self, feature: int) -> IntArray:
+        """Position of the lowest value of each atom of ``feature``."""
+        return np.array([next(bits(atom)) for atom in self.atoms[feature]])
+
+    def picked(self, release: Release, feature: int) -> IntArray:
+        """For each atom of a tallied multi-select feature, how many options its values pick."""
+        values = release.features[feature].values
+        return np.array([int(values[v]).bit_count() for v in self.first_values(feature)])
+
+
+def refine(release: Release, predicates: Iterable[Masks], tallied: Iterable[int] = ()) -> Grain:
+    """The common refinement of predicates.
+
+    Args:
+        release: Gives the features.
+        predicates: Masks of the rows that must be unions of histogram cells.
+        tallied: Features whose options are counted: every number of options is its own atom.
+    """
+    columns = [set(column) for column in zip(*predicates, strict=True)]
+    if not columns:
+        columns = [set() for _ in release.features]
+    for at in tallied:
+        feature = release.features[at]
+        columns[at] |= {feature.picked(n) for n in range(1, len(feature.options) + 1)}
+    atoms = []
+    for feature, masks in zip(release.features, columns, strict=True):
+        signatures: dict[tuple[bool, ...], int] = defaultdict(int)
+        ordered = sorted(masks)
+        for value in range(len(feature.values)):
+            signatures[tuple(bool(mask >> value & 1) for mask in ordered)] |= 1 << value
+        atoms.append(tuple(signatures.values()))
+    return Grain(tuple(atoms))
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows that constrain the same features, as a look-up from atoms to rows.
+
+    Attributes:
+        features: The constrained features.
+        sizes: Their numbers of atoms, the radix of codes.
+        layers: Array (layers × codes): the rows that a code belongs to, −1 for none. Rows in one
+            layer are disjoint; overlapping rows need more layers.
+    """
+
+    features: tuple[int, ...]
+    sizes: tuple[int, ...]
+    layers: IntArray
+
+    def codes(self, atoms: npt.NDArray[np.int16]) -> IntArray:
+        """Codes of histogram cells given as (cells × all features) atom indices."""
+        code = np.zeros(len(atoms), dtype=np.int64)
+        for f, size in zip(self.features, self.sizes, strict=True):
+            code *= size
+            code += atoms[:, f]
+        return code
+
+
+def unravel(codes: IntArray, sizes: Sequence[int]) -> npt.NDArray[np.int16]:
+    """(cells × features) atom indices of mixed-radix codes."""
+    atoms = np.empty((len(codes), len(sizes)), dtype=np.int16)
+    for column in range(len(sizes) - 1, -1, -1):
+        codes, atoms[:, column] = np.divmod(codes, sizes[column])
+    return atoms
+
+
+def enumerate_domain(sizes: Sequence[int]) -> npt.NDArray[np.int16]:
+    """Every histogram cell as (cells × features) atom indices, in mixed-radix order."""
+    return unravel(np.arange(math.prod(sizes), dtype=np.int64), sizes)
+
+
+def group_rows(
+    grain: Grain, full: Masks, rows: Sequence[Masks], tally: Sequence[int | None]
+) -> tuple[RowGroup, ...]:
+    """Index rows by the features that they constrain, few features first.
+
+    Args:
+        grain: Resolves all ``rows``.
+        full: The masks of a row without conditions.
+        rows: Predicates; row ``i`` of the result is ``rows[i]``.
+        tally: For each row the tallied feature, which counts as constrained, or None.
+    """
+    by_features: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for i, (masks, at) in enumerate(zip(rows, tally, strict=True)):
+        constrained = tuple(f for f in range(len(full)) if masks[f] != full[f] or f == at)
+        by_features[constrained].append(i)
+    return tuple(
+        _index(grain, features, [(i, rows[i]) for i in members])
+        for features, members in sorted(by_features.items(), key=lambda item: (len(item[0]), item))
+    )
+
+
+def group_screens(grain: Grain, full: Masks, margins: Sequence[Masks]) -> tuple[RowGroup, ...]:
+    """Index the margins over few features that a search for candidates can start from.
+
+    Args:
+        grain: Resolves all ``margins``.
+        full: The masks of a margin without conditions.
+        margins: Predicates of margins with known counts.
+
+    Returns:
+        For each set of features small enough to enumerate in every unit, its finest disjoint
+        margins; row ``i`` of the result is ``margins[i]``.
+    """
+    by_features: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for i, masks in enumerate(margins):
+        features = tuple(f for f in range(len(full)) if masks[f] != full[f])
+        if math.prod(grain.sizes[f] for f in features) <= _ENUMERATE:
+            by_features[features].append(i)
+    screens = []
+    for features, members in by_features.items():
+        finest = sorted(members, key=lambda i: (_volume(margins[i]), margins[i]))
+        group = _index(grain, features, [(i, margins[i]) for i in finest])
+        screens.append(RowGroup(group.features, group.sizes, group.layers[:1]))
+    return tuple(sorted(screens, key=lambda group: group.features))
+
+
+def _volume(masks: Masks) -> int:
+    return math.prod(mask.bit_count() for mask in masks)
+
+
+def _index(grain: Grain, features: tuple[int, ...], rows: list[tuple[int, Masks]]) -> RowGroup:
+    sizes = tuple(grain.sizes[f] for f in features)
+    layers: list[IntArray] = []
+    for i, masks in rows:
+        codes = _codes_of(grain, features, sizes, masks)
+        for layer in layers:
+            if (layer[codes] == -1).all():
+                break
+        else:
+            layer = np.full(math.prod(sizes), -1, dtype=np.int64)
+            layers.append(layer)
+        layer[codes] = i
+    return RowGroup(features, sizes, np.stack(layers))
+
+
+def _codes_of(
+    grain: Grain, features: tuple[int, ...], sizes: tuple[int, ...], masks: Masks
+) -> IntArray:
+    code = np.zeros(1, dtype=np.int64)
+    for f, size in zip(features, sizes, strict=True):
+        code = (code[:, None] * size + grain.within(f, masks[f])[None, :]).ravel()
+    return code

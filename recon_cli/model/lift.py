@@ -1,0 +1,115 @@
+"""Lifts: features that only coarse geounits see finely are put back after solving.
+
+When a region's tables know the full joint of a finer feature (single years of age) with the
+features they cross it with, the working grain need not carry it: the fine counts are summed to
+the working grain as rows, and any allocation within each sum meets the fine counts exactly.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.model.grain import Grain, IntArray
+from recon_cli.model.margins import Masks, relations
+from recon_cli.schema import bits
+
+
+@dataclass(frozen=True)
+class Lift:
+    """Fine rows of one pattern, summed to the working grain.
+
+    Attributes:
+        features: The lifted features.
+        fine: Indices of the fine rows among the pattern's rows.
+        sums: For each fine row the coarse row that it is part of.
+        masks: Predicates of the coarse rows, unions of histogram cells of the working grain.
+        values: (fine rows × lifted features): the lowest value position of each fine row.
+    """
+
+    features: tuple[int, ...]
+    fine: IntArray
+    sums: IntArray
+    masks: tuple[Masks, ...]
+    values: IntArray
+
+    @property
+    def combine(self) -> sparse.csr_array:
+        """Sparse (coarse rows × fine rows): fine counts → coarse counts."""
+        n = len(self.fine)
+        data = np.ones(n, dtype=np.int64)
+        return sparse.csr_array((data, (self.sums, np.arange(n))), shape=(len(self.masks), n))
+
+
+def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
+    """Sum the rows that are finer than the grain, if that loses nothing.
+
+    It loses nothing when the fine rows of every sum partition it along the lifted features and
+    the sums are disjoint: then each record has its own sum, and each sum its own fine counts.
+
+    Args:
+        grain: The working grain.
+        rows: Predicates of one pattern's minimal margins.
+
+    Returns:
+        A lift (possibly of no rows), or None when the condition fails and the grain must be fine.
+    """
+    fine = [i for i, masks in enumerate(rows) if not grain.resolves(masks)]
+    features = tuple(
+        f
+        for f in range(len(grain.atoms))
+        if any(_hull(grain.atoms[f], rows[i][f]) != rows[i][f] for i in fine)
+    )
+    parts: dict[Masks, list[int]] = defaultdict(list)
+    for i in fine:
+        parts[_coarse(grain, rows[i], features)].append(i)
+    sums = list(parts)
+    if not all(_is_partition(whole, [rows[i] for i in parts[whole]], features) for whole in sums):
+        return None
+    if not _are_disjoint(sums):
+        return None
+    order = [i for whole in sums for i in parts[whole]]
+    return Lift(
+        features=features,
+        fine=np.array(order, dtype=np.int64),
+        sums=np.repeat(np.arange(len(sums)), [len(parts[whole]) for whole in sums]),
+        masks=tuple(sums),
+        values=np.array(
+            [[next(bits(rows[i][f])) for f in features] for i in order], dtype=np.int64
+        ).reshape(len(order), len(features)),
+    )
+
+
+def _hull(atoms: tuple[int, ...], mask: int) -> int:
+    """The smallest union of atoms that contains ``mask``."""
+    return sum(atom for atom in atoms if atom & mask)
+
+
+def _coarse(grain: Grain, masks: Masks, features: tuple[int, ...]) -> Masks:
+    return tuple(
+        _hull(grain.atoms[f], mask) if f in features else mask for f, mask in enumerate(masks)
+    )
+
+
+def _is_partition(whole: Masks, parts: list[Masks], features: tuple[int, ...]) -> bool:
+    return _are_disjoint(parts) and _volume(whole, features) == sum(
+        _volume(part, features) for part in parts
+    )
+
+
+def _are_disjoint(predicates: list[Masks]) -> bool:
+    """Whether no record can satisfy two of the predicates."""
+    _, disjoint = relations(predicates)
+    n = len(predicates)
+    return int(disjoint.sum()) == n * (n - 1)
+
+
+def _volume(masks: Masks, features: tuple[int, ...]) -> int:
+    volume = 1
+    for f in features:
+        volume *= masks[f].bit_count()
+    return volume

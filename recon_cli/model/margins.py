@@ -1,0 +1,241 @@
+"""Margins: the published cells of a geounit and every count they determine by subtraction.
+
+A margin is a set of histogram cells with a known count. Two known margins that differ in one
+feature, one inside the other, give a third: their difference (total minus Hispanic is not
+Hispanic). Closing the published cells under such differences, and keeping only the margins that
+are not sums of smaller ones, gives the strongest rows that arithmetic alone can offer: bounds
+from a sum of disjoint margins are never tighter than the bounds from its parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from recon_cli.schema import Release
+
+BoolArray = npt.NDArray[np.bool_]
+Masks = tuple[int, ...]
+Terms = dict[int, int]
+"""A linear combination of published columns: column → coefficient."""
+
+#: Differences of overlapping families can multiply; beyond this many margins for each published
+#: cell the closure stops. What it has by then is valid, only maybe not the strongest.
+_GROWTH = 8
+
+
+@dataclass(frozen=True)
+class Margins:
+    """What one coverage pattern determines about one geounit.
+
+    Attributes:
+        columns: The published (table, cell number) pairs, the order of count vectors.
+        masks: The minimal margins, one row each.
+        tally: For each row the index of the tallied feature, or None where people count.
+        combine: Sparse (rows × columns): published counts → the rows' counts.
+        checks: Sparse (checks × columns): combinations that are zero for consistent counts.
+        known: Every margin that was found, minimal or not, as terms over the columns.
+        tallies: Every published tally, by predicate and tallied feature, likewise.
+    """
+
+    columns: tuple[tuple[str, int], ...]
+    masks: tuple[Masks, ...]
+    tally: tuple[int | None, ...]
+    combine: sparse.csr_array
+    checks: sparse.csr_array
+    known: dict[Masks, Terms] = field(repr=False)
+    tallies: dict[tuple[Masks, int], Terms] = field(repr=False)
+
+
+def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margins:
+    """Close published cells under differences and keep the minimal margins.
+
+    Args:
+        release: Gives the cells' predicates.
+        columns: The published (table, cell number) pairs.
+    """
+    cells = [release.table_by_name[table].cells[number - 1] for table, number in columns]
+    closure = _Closure()
+    tallies: dict[tuple[Masks, int], Terms] = {}
+    for column, cell in enumerate(cells):
+        if cell.tally is None:
+            closure.publish(cell.masks, {column: 1})
+        elif (cell.masks, cell.tally) in tallies:
+            closure.checks.append(_minus({column: 1}, tallies[cell.masks, cell.tally]))
+        else:
+            tallies[cell.masks, cell.tally] = {column: 1}
+    closure.run(limit=_GROWTH * len(cells) + 1)
+
+    closure.drop_sums()
+
+    rows: list[tuple[Masks, int | None, Terms]] = [
+        (masks, None, terms) for masks, terms in closure.minimal()
+    ]
+    for (masks, at), terms in tallies.items():
+        implied = _tally_terms(masks, at, release, closure.known)
+        if implied is None:
+            rows.append((masks, at, terms))
+        else:
+            closure.checks.append(_minus(terms, implied))
+    return Margins(
+        columns=tuple(columns),
+        masks=tuple(masks for masks, _, _ in rows),
+        tally=tuple(tally for _, tally, _ in rows),
+        combine=combination_matrix([terms for _, _, terms in rows], len(columns)),
+        checks=combination_matrix(_distinct(closure.checks), len(columns)),
+        known=closure.known,
+        tallies=tallies,
+    )
+
+
+class _Closure:
+    """Known margins, closed one feature at a time."""
+
+    def __init__(self) -> None:
+        self.known: dict[Masks, Terms] = {}
+        self.checks: list[Terms] = []
+        self._sums: set[Masks] = set()
+
+    def publish(self, masks: Masks, terms: Terms) -> None:
+        if masks in self.known:
+            self.checks.append(_minus(terms, self.known[masks]))
+        else:
+            self.known[masks] = terms
+
+    def run(self, limit: int) -> None:
+        """Take differences along every feature until nothing new appears."""
+        dirty = list(self.known)
+        while dirty and len(self.known) < limit:
+            features = range(len(dirty[0]))
+            touched = {(f, _without(masks, f)) for masks in dirty for f in features}
+            lines: dict[tuple[int, Masks], list[int]] = defaultdict(list)
+            for masks in self.known:
+                for f in features:
+                    if (key := (f, _without(masks, f))) in touched:
+                        lines[key].append(masks[f])
+            dirty = []
+            for (f, rest), line in lines.items():
+                if len(line) > 1:
+                    dirty += self._split(f, rest, line)
+
+    def drop_sums(self) -> None:
+        """Find the margins that are sums of smaller ones only across several features."""
+        rows = [masks for masks, _ in self.minimal()]
+        inside, disjoint = relations(rows)
+        volume = [math.prod(mask.bit_count() for mask in masks) for masks in rows]
+        for whole in np.flatnonzero(inside.sum(axis=0) > 1).tolist():
+            parts: list[int] = []
+            for part in sorted(np.flatnonzero(inside[:, whole]).tolist(), key=lambda i: -volume[i]):
+                if part != whole and all(disjoint[part, other] for other in parts):
+                    parts.append(part)
+            if sum(volume[part] for part in parts) == volume[whole]:
+                difference = self.known[rows[whole]]
+                for part in parts:
+                    difference = _minus(difference, self.known[rows[part]])
+                self.checks.append(difference)
+                self._sums.add(rows[whole])
+
+    def minimal(self) -> list[tuple[Masks, Terms]]:
+        """The margins that are not sums of smaller ones, in the order they were found."""
+        return [(masks, terms) for masks, terms in self.known.items() if masks not in self._sums]
+
+    def _split(self, f: int, rest: Masks, line: list[int]) -> list[Masks]:
+        """Split every mask of ``line`` (margins alike but for feature ``f``) into smaller ones."""
+        found: list[Masks] = []
+        parts: list[int] = []
+        for mask in sorted(line, key=lambda m: (m.bit_count(), m)):
+            inside, remainder = [], mask
+            for part in parts:
+                if part & ~remainder == 0:
+                    inside.append(part)
+                    remainder &= ~part
+            if not inside:
+                parts.append(mask)
+                continue
+            whole = _with(rest, f, mask)
+            self._sums.add(whole)
+            difference = dict(self.known[whole])
+            for part in inside:
+                difference = _minus(difference, self.known[_with(rest, f, part)])
+            if remainder:
+                left = _with(rest, f, remainder)
+                parts.append(remainder)
+                if left not in self.known:
+                    self.known[left] = difference
+                    found.append(left)
+                    continue
+                difference = _minus(difference, self.known[left])
+            self.checks.append(difference)
+        return found
+
+
+def relations(rows: Sequence[Masks]) -> tuple[BoolArray, BoolArray]:
+    """Two square tables: whether row i is inside row j, and whether they are disjoint."""
+    inside = np.ones((len(rows), len(rows)), dtype=bool)
+    disjoint = np.zeros((len(rows), len(rows)), dtype=bool)
+    for column in zip(*rows, strict=True):
+        # Few distinct masks a feature: compare those, then look the pairs up.
+        masks = sorted(set(column))
+        at = np.array([masks.index(mask) for mask in column])
+        subset = np.array([[a & ~b == 0 for b in masks] for a in masks])
+        apart = np.array([[a & b == 0 for b in masks] for a in masks])
+        inside &= subset[np.ix_(at, at)]
+        disjoint |= apart[np.ix_(at, at)]
+    return inside, disjoint
+
+
+def _tally_terms(
+    masks: Masks, at: int, release: Release, known: dict[Masks, Terms]
+) -> Terms | None:
+    """A tally as the sum of the margins of its options, if all of those are known."""
+    feature = release.features[at]
+    total: Terms = {}
+    for option in feature.options:
+        mask = masks[at] & feature.includes(option)
+        if not mask:
+            continue
+        margin = _with(masks, at, mask)
+        if margin not in known:
+            return None
+        total = _minus(total, {c: -n for c, n in known[margin].items()})
+    return total
+
+
+def _without(masks: Masks, f: int) -> Masks:
+    return (*masks[:f], 0, *masks[f + 1 :])
+
+
+def _with(masks: Masks, f: int, mask: int) -> Masks:
+    return (*masks[:f], mask, *masks[f + 1 :])
+
+
+def _minus(left: Terms, right: Terms) -> Terms:
+    difference = dict(left)
+    for column, coefficient in right.items():
+        value = difference.get(column, 0) - coefficient
+        if value:
+            difference[column] = value
+        else:
+            difference.pop(column, None)
+    return difference
+
+
+def _distinct(checks: list[Terms]) -> list[Terms]:
+    """Each combination once, without the empty ones."""
+    unique = {frozenset(terms.items()): terms for terms in checks if terms}
+    return list(unique.values())
+
+
+def combination_matrix(rows: Sequence[Terms], width: int) -> sparse.csr_array:
+    """Sparse (combinations × columns) matrix of linear combinations of columns."""
+    lengths = [len(terms) for terms in rows]
+    indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    indices = np.array([c for terms in rows for c in terms], dtype=np.int32)
+    data = np.array([n for terms in rows for n in terms.values()], dtype=np.int64)
+    return sparse.csr_array((data, indices, indptr), shape=(len(rows), width))

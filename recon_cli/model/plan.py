@@ -1,0 +1,243 @@
+"""The static half of the system: everything that follows from which cells are published.
+
+A plan is made once for a release, a choice of tables and a coverage; it then serves every
+geounit. It holds the working grain and, for each coverage pattern, the rows over that grain as
+integer combinations of published counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.model.grain import Grain, RowGroup, group_rows, group_screens, refine
+from recon_cli.model.lift import Lift, plan_lift
+from recon_cli.model.margins import Margins, Masks, close_margins, combination_matrix
+from recon_cli.published import Coverage, Pattern
+from recon_cli.schema import Release, Table
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Margins of a coarse geounit that its units determine too: both must give one number.
+
+    Attributes:
+        coarse: Sparse (identities × pattern columns).
+        units: For each unit pattern, sparse (identities × that pattern's columns).
+    """
+
+    coarse: sparse.csr_array
+    units: dict[int, sparse.csr_array]
+
+
+@dataclass(frozen=True)
+class PatternPlan:
+    """The rows that one coverage pattern contributes.
+
+    Attributes:
+        pattern: Index into the coverage.
+        level: Name of the level.
+        margins: What the pattern determines.
+        masks: Predicates of the system rows, unions of histogram cells of the working grain.
+        tally: For each row the tallied feature, or None.
+        combine: Sparse (rows × columns): published counts → right-hand sides.
+        groups: The rows by the features that they constrain.
+        screens: Known margins over few features, minimal or not; the units' patterns only.
+        screen: Sparse (screen margins × columns): published counts → their counts.
+        lift: How finer rows were summed to the grain; its sums are the last rows.
+        fine: Sparse (fine rows × columns): published counts → the lift's fine counts.
+        identity: What must equal the sum over units; None at the unit level.
+    """
+
+    pattern: int
+    level: str
+    margins: Margins
+    masks: tuple[Masks, ...]
+    tally: tuple[int | None, ...]
+    combine: sparse.csr_array
+    groups: tuple[RowGroup, ...]
+    screens: tuple[RowGroup, ...]
+    screen: sparse.csr_array
+    lift: Lift
+    fine: sparse.csr_array
+    identity: Identity | None
+
+    @property
+    def first_sum(self) -> int:
+        """Number of the first row that is a sum of lifted rows."""
+        return len(self.masks) - len(self.lift.masks)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The static half of a system.
+
+    Attributes:
+        release: The schema.
+        tables: The tables in use.
+        grain: The working grain.
+        patterns: One plan for each coverage pattern that publishes any table in use.
+    """
+
+    release: Release
+    tables: tuple[Table, ...]
+    grain: Grain
+    patterns: tuple[PatternPlan, ...]
+
+    @property
+    def is_lifted(self) -> bool:
+        """Whether some feature is put back by a lift."""
+        return any(len(pattern.lift.fine) for pattern in self.patterns)
+
+
+def make_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
+    """Plan at the coarsest grain that loses nothing, with lifts where they are exact.
+
+    Args:
+        release: The schema.
+        tables: The tables to use.
+        coverage: Which cells are published; pattern numbers are kept.
+    """
+    close = _Close(release, tables, coverage)
+    coarse = refine(release, close.unit_rows(), close.tallied())
+    lifts = {p: plan_lift(coarse, close.people_rows(p)) for p in close.patterns}
+    levels = {coverage[p].level for p, lift in lifts.items() if lift is not None and len(lift.fine)}
+    found = {p: lift for p, lift in lifts.items() if lift is not None}
+    if len(found) == len(lifts) and len(levels) <= 1:
+        return _assemble(close, coarse, found)
+    return make_fine_plan(release, tables, coverage)
+
+
+def make_fine_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
+    """Plan at the common refinement of all rows: always exact, and larger than a lifted plan."""
+    close = _Close(release, tables, coverage)
+    rows = [masks for p in close.patterns for masks in close.people_rows(p)]
+    grain = refine(release, [*rows, *close.unit_rows()], close.tallied())
+    lifts = {p: plan_lift(grain, close.people_rows(p)) for p in close.patterns}
+    return _assemble(close, grain, {p: lift for p, lift in lifts.items() if lift is not None})
+
+
+class _Close:
+    """Margins of every pattern, and which of their rows the units already determine."""
+
+    def __init__(self, release: Release, tables: Sequence[Table], coverage: Coverage) -> None:
+        self.release = release
+        self.tables = tuple(tables)
+        self.coverage = coverage
+        columns = {p: _columns(pattern, self.tables) for p, pattern in enumerate(coverage)}
+        distinct = {
+            cells: close_margins(release, cells) for cells in set(columns.values()) if cells
+        }
+        self.patterns = {p: distinct[cells] for p, cells in columns.items() if cells}
+        unit = release.geography.unit.name
+        self.unit_patterns = [p for p in self.patterns if coverage[p].level == unit]
+        every_unit = [p for p, pattern in enumerate(coverage) if pattern.level == unit]
+        # A coarse count is redundant only if every unit, whatever its pattern, determines it.
+        if every_unit and every_unit == self.unit_patterns:
+            first, *others = (self.patterns[p] for p in self.unit_patterns)
+            self.shared = {masks for masks in first.known if all(masks in m.known for m in others)}
+            self.shared_tallies = {
+                key for key in first.tallies if all(key in m.tallies for m in others)
+            }
+        else:
+            self.shared = set()
+            self.shared_tallies = set()
+
+    def is_unit(self, p: int) -> bool:
+        return p in self.unit_patterns
+
+    def rows(self, p: int) -> list[int]:
+        """The pattern's minimal margins that need a row of the system."""
+        margins = self.patterns[p]
+        if self.is_unit(p):
+            return list(range(len(margins.masks)))
+        return [
+            i
+            for i, (masks, tally) in enumerate(zip(margins.masks, margins.tally, strict=True))
+            if (
+                masks not in self.shared
+                if tally is None
+                else (masks, tally) not in self.shared_tallies
+            )
+        ]
+
+    def people_rows(self, p: int) -> list[Masks]:
+        margins = self.patterns[p]
+        return [margins.masks[i] for i in self.rows(p) if margins.tally[i] is None]
+
+    def unit_rows(self) -> list[Masks]:
+        """Predicates that the coarse grain must resolve: all of the units', and tallies."""
+        rows = [masks for p in self.unit_patterns for masks in self.patterns[p].masks]
+        for margins in self.patterns.values():
+            rows += [
+                masks
+                for masks, tally in zip(margins.masks, margins.tally, strict=True)
+                if tally is not None
+            ]
+        return rows or [self.release.full]
+
+    def tallied(self) -> set[int]:
+        return {
+            tally
+            for p, margins in self.patterns.items()
+            for i in self.rows(p)
+            if (tally := margins.tally[i]) is not None
+        }
+
+    def identity(self, p: int) -> Identity | None:
+        if self.is_unit(p):
+            return None
+        margins = self.patterns[p]
+        masks = [m for m in margins.known if m in self.shared]
+        tallies = [key for key in margins.tallies if key in self.shared_tallies]
+
+        def matrix(of: Margins) -> sparse.csr_array:
+            terms = [of.known[m] for m in masks] + [of.tallies[key] for key in tallies]
+            return combination_matrix(terms, len(of.columns))
+
+        return Identity(matrix(margins), {u: matrix(self.patterns[u]) for u in self.unit_patterns})
+
+
+def _columns(pattern: Pattern, tables: Sequence[Table]) -> tuple[tuple[str, int], ...]:
+    return tuple(
+        (table.name, number) for table in tables for number in pattern.cells.get(table.name, ())
+    )
+
+
+def _assemble(close: _Close, grain: Grain, lifts: dict[int, Lift]) -> Plan:
+    return Plan(
+        release=close.release,
+        tables=close.tables,
+        grain=grain,
+        patterns=tuple(_pattern_plan(close, p, grain, lift) for p, lift in lifts.items()),
+    )
+
+
+def _pattern_plan(close: _Close, p: int, grain: Grain, lift: Lift) -> PatternPlan:
+    margins = close.patterns[p]
+    rows = np.array(close.rows(p), dtype=np.int64)
+    is_people = np.array([margins.tally[i] is None for i in rows], dtype=bool)
+    lifted = np.zeros(len(rows), dtype=bool)
+    lifted[np.flatnonzero(is_people)[lift.fine]] = True
+    fine = margins.combine[rows[np.flatnonzero(is_people)[lift.fine]]]
+    kept = rows[~lifted]
+    masks = tuple(margins.masks[i] for i in kept) + lift.masks
+    tally = tuple(margins.tally[i] for i in kept) + (None,) * len(lift.masks)
+    screened = list(margins.known) if close.is_unit(p) else []
+    return PatternPlan(
+        pattern=p,
+        level=close.coverage[p].level,
+        margins=margins,
+        masks=masks,
+        tally=tally,
+        combine=sparse.csr_array(sparse.vstack([margins.combine[kept], lift.combine @ fine])),
+        groups=group_rows(grain, close.release.full, masks, tally),
+        screens=group_screens(grain, close.release.full, screened),
+        screen=combination_matrix([margins.known[m] for m in screened], len(margins.columns)),
+        lift=lift,
+        fine=sparse.csr_array(fine),
+        identity=close.identity(p),
+    )

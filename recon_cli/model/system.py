@@ -1,0 +1,202 @@
+"""One batch of regions as a sparse system: rows × candidates = published counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from recon_cli.model.cells import AtomArray, Candidates, Stratum, find_candidates
+from recon_cli.model.counts import Counts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.plan import Identity, Plan
+
+#: Units in a batch. Bounds memory (counts are dense by unit) and is large enough for NumPy.
+_BATCH = 4096
+
+
+@dataclass(frozen=True)
+class System:
+    """The equations of some whole regions.
+
+    Attributes:
+        units: Row numbers of the batch's units in the partition.
+        regions: For each unit the number of its region in the partition, rising.
+        strata: The geounits of the batch with their right-hand sides.
+        candidates: The unknowns.
+        A: Sparse (rows × candidates) coefficients.
+        rhs: Right-hand sides, positive.
+        row_geounit: For each row the row number of its geounit in the partition.
+        fine: For each stratum (geounits × fine rows) counts for its lift.
+        suspects: Row numbers of geounits whose counts contradict each other before any bound.
+    """
+
+    units: IntArray
+    regions: IntArray
+    strata: tuple[Stratum, ...]
+    candidates: Candidates
+    A: sparse.csr_array
+    rhs: IntArray
+    row_geounit: IntArray
+    fine: tuple[IntArray, ...]
+    suspects: IntArray
+
+
+def build_systems(plan: Plan, counts: Counts, batch: int = _BATCH) -> Iterator[System]:
+    """The systems of a partition, a batch of whole regions at a time.
+
+    Args:
+        plan: The static half.
+        counts: The partition's counts.
+        batch: Units in a batch, exceeded only by a region that is larger.
+    """
+    ends = np.append(np.flatnonzero(np.diff(counts.region)) + 1, len(counts.units)).tolist()
+    first = last = 0
+    for end in ends:
+        if end - first > batch and last > first:
+            yield _build(plan, counts, slice(first, last))
+            first = last
+        last = end
+    if last > first:
+        yield _build(plan, counts, slice(first, last))
+
+
+def _build(plan: Plan, counts: Counts, batch: slice) -> System:
+    units = counts.units[batch]
+    strata, fine, suspects = _strata(plan, counts, batch)
+    candidates = find_candidates(plan.grain, len(units), strata)
+    A, rhs, row_geounit, empty = _equations(plan, strata, candidates)
+    return System(
+        units=units,
+        regions=counts.region[batch],
+        strata=tuple(strata),
+        candidates=candidates,
+        A=A,
+        rhs=rhs,
+        row_geounit=row_geounit,
+        fine=tuple(fine),
+        suspects=np.unique(np.concatenate([*suspects, empty])),
+    )
+
+
+def _strata(
+    plan: Plan, counts: Counts, batch: slice
+) -> tuple[list[Stratum], list[IntArray], list[IntArray]]:
+    strata: list[Stratum] = []
+    fine: list[IntArray] = []
+    suspects: list[IntArray] = []
+    published: dict[int, tuple[IntArray, IntArray]] = {}
+    for at, pattern in enumerate(plan.patterns):
+        of_unit = counts.parent[pattern.level][batch]
+        geounits = np.unique(of_unit[of_unit >= 0])
+        geounits = geounits[counts.pattern[geounits] == pattern.pattern]
+        if not len(geounits):
+            continue
+        place = np.searchsorted(geounits, of_unit)
+        place = np.where(
+            (of_unit >= 0) & (geounits[np.minimum(place, len(geounits) - 1)] == of_unit), place, -1
+        )
+        table = counts.dense(pattern, geounits)
+        published[pattern.pattern] = (table, place)
+        rhs = (pattern.combine @ table.T).T
+        fine.append((pattern.fine @ table.T).T)
+        suspects += [
+            geounits[(pattern.margins.checks @ table.T != 0).any(axis=0)],
+            geounits[(rhs < 0).any(axis=1)],
+            geounits[(fine[-1] < 0).any(axis=1)],
+        ]
+        if pattern.identity is not None:
+            broken = _broken(pattern.identity, table, place, published)
+            suspects.append(geounits[broken])
+        strata.append(
+            Stratum(
+                pattern=at,
+                geounits=geounits,
+                of_unit=place,
+                groups=pattern.groups,
+                rhs=np.ascontiguousarray(rhs),
+                screens=pattern.screens,
+                screen_counts=np.ascontiguousarray((pattern.screen @ table.T).T),
+            )
+        )
+    return strata, fine, suspects
+
+
+def _broken(
+    identity: Identity,
+    table: IntArray,
+    place: IntArray,
+    published: dict[int, tuple[IntArray, IntArray]],
+) -> npt.NDArray[np.bool_]:
+    """Which coarse geounits differ from the sum of their units."""
+    coarse = identity.coarse @ table.T
+    total = np.zeros_like(coarse)
+    for pattern, matrix in identity.units.items():
+        if pattern not in published:
+            continue
+        unit_table, unit_place = published[pattern]
+        rows = np.flatnonzero((unit_place >= 0) & (place >= 0))
+        ones = np.ones(len(rows), dtype=np.int64)
+        gather = sparse.csr_array(
+            (ones, (place[rows], unit_place[rows])), shape=(len(table), len(unit_table))
+        )
+        total += matrix @ (gather @ unit_table).T
+    different: npt.NDArray[np.bool_] = (coarse != total).any(axis=0)
+    return different
+
+
+def _equations(
+    plan: Plan, strata: Sequence[Stratum], candidates: Candidates
+) -> tuple[sparse.csr_array, IntArray, IntArray, IntArray]:
+    """Rows with at least one candidate; geounits with a count but no candidate are reported."""
+    keys: list[IntArray] = []
+    cells: list[IntArray] = []
+    coefficients: list[IntArray] = []
+    rhs = np.concatenate([stratum.rhs.ravel() for stratum in strata])
+    geounit = np.concatenate(
+        [np.repeat(stratum.geounits, stratum.rhs.shape[1]) for stratum in strata]
+    )
+    offset = 0
+    for stratum in strata:
+        pattern = plan.patterns[stratum.pattern]
+        place = stratum.of_unit[candidates.unit]
+        weights = _weights(plan, pattern.tally, candidates.atoms)
+        for group in stratum.groups:
+            codes = group.codes(candidates.atoms)
+            for layer in group.layers:
+                row = layer[codes]
+                cell = np.flatnonzero((row >= 0) & (place >= 0))
+                keys.append(offset + place[cell] * stratum.rhs.shape[1] + row[cell])
+                cells.append(cell)
+                coefficients.append(_coefficients(row[cell], cell, pattern.tally, weights))
+        offset += stratum.rhs.size
+    key = np.concatenate(keys)
+    used = np.zeros(offset, dtype=bool)
+    used[key] = True
+    number = np.cumsum(used) - 1
+    A = sparse.csr_array(
+        (np.concatenate(coefficients), (number[key], np.concatenate(cells))),
+        shape=(int(used.sum()), len(candidates.unit)),
+    )
+    return A, rhs[used], geounit[used], geounit[(rhs > 0) & ~used]
+
+
+def _weights(plan: Plan, tally: Sequence[int | None], atoms: AtomArray) -> dict[int, IntArray]:
+    """For each tallied feature, how many options the people of each candidate have picked."""
+    weights: dict[int, IntArray] = {}
+    for feature in {at for at in tally if at is not None}:
+        weights[feature] = plan.grain.picked(plan.release, feature)[atoms[:, feature]]
+    return weights
+
+
+def _coefficients(
+    row: IntArray, cell: IntArray, tally: Sequence[int | None], weights: dict[int, IntArray]
+) -> IntArray:
+    ones = np.ones(len(row), dtype=np.int64)
+    for feature, weight in weights.items():
+        tallied = np.array([at == feature for at in tally], dtype=bool)[row]
+        ones[tallied] = weight[cell[tallied]]
+    return ones

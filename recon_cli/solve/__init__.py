@@ -1,0 +1,1 @@
+"""The solvers. Nothing outside this package imports ortools."""

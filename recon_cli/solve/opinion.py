@@ -1,0 +1,43 @@
+"""A second engine's word. Solvers have declared feasible models infeasible; two seldom agree."""
+
+from __future__ import annotations
+
+import datetime
+
+from ortools.math_opt.python import mathopt
+
+from recon_cli.errors import SolverError
+from recon_cli.model.components import Component
+
+_LIMIT = datetime.timedelta(minutes=10)
+
+
+def confirm_infeasible(component: Component) -> None:
+    """Return if SCIP, too, finds ``component`` infeasible.
+
+    Raises:
+        SolverError: SCIP finds a solution, or cannot decide.
+    """
+    model = mathopt.Model()
+    cells = [
+        model.add_integer_variable(lb=low, ub=high)
+        for low, high in zip(component.lower.tolist(), component.upper.tolist(), strict=True)
+    ]
+    indptr = component.A.indptr.tolist()
+    for row, side in enumerate(component.rhs.tolist()):
+        constraint = model.add_linear_constraint(lb=side, ub=side)
+        for at in range(indptr[row], indptr[row + 1]):
+            cell = cells[int(component.A.indices[at])]
+            constraint.set_coefficient(cell, int(component.A.data[at]))
+    result = mathopt.solve(
+        model,
+        mathopt.SolverType.GSCIP,
+        params=mathopt.SolveParameters(threads=1, time_limit=_LIMIT),
+    )
+    reason = result.termination.reason
+    infeasible = mathopt.TerminationReason
+    if reason not in {infeasible.INFEASIBLE, infeasible.INFEASIBLE_OR_UNBOUNDED}:
+        raise SolverError(
+            f"CP-SAT says a component of {len(component.cells)} cells has no solution, "
+            f"SCIP says {reason.name.lower()}: neither is believed"
+        )
