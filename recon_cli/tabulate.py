@@ -1,0 +1,268 @@
+"""Records → published counts, from the release schema alone.
+
+The counts of all cells in all geounits are one product of two sparse integer matrices,
+(geounit x class combination) @ (class combination x cell). Two values of a feature are in the
+same class when no requested cell tells them apart, so the combinations that occur are few and
+the schema is read once for each of them, never once a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.encoding import Integers, encode
+from recon_cli.errors import VerificationError
+from recon_cli.published import COUNTS
+from recon_cli.schema import Feature, Level, Release, Table
+
+Matrix = sparse.csr_array[np.int64, tuple[int, int]]
+
+#: Largest number of (combination, cell) pairs whose predicates are evaluated in one go.
+_PAIRS = 4_000_000
+#: Codes stay below this while features are combined, so that int64 cannot overflow.
+_CODES = 2**62
+
+
+def tabulate(
+    release: Release,
+    records: pl.DataFrame,
+    tables: Sequence[Table] | None = None,
+    levels: Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """Count records in every cell of every geounit that has any.
+
+    Args:
+        release: The schema; nothing else is known of the records.
+        records: One row a person: ``release.geoid_column`` (String) and a column for each
+            feature. Other columns, such as recodes, are ignored. A null means that the feature
+            was not reconstructed, which only tables that do not distinguish it can bear.
+        tables: Default all of the release.
+        levels: Levels to count every table for, whether published there or not; default each
+            table's own.
+
+    Returns:
+        Columns of `recon_cli.published.COUNTS`, counts above zero; sorted by level (finest
+        first), geoid, table (as published) and cell.
+
+    Raises:
+        VerificationError: Columns, values or geoids that the schema does not know; the message
+            names column, value and first geoid. Or an unknown table or level.
+    """
+    unknown = [name for name in levels or () if name not in release.geography.by_name]
+    if unknown:
+        known = ", ".join(release.geography.by_name)
+        raise VerificationError(f"tabulate: no level {unknown[0]!r} (levels: {known})")
+    tabulation = Tabulation.of(release, records, release.tables if tables is None else tables)
+    frames = [COUNTS.to_frame()]
+    for level in release.geography.levels:
+        if levels is None:
+            chosen = tuple(table for table in tabulation.tables if level.name in table.levels)
+        else:
+            chosen = tabulation.tables if level.name in levels else ()
+        if chosen:
+            frames.append(_frame(tabulation, level, chosen))
+    return pl.concat(frames)
+
+
+def _frame(tabulation: Tabulation, level: Level, tables: Sequence[Table]) -> pl.DataFrame:
+    geoids, people = tabulation.geounits(level)
+    counts = people @ tabulation.membership(tables)
+    counts.sort_indices()
+    rows = np.repeat(np.arange(len(geoids)), np.diff(counts.indptr))
+    named = tabulation.columns.select("table", "cell")[counts.indices]
+    return named.select(
+        geoids.gather(rows).alias("geoid"),
+        "table",
+        "cell",
+        pl.Series("count", counts.data).cast(COUNTS["count"]),
+    )
+
+
+@dataclass(frozen=True)
+class Tabulation:
+    """Records, reduced to what some tables can see of them.
+
+    Attributes:
+        release: The schema.
+        tables: The requested tables, in published order.
+        units: Geoids of the units with records, sorted.
+        people: Number of records, units x class combinations.
+        blocks: For each of ``tables``, how much a person of a combination (row) adds to a cell
+            (column).
+    """
+
+    release: Release
+    tables: tuple[Table, ...]
+    units: pl.Series
+    people: Matrix
+    blocks: tuple[Matrix, ...]
+
+    @classmethod
+    def of(cls, release: Release, records: pl.DataFrame, tables: Sequence[Table]) -> Tabulation:
+        """Check and reduce ``records``; see `tabulate` for arguments and errors."""
+        names = {table.name for table in tables}
+        chosen = tuple(table for table in release.tables if table.name in names)
+        if len(chosen) != len(names):
+            unknown = sorted(names - {table.name for table in chosen})
+            raise VerificationError(f"no table {unknown[0]!r} in release {release.name!r}")
+        seen_by = [_first_to_see(chosen, feature, i) for i, feature in enumerate(release.features)]
+        positions = encode(release, records, seen_by)
+        lenses = [_Lens.over(chosen, feature, i) for i, feature in enumerate(release.features)]
+        first, combination = _combine(lenses, positions, records.height)
+        units = records[release.geoid_column].unique().sort()
+        row = records[release.geoid_column].replace_strict(units, np.arange(len(units)))
+        ones = np.ones(records.height, np.int64)
+        people = sparse.coo_array(
+            (ones, (row.cast(pl.Int64).to_numpy(), combination)), shape=(len(units), len(first))
+        ).tocsr()
+        found = [values if values is None else values[first] for values in positions]
+        blocks = tuple(_block(release, table, found, len(first)) for table in chosen)
+        return cls(release, chosen, units, people, blocks)
+
+    @cached_property
+    def starts(self) -> dict[str, int]:
+        """Table name → its first column in `membership`."""
+        sizes = [len(table.cells) for table in self.tables]
+        starts = accumulate(sizes, initial=0)
+        return {table.name: start for table, start in zip(self.tables, starts, strict=False)}
+
+    @cached_property
+    def columns(self) -> pl.DataFrame:
+        """What the columns of `membership` are: ``table``, ``cell``, ``code``."""
+        return pl.DataFrame(
+            [
+                (table.name, cell.number, code)
+                for table in self.tables
+                for cell, code in zip(table.cells, table.codes, strict=True)
+            ],
+            schema={"table": pl.String, "cell": COUNTS["cell"], "code": pl.String},
+            orient="row",
+        )
+
+    def geounits(self, level: Level) -> tuple[pl.Series, Matrix]:
+        """The geoids of ``level`` with records, sorted, and their people by combination."""
+        if level == self.release.geography.unit:
+            return self.units, self.people
+        prefixes = self.units.str.slice(0, level.digits)
+        geoids = prefixes.unique(maintain_order=True)  # sorted, as the units are
+        row = prefixes.rle_id().cast(pl.Int64).to_numpy()
+        ones, column = np.ones(len(row), np.int64), np.arange(len(row))
+        sums = sparse.coo_array((ones, (row, column)), shape=(len(geoids), len(row))).tocsr()
+        return geoids, sums @ self.people
+
+    def membership(self, tables: Sequence[Table]) -> Matrix:
+        """Class combinations x cells of all requested tables; only those of ``tables`` filled."""
+        names = {table.name for table in tables}
+        parts = [
+            block if table.name in names else sparse.csr_array(block.shape, dtype=np.int64)
+            for table, block in zip(self.tables, self.blocks, strict=True)
+        ]
+        return sparse.csr_array(sparse.hstack(parts, format="csr", dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class _Lens:
+    """One feature as some tables see it.
+
+    Attributes:
+        classes: The class of each value; values that no cell tells apart share one.
+        count: Number of classes.
+    """
+
+    classes: Integers
+    count: int
+
+    @classmethod
+    def over(cls, tables: Sequence[Table], feature: Feature, index: int) -> _Lens:
+        """The classes that the cells of ``tables`` tell apart."""
+        cells = [cell for table in tables for cell in table.cells]
+        masks = sorted({cell.masks[index] for cell in cells})
+        rows = [_spread(mask, len(feature.values)) for mask in masks]
+        if any(cell.tally == index for cell in cells):
+            rows.append(_picked(feature))
+        if not rows:
+            return cls(np.zeros(len(feature.values), np.int64), 1)
+        distinct, classes = np.unique(np.stack(rows), axis=1, return_inverse=True)
+        return cls(classes.astype(np.int64).ravel(), distinct.shape[1])
+
+
+@lru_cache(maxsize=8192)
+def _spread(mask: int, size: int) -> Integers:
+    """A mask as zeros and ones, in the order of the feature's ``size`` values; do not write."""
+    return np.array([mask >> i & 1 for i in range(size)], np.int64)
+
+
+def _picked(feature: Feature) -> Integers:
+    """How many options each value of a multi-select feature picks."""
+    return np.array([int(value).bit_count() for value in feature.values], np.int64)
+
+
+def _combine(
+    lenses: Sequence[_Lens], positions: Sequence[Integers | None], height: int
+) -> tuple[Integers, Integers]:
+    """Number the combinations of classes that occur.
+
+    Returns:
+        For each combination the first row that has it, and for each row its combination.
+    """
+    codes, size = np.zeros(height, np.int64), 1
+    for lens, values in zip(lenses, positions, strict=True):
+        if values is None or lens.count == 1:
+            continue
+        if size > _CODES // lens.count:
+            distinct, codes = np.unique(codes, return_inverse=True)
+            size = len(distinct)
+        codes = codes * lens.count + lens.classes[values]
+        size *= lens.count
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    return first.astype(np.int64), inverse.astype(np.int64)
+
+
+def _block(release: Release, table: Table, found: Sequence[Integers | None], height: int) -> Matrix:
+    """What ``height`` kinds of person, given by value positions, add to the table's cells."""
+    lenses = [_Lens.over([table], feature, i) for i, feature in enumerate(release.features)]
+    first, inverse = _combine(lenses, found, height)
+    step = max(1, _PAIRS // len(table.cells))
+    parts = [
+        sparse.csr_array(_weights(release, table, found, first[at : at + step]))
+        for at in range(0, len(first), step)
+    ]
+    if not parts:
+        return sparse.csr_array((0, len(table.cells)), dtype=np.int64)
+    return sparse.csr_array(sparse.vstack(parts, format="csr"))[inverse]
+
+
+def _weights(
+    release: Release, table: Table, found: Sequence[Integers | None], kinds: Integers
+) -> Integers:
+    """Evaluate every cell's predicate and tally for the rows ``kinds`` of ``found``."""
+    weights = np.ones((len(kinds), len(table.cells)), np.int64)
+    for i, (feature, values) in enumerate(zip(release.features, found, strict=True)):
+        masks = sorted({cell.masks[i] for cell in table.cells})
+        if values is None or masks == [feature.full]:
+            continue
+        rank = {mask: at for at, mask in enumerate(masks)}
+        truth = np.stack([_spread(mask, len(feature.values)) for mask in masks])
+        inside = truth[:, values[kinds]]
+        weights *= inside[[rank[cell.masks[i]] for cell in table.cells]].T
+    for at, cell in enumerate(table.cells):
+        tallied = None if cell.tally is None else found[cell.tally]
+        if cell.tally is not None and tallied is not None:
+            weights[:, at] *= _picked(release.features[cell.tally])[tallied[kinds]]
+    return weights
+
+
+def _first_to_see(tables: Sequence[Table], feature: Feature, index: int) -> str | None:
+    """The first table whose cells tell some values of a feature apart."""
+    for table in tables:
+        for cell in table.cells:
+            if cell.masks[index] != feature.full or cell.tally == index:
+                return table.name
+    return None

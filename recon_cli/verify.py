@@ -1,0 +1,319 @@
+"""Do records reproduce every published count? Knows the release schema and nothing of solvers.
+
+A verdict has to be exact, so nothing that could hide a difference is passed over: records
+outside the published geounits are differences, and published counts that contradict their own
+coverage are refused before anything is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+
+from recon_cli.encoding import Integers
+from recon_cli.errors import SourceError, VerificationError
+from recon_cli.published import Pattern, Published
+from recon_cli.schema import Level, Release, Table
+from recon_cli.tabulate import Matrix, Tabulation
+
+Truth = npt.NDArray[np.bool_]
+
+#: One row a published cell that the records do not reproduce; ``table``, ``cell`` and ``code``
+#: are null for records outside the geounits that no cell of the verified tables counts.
+MISMATCHES = pl.Schema(
+    {
+        "geoid": pl.String,
+        "level": pl.String,
+        "table": pl.String,
+        "cell": pl.Int16,
+        "code": pl.String,
+        "expected": pl.Int32,
+        "found": pl.Int32,
+    }
+)
+
+#: Differences by number: of the geounit, and of the cell among those of the requested tables.
+_DIFFERENCES = pl.Schema(
+    {"row": pl.Int64, "column": pl.Int64, "expected": pl.Int64, "found": pl.Int64}
+)
+
+#: Geounits compared in one go; bounds memory, not the result.
+_SLAB = 1024
+#: Mismatches that an error message spells out.
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What comparing records with published counts found.
+
+    Attributes:
+        cells_compared: Number of published cells, zeros included; unpublished ones are not.
+        mismatches: Columns of `MISMATCHES`; level (finest first), geoid, table, cell.
+    """
+
+    cells_compared: int
+    mismatches: pl.DataFrame
+
+    @property
+    def ok(self) -> bool:
+        """Whether every compared cell agrees."""
+        return self.mismatches.is_empty()
+
+    def require(self) -> None:
+        """Pass silently if `ok`.
+
+        Raises:
+            VerificationError: Lists the first mismatches and says how many there are.
+        """
+        if self.ok:
+            return
+        named = [_sentence(row) for row in self.mismatches.head(_NAMED).iter_rows(named=True)]
+        more = self.mismatches.height - len(named)
+        raise VerificationError(
+            f"records do not reproduce the published counts: {self.mismatches.height} mismatches "
+            f"({self.cells_compared} cells compared): {'; '.join(named)}"
+            + (f"; and {more} more" if more else "")
+        )
+
+
+def _sentence(row: dict[str, object]) -> str:
+    cell = "" if row["table"] is None else f" {row['table']} {row['code']}"
+    what = cell or " records outside the published geounits"
+    return f"{row['level']} {row['geoid']}{what}: expected {row['expected']}, found {row['found']}"
+
+
+def verify(
+    release: Release, published: Published, records: pl.DataFrame, tables: Sequence[Table]
+) -> Verification:
+    """Tabulate ``records`` again and compare every published cell of ``tables`` at every level.
+
+    A published cell that is absent from the counts is zero; a cell that the coverage pattern of
+    its geounit does not name is not compared. Records in a unit that is not among the geounits
+    are mismatches with every cell that counts them. (If no geounit of the unit level is listed,
+    the finest level listed takes its place.)
+
+    Args:
+        release: The schema.
+        published: The counts, of one partition.
+        records: As `recon_cli.tabulate.tabulate` takes them, of the same partition.
+        tables: What to compare; at least one.
+
+    Raises:
+        VerificationError: ``tables`` is empty, or the records do not fit the schema.
+        SourceError: The published counts contradict their own geounits or coverage.
+    """
+    if not tables:
+        raise VerificationError("verify: no tables were given, so nothing would be compared")
+    tabulation = Tabulation.of(release, records, tables)
+    _check_geounits(release, published)
+    covered = _covered(tabulation, published)
+    expected = _expected(tabulation, published, covered)
+    frames = [MISMATCHES.to_frame()]
+    frames.extend(
+        _mismatches(tabulation, sides, covered)
+        for sides in _by_level(tabulation, published, expected)
+    )
+    patterns = published.geounits["pattern"].to_numpy()
+    return Verification(int(covered.sum(axis=1)[patterns].sum()), pl.concat(frames))
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Both sides of the comparison at one level, on the same rows.
+
+    Attributes:
+        level: The level.
+        geoids: One a row: the listed geounits, then those that only records are in.
+        pattern: Row of the coverage for each geounit.
+        listed: How many of ``geoids`` are listed.
+        expected: Published counts, listed geounits x cells.
+        people: Records, geounits x class combinations.
+    """
+
+    level: Level
+    geoids: pl.Series
+    pattern: Integers
+    listed: int
+    expected: Matrix
+    people: Matrix
+
+
+def _by_level(tabulation: Tabulation, published: Published, expected: Matrix) -> Iterator[_Sides]:
+    release, geounits = tabulation.release, published.geounits
+    placing = _placing_level(release, geounits)
+    for level in release.geography.levels:
+        found, people = tabulation.geounits(level)
+        rows = (geounits["level"] == level.name).arg_true().to_numpy()
+        here = geounits[rows]
+        strays = found.filter(~found.is_in(here["geoid"].implode()))
+        if level != placing:
+            strays = strays.clear()
+        geoids = pl.concat([here["geoid"], strays.alias("geoid")])
+        outside = np.full(len(strays), len(published.coverage))
+        yield _Sides(
+            level=level,
+            geoids=geoids,
+            pattern=np.append(here["pattern"].to_numpy(), outside).astype(np.int64),
+            listed=here.height,
+            expected=expected[rows],
+            people=_select(geoids, found) @ people,
+        )
+
+
+def _select(wanted: pl.Series, found: pl.Series) -> Matrix:
+    """The matrix that moves the rows of ``found`` to where ``wanted`` has them."""
+    at = wanted.to_frame("geoid").join(
+        found.to_frame("geoid").with_row_index("at"), on="geoid", how="left", maintain_order="left"
+    )["at"]
+    rows = at.is_not_null().arg_true().to_numpy()
+    entries = (np.ones(len(rows), np.int64), (rows, at.drop_nulls().to_numpy()))
+    return sparse.coo_array(entries, shape=(len(wanted), len(found))).tocsr()
+
+
+def _mismatches(tabulation: Tabulation, sides: _Sides, covered: Truth) -> pl.DataFrame:
+    """Columns of `MISMATCHES`, sorted by geoid, table and cell."""
+    at_level = tuple(table for table in tabulation.tables if sides.level.name in table.levels)
+    membership = tabulation.membership(at_level)
+    outside = len(sides.geoids) - sides.listed
+    nothing = sparse.csr_array((outside, membership.shape[1]), dtype=np.int64)
+    expected = sparse.csr_array(sparse.vstack([sides.expected, nothing], format="csr"))
+    parts = [_DIFFERENCES.to_frame()]
+    for start in range(0, len(sides.geoids), _SLAB):
+        stop = min(start + _SLAB, len(sides.geoids))
+        counts = sides.people[start:stop] @ membership
+        part = _differences(expected[start:stop], counts, covered, sides.pattern[start:stop])
+        parts.append(part.with_columns(pl.col("row") + start))
+    differences = pl.concat([*parts, _uncounted(sides, pl.concat(parts)["row"])])
+    cells = tabulation.columns.with_row_index("column").cast({"column": pl.Int64})
+    return (
+        differences.with_columns(
+            geoid=sides.geoids.gather(differences["row"]), level=pl.lit(sides.level.name)
+        )
+        .join(cells, on="column", how="left")
+        .sort("geoid", "column")
+        .select(pl.col(name).cast(kind) for name, kind in MISMATCHES.items())
+    )
+
+
+def _uncounted(sides: _Sides, named: pl.Series) -> pl.DataFrame:
+    """Unlisted geounits with people whom no cell counts; columns of `_DIFFERENCES`."""
+    rows = np.setdiff1d(np.arange(sides.listed, len(sides.geoids)), named.to_numpy())
+    people = np.asarray(sides.people[rows].sum(axis=1), np.int64)
+    return pl.DataFrame(
+        {"row": rows, "column": None, "expected": np.zeros_like(people), "found": people},
+        schema=_DIFFERENCES,
+    )
+
+
+def _differences(
+    expected: Matrix, found: Matrix, covered: Truth, pattern: Integers
+) -> pl.DataFrame:
+    """The covered cells where two matrices of counts differ; columns of `_DIFFERENCES`."""
+    difference = (found - expected).tocoo()
+    row, column = difference.row.astype(np.int64), difference.col.astype(np.int64)
+    wrong = (difference.data != 0) & covered[pattern[row], column]
+    row, column, excess = row[wrong], column[wrong], difference.data[wrong]
+    rows, at = np.unique(row, return_inverse=True)
+    counted = expected[rows].toarray()[at, column]
+    return pl.DataFrame(
+        {"row": row, "column": column, "expected": counted, "found": counted + excess},
+        schema=_DIFFERENCES,
+    )
+
+
+def _placing_level(release: Release, geounits: pl.DataFrame) -> Level:
+    """The finest level with listed geounits: every record has to be in one of them."""
+    listed = set(geounits["level"].unique())
+    levels = release.geography.levels
+    return next((level for level in levels if level.name in listed), release.geography.unit)
+
+
+def _check_geounits(release: Release, published: Published) -> None:
+    """Refuse geounits whose level, geoid and pattern disagree, and geounits listed twice."""
+    for pattern in published.coverage:
+        pattern.check(release)
+    geounits, levels = published.geounits, release.geography.by_name
+    known = pl.DataFrame(
+        [
+            (at, pattern.level, levels[pattern.level].digits)
+            for at, pattern in enumerate(published.coverage)
+        ],
+        schema={"pattern": geounits["pattern"].dtype, "level": pl.String, "digits": pl.UInt32},
+        orient="row",
+    )
+    sized = geounits.with_columns(digits=pl.col("geoid").str.len_chars())
+    wrong = sized.join(known, on=known.columns, how="anti")
+    if wrong.height:
+        first = wrong.row(0, named=True)
+        raise SourceError(
+            f"published geounit {first['geoid']!r}: level {first['level']!r} and coverage pattern "
+            f"{first['pattern']!r} do not fit a geoid of {first['digits']} characters"
+        )
+    twice = geounits.filter(pl.col("geoid").is_duplicated())
+    if twice.height:
+        raise SourceError(f"published geounit {twice['geoid'][0]!r} is listed twice")
+
+
+def _covered(tabulation: Tabulation, published: Published) -> Truth:
+    """Which cells each pattern publishes: patterns x cells of the requested tables.
+
+    The last row is for records outside the geounits: every cell of the level that places them.
+    """
+    placing = _placing_level(tabulation.release, published.geounits)
+    everything = Pattern.complete(tabulation.release, placing.name)
+    patterns = (*published.coverage, everything)
+    covered = np.zeros((len(patterns), tabulation.columns.height), np.bool_)
+    for row, pattern in zip(covered, patterns, strict=True):
+        for name, start in tabulation.starts.items():
+            row[start - 1 + np.array(pattern.cells.get(name, ()), np.int64)] = True
+    return covered
+
+
+def _expected(tabulation: Tabulation, published: Published, covered: Truth) -> Matrix:
+    """The published counts as geounits x cells of the requested tables.
+
+    Raises:
+        SourceError: A count of something that is not published, or two counts of one cell.
+    """
+    unknown = set(published.counts["table"].unique()) - set(tabulation.release.table_by_name)
+    if unknown:
+        raise SourceError(f"published counts: no table {min(map(str, unknown))!r} in the release")
+    counts = published.counts.filter(pl.col("table").is_in(list(tabulation.starts)))
+    rows = published.geounits.lazy().select("geoid", "pattern").with_row_index("row")
+    cells = tabulation.columns.lazy().select("table", "cell").with_row_index("column")
+    placed = (
+        counts.lazy()
+        .join(rows, on="geoid", how="left", maintain_order="left")
+        .join(cells, on=["table", "cell"], how="left", maintain_order="left")
+        .select("row", "pattern", "column", "count")
+        .collect()
+    )
+    complete = placed.select(pl.all_horizontal(pl.all().is_not_null())).to_series()
+    if not complete.all():
+        _refuse(counts.filter(~complete), "no such geounit or cell, or no count")
+    row, column = placed["row"].to_numpy(), placed["column"].to_numpy()
+    public = pl.Series(covered[placed["pattern"].to_numpy(), column])
+    if not public.all():
+        _refuse(counts.filter(~public), "not published there, its coverage says")
+    data = placed["count"].cast(pl.Int64).to_numpy()
+    shape = (published.geounits.height, tabulation.columns.height)
+    matrix = sparse.coo_array((data, (row, column)), shape=shape).tocsr()
+    if matrix.nnz != counts.height:
+        twice = counts.select("geoid", "table", "cell").is_duplicated()
+        _refuse(counts.filter(twice), "given twice")
+    return matrix
+
+
+def _refuse(counts: pl.DataFrame, why: str) -> NoReturn:
+    first = counts.row(0, named=True)
+    raise SourceError(
+        f"published counts: geoid {first['geoid']!r}, table {first['table']!r}, "
+        f"cell {first['cell']}, count {first['count']}: {why} ({counts.height} such counts)"
+    )
