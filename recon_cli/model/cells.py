@@ -141,5 +141,7 @@ def _mentioned(
     for stratum in strata:
         inside = stratum.of_unit[unit] >= 0
         for group in stratum.groups:
-            mentioned |= (group.layers[0][group.codes(atoms)] >= 0) & inside
+            codes = group.codes(atoms)
+            for layer in group.layers:
+                mentioned |= (layer[codes] >= 0) & inside
     return mentioned

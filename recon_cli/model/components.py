@@ -1,4 +1,8 @@
-"""What propagation leaves open, split into parts that share no row."""
+"""What propagation leaves open, split into parts that share no row.
+
+Parts of one region that are small are packed together: starting a solver costs more than solving
+a dozen cells. Packs depend on the region alone, so any batch or shard gives the same ones.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,13 @@ from recon_cli.model.bounds import Bounds
 from recon_cli.model.grain import IntArray
 
 
+#: Cells in a pack, exceeded only by a connected part that is larger.
+_PACK = 256
+
+
 @dataclass(frozen=True)
 class Component:
-    """A connected part of the residue: ``A x = rhs`` with ``lower <= x <= upper``.
+    """Connected parts of one region's residue: ``A x = rhs`` with ``lower <= x <= upper``.
 
     Attributes:
         cells: Columns of the whole system, rising.
@@ -34,8 +42,18 @@ class Component:
     rows: IntArray
 
 
-def split_components(A: sparse.csr_array, rhs: IntArray, bounds: Bounds) -> Iterator[Component]:
-    """Drop fixed cells and duplicate rows; yield what is left, in the order of its first cell."""
+def split_components(
+    A: sparse.csr_array, rhs: IntArray, bounds: Bounds, regions: IntArray, pack: int = _PACK
+) -> Iterator[Component]:
+    """Drop fixed cells and duplicate rows; yield what is left, in the order of its first cells.
+
+    Args:
+        A: The system's coefficients.
+        rhs: The system's right-hand sides.
+        bounds: What propagation proved.
+        regions: For each cell of the system the region it lies in, rising.
+        pack: Cells of unconnected parts to put together; 1 keeps them all apart.
+    """
     free = np.flatnonzero(bounds.free)
     if not len(free):
         return
@@ -46,14 +64,16 @@ def split_components(A: sparse.csr_array, rhs: IntArray, bounds: Bounds) -> Iter
     keep = _distinct_rows(residue, rest)
     residue, rest, rows = sparse.csr_array(residue[keep]), rest[keep], rows[keep]
     row_label, cell_label = _labels(residue)
-    cell_order = np.argsort(cell_label, kind="stable")
-    row_order = np.argsort(row_label, kind="stable")
-    labels, first, size = np.unique(cell_label[cell_order], return_index=True, return_counts=True)
-    row_first = np.searchsorted(row_label[row_order], labels)
-    row_last = np.searchsorted(row_label[row_order], labels, side="right")
-    for k in np.argsort(cell_order[first], kind="stable"):
-        cells = cell_order[first[k] : first[k] + size[k]]
-        members = row_order[row_first[k] : row_last[k]]
+    packed = _pack(cell_label, regions[free], pack)
+    row_pack, cell_pack = packed[row_label], packed[cell_label]
+    row_order = np.argsort(row_pack, kind="stable")
+    cell_order = np.argsort(cell_pack, kind="stable")
+    numbers = np.arange(int(packed.max()) + 2)
+    row_ends = np.searchsorted(row_pack[row_order], numbers)
+    cell_ends = np.searchsorted(cell_pack[cell_order], numbers)
+    for k in numbers[:-1]:
+        cells = cell_order[cell_ends[k] : cell_ends[k + 1]]
+        members = row_order[row_ends[k] : row_ends[k + 1]]
         yield Component(
             cells=free[cells],
             A=sparse.csr_array(residue[members][:, cells]),
@@ -62,6 +82,20 @@ def split_components(A: sparse.csr_array, rhs: IntArray, bounds: Bounds) -> Iter
             upper=bounds.upper[free[cells]],
             rows=rows[members],
         )
+
+
+def _pack(label: IntArray, regions: IntArray, pack: int) -> IntArray:
+    """For each connected part its pack, numbered in the order of the parts' first cells."""
+    _, first, size = np.unique(label, return_index=True, return_counts=True)
+    packed = np.empty(len(first), dtype=np.int64)
+    number, filled, region = -1, pack, -1
+    for part in np.argsort(first, kind="stable").tolist():
+        here = int(regions[first[part]])
+        if filled + int(size[part]) > pack or here != region:
+            number, filled, region = number + 1, 0, here
+        packed[part] = number
+        filled += int(size[part])
+    return packed
 
 
 def _labels(A: sparse.csr_array) -> tuple[IntArray, IntArray]:

@@ -152,12 +152,11 @@ def _equations(
     plan: Plan, strata: Sequence[Stratum], candidates: Candidates
 ) -> tuple[sparse.csr_array, IntArray, IntArray, IntArray]:
     """Rows with at least one candidate; geounits with a count but no candidate are reported."""
-    keys: list[IntArray] = []
-    cells: list[IntArray] = []
-    coefficients: list[IntArray] = []
-    rhs = np.concatenate([stratum.rhs.ravel() for stratum in strata])
+    none = np.empty(0, dtype=np.int64)  # so that a release that publishes nothing has no rows
+    keys, cells, coefficients = [none], [none], [none]
+    rhs = np.concatenate([none, *(stratum.rhs.ravel() for stratum in strata)])
     geounit = np.concatenate(
-        [np.repeat(stratum.geounits, stratum.rhs.shape[1]) for stratum in strata]
+        [none, *(np.repeat(stratum.geounits, stratum.rhs.shape[1]) for stratum in strata)]
     )
     offset = 0
     for stratum in strata:
