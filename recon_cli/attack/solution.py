@@ -55,7 +55,8 @@ def solve_system(
     people = bounds.lower.copy()
     effort = np.zeros(len(system.units))
     used_solver = np.zeros(len(system.units), dtype=bool)
-    for component in split_components(system.A, system.rhs, bounds):
+    regions = system.regions[system.candidates.unit]
+    for component in split_components(system.A, system.rhs, bounds, regions):
         units = system.candidates.unit[component.cells]
         region = counts.region_geoids[int(system.regions[units[0]])]
         solution = solve_component(component, digest_seed(seed, region))

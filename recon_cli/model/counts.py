@@ -70,7 +70,8 @@ def arrange_counts(plan: Plan, published: Published) -> Counts:
             .fill_null(-1)
             .to_numpy()
         )
-    _require_parents(plan, units, parent)
+    peopled = units["geoid"].is_in(published.counts["geoid"].unique().implode())
+    _require_parents(plan, units, peopled, parent)
     prefix = units["geoid"].str.head(plan.release.region.digits)
     region_geoids = prefix.unique().sort()
     region = region_geoids.search_sorted(prefix).to_numpy().astype(np.int64)
@@ -93,9 +94,12 @@ def arrange_counts(plan: Plan, published: Published) -> Counts:
     )
 
 
-def _require_parents(plan: Plan, units: pl.DataFrame, parent: dict[str, IntArray]) -> None:
-    for level in {pattern.level for pattern in plan.patterns}:
-        orphans = units.filter(pl.Series(parent[level] == -1))
+def _require_parents(
+    plan: Plan, units: pl.DataFrame, peopled: pl.Series, parent: dict[str, IntArray]
+) -> None:
+    """Refuse units with people whose coarser geounit, with rows of its own, is not listed."""
+    for level in sorted({pattern.level for pattern in plan.patterns if pattern.masks}):
+        orphans = units.filter(peopled & pl.Series(parent[level] == -1))
         if len(orphans):
             unit = plan.release.geography.unit.name
             geoid = orphans["geoid"][0]

@@ -1,0 +1,6 @@
+"""``python -m recon_cli`` is ``recon``."""
+
+from recon_cli.cli import main
+
+if __name__ == "__main__":
+    main(prog_name="recon")

@@ -1,0 +1,83 @@
+"""The ``recon`` command: finds its subcommands and turns failures into messages and exit codes.
+
+A module ``solvar.py`` in this package whose ``command`` is a click command is ``recon solvar``.
+Command modules import the heavy parts inside their functions, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import traceback
+from pathlib import Path
+from typing import Any
+
+import click
+
+from recon_cli import __version__
+from recon_cli.errors import ReconError
+
+#: Where a subcommand leaves its verbosity for the error handler.
+VERBOSITY = "recon_cli.verbosity"
+_INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """Subcommands by module name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Names of the public modules beside this one."""
+        here = [str(Path(__file__).parent)]
+        return sorted(
+            module.name.replace("_", "-")
+            for module in pkgutil.iter_modules(here)
+            if not module.name.startswith("_")
+        )
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of one module."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"recon_cli.cli.{cmd_name.replace('-', '_')}")
+        found: click.Command = module.command
+        return found
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the subcommand; an expected failure becomes one message and its exit code."""
+        try:
+            return super().invoke(ctx)
+        except ReconError as error:
+            if ctx.meta.get(VERBOSITY, 0) > 1:
+                click.echo(traceback.format_exc(), err=True, nl=False)
+            click.echo(f"error: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo(
+                "interrupted; finished partitions are kept, the same command goes on from there",
+                err=True,
+            )
+            ctx.exit(_INTERRUPTED)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="recon")
+def main() -> None:
+    """From published tables to the person records they imply, with proof.
+
+    A run is one YAML file (`recon.yaml` in the current folder, or -c FILE):
+
+    \b
+      release: sf1_2010
+      work: work/al
+      ingest:
+        source: sf1-legacy
+        paths: [al2010.sf1.zip]
+      reconstruct:
+        tables: block+tract
+
+    \b
+    Then:
+      recon ingest
+      recon reconstruct
+      recon verify
+    """  # noqa: D301 - click wants the character itself

@@ -1,0 +1,127 @@
+"""Options that every command over a run shares, and how they become a `Run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recon_cli.cli._group import VERBOSITY
+
+if TYPE_CHECKING:
+    from recon_cli.stages import Run
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the shared options said.
+
+    Attributes:
+        config: The config file.
+        work: The work folder.
+        settings: ``key.path=value``, in order.
+        workers: Processes.
+        verbosity: -1 with ``-q``, else how often ``-v`` was given.
+    """
+
+    config: Path | None = None
+    work: Path | None = None
+    settings: tuple[str, ...] = ()
+    workers: int | None = None
+    verbosity: int = 0
+
+    def setting(self, **values: str | Path | Sequence[str] | None) -> RunOptions:
+        """With further settings, ``section__key=value``; None leaves the config's value."""
+        added = [
+            f"{name.replace('__', '.')}={_yaml(value)}"
+            for name, value in values.items()
+            if value is not None
+        ]
+        return replace(self, settings=(*self.settings, *added))
+
+    def run(self, *, force: bool = False) -> Run:
+        """Load the config and the release.
+
+        Raises:
+            ConfigError: Something in the config or in a setting is wrong.
+            SchemaError: The release schema is malformed.
+        """
+        from rich.console import Console  # noqa: PLC0415 - slow imports only when a stage runs
+
+        from recon_cli.config import load_config  # noqa: PLC0415
+        from recon_cli.progress import OnConsole, Silent  # noqa: PLC0415
+        from recon_cli.stages import Run  # noqa: PLC0415
+
+        config = load_config(
+            self.config, settings=self.settings, work=self.work, workers=self.workers
+        )
+        console = Console(stderr=True)
+        reporter = Silent() if self.verbosity < 0 else OnConsole(console, self.verbosity > 0)
+        return Run(config, config.load_release(), reporter, force)
+
+
+def run_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the shared options; it receives them as its first argument."""
+
+    @wraps(function)
+    def with_options(
+        *,
+        config: Path | None,
+        work: Path | None,
+        settings: tuple[str, ...],
+        workers: int | None,
+        verbose: int,
+        quiet: bool,
+        **others: Any,
+    ) -> None:
+        if verbose and quiet:
+            raise click.UsageError("-v and -q exclude each other")
+        verbosity = -1 if quiet else verbose
+        click.get_current_context().meta[VERBOSITY] = verbosity
+        function(RunOptions(config, work, settings, workers, verbosity), **others)
+
+    for option in reversed(_SHARED):
+        with_options = option(with_options)
+    return with_options
+
+
+_SHARED: tuple[Callable[[Callable[..., None]], Callable[..., None]], ...] = (
+    click.option(
+        "-c",
+        "--config",
+        type=click.Path(path_type=Path),
+        help="The run's YAML file.  [default: recon.yaml]",
+    ),
+    click.option("--work", type=click.Path(path_type=Path), help="Work folder, over the config's."),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set a config key, as in reconstruct.seed=7. Repeatable.",
+    ),
+    click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one a core]"),
+    click.option("-v", "--verbose", count=True, help="Say more; -vv shows tracebacks."),
+    click.option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
+)
+
+force_option = click.option("--force", is_flag=True, help="Do again what is up to date.")
+
+
+def _yaml(value: str | Path | Sequence[str]) -> str:
+    """A value as YAML text, quoted so that it stays text (JSON strings are YAML)."""
+    import json  # noqa: PLC0415
+
+    return json.dumps(str(value) if isinstance(value, str | Path) else list(value))
+
+
+def tables_value(text: str | None) -> str | tuple[str, ...] | None:
+    """``block+tract`` stays a selection by level; ``P1,P12`` is a list of tables."""
+    if text is None:
+        return None
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    return names if "," in text else text

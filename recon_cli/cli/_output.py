@@ -1,0 +1,56 @@
+"""What a finished stage prints on stdout: a few aligned facts, readable at any width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recon_cli.stages import Outcome
+
+Fact = tuple[str, str]
+
+
+def show(title: str, facts: Iterable[Fact]) -> None:
+    """Print a title and facts as label and value."""
+    from rich.console import Console  # noqa: PLC0415 - only when there is something to show
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, value in facts:
+        grid.add_row(f"  {label}", Text(value))
+    console = Console()
+    console.print(Text(title, style="bold"))
+    console.print(grid)
+
+
+def title_of(outcome: Outcome) -> str:
+    """The stage, and whether there was anything to do."""
+    if outcome.skipped:
+        return f"{outcome.stage.name}: up to date, nothing to do (--force does it again)"
+    return f"{outcome.stage.name}: done"
+
+
+def share(part: int, whole: int) -> str:
+    """A count and its percentage.
+
+    >>> share(8488, 8530), share(0, 0), share(999999, 1000000)
+    ('8,488 (99.5%)', '0', '999,999 (99.9%)')
+    """
+    if not whole:
+        return f"{part:,}"
+    # down, never up: 100.0% is said only of all
+    return f"{part:,} ({int(1000 * part / whole) / 10:.1f}%)"
+
+
+def seconds(value: float, people: int = 0) -> str:
+    """Wall time, and the rate where it means something.
+
+    >>> seconds(2.0, 100_000), seconds(0.004)
+    ('2.00 (50,000 people a second)', '0.00')
+    """
+    rate = f" ({people / value:,.0f} people a second)" if people and value >= 0.01 else ""
+    return f"{value:.2f}{rate}"

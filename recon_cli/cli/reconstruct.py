@@ -1,0 +1,56 @@
+"""``recon reconstruct``."""
+
+from __future__ import annotations
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options, tables_value
+from recon_cli.cli._output import seconds, share, show, title_of
+
+
+@click.command()
+@run_options
+@click.option("--tables", help="Levels (block+tract), or table names (P1,P12).")
+@force_option
+def command(options: RunOptions, *, tables: str | None, force: bool) -> None:
+    """Reconstruct the person records that the tables imply.
+
+    Writes microdata/ (one row a person) and blocks/ (how each was solved). The records are
+    tabulated again and compared with every published cell before anything is published.
+
+    \b
+    Example:
+      recon reconstruct -c al.yaml
+      recon reconstruct --tables block --work work/b
+
+    \b
+    Config keys:
+      release, work, seed, workers
+      reconstruct.tables  levels joined by +, or a list
+                          of table names (default all)
+      reconstruct.seed    which of several solutions
+      reconstruct.verify  true (default) or false
+    """  # noqa: D301 - click wants the character itself
+    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.stages.reconstruct import reconstruct  # noqa: PLC0415 - imports ortools
+
+    run = options.setting(reconstruct__tables=tables_value(tables)).run(force=force)
+    outcome = reconstruct(run)
+    if options.verbosity < 0:
+        return
+    manifest = outcome.manifest
+    totals, statuses = manifest.totals, manifest.statuses
+    units = totals["units"]
+    verified = f"{totals['cells_compared']:,} cells, all equal"
+    show(
+        title_of(outcome),
+        [
+            ("people", f"{totals['people']:,}"),
+            (plural(run.release.geography.unit.name).replace("_", " "), f"{units:,}"),
+            ("proven unique", share(statuses.get("unique", 0), units)),
+            ("solved", share(statuses.get("solved", 0), units)),
+            ("people in unique", share(totals["people_in_unique"], totals["people"])),
+            ("verified", verified if manifest.notes["verified"] else "no"),
+            ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
+        ],
+    )

@@ -1,0 +1,71 @@
+"""``recon verify``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from recon_cli.cli._options import RunOptions, run_options, tables_value
+from recon_cli.cli._output import seconds, show
+from recon_cli.errors import VerificationError
+
+#: Mismatches that are written out.
+_SHOWN = 20
+
+
+@click.command()
+@run_options
+@click.option("--tables", help="Levels (block+tract), or table names (P1,P12).")
+def command(options: RunOptions, *, tables: str | None) -> None:
+    """Compare the records with every published cell.
+
+    Tabulates microdata/ from the schema alone and compares all published cells at all levels,
+    zeros included: by default those of the tables that the records were made from. Exit code 7
+    if a cell differs.
+
+    \b
+    Example:
+      recon verify -c al.yaml
+      recon verify --tables block+tract
+
+    \b
+    Config keys:
+      release, work, workers
+    """  # noqa: D301 - click wants the character itself
+    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.stages.verify import verify  # noqa: PLC0415 - imports polars
+
+    run = options.run()
+    verdict = verify(run, tables_value(tables))
+    unit = plural(run.release.geography.unit.name).replace("_", " ")
+    if verdict.ok:
+        if options.verbosity >= 0:
+            show(
+                "verify: every published cell is reproduced",
+                [
+                    ("people", f"{verdict.people:,}"),
+                    (unit, f"{verdict.units:,}"),
+                    ("tables", f"{len(verdict.tables):,}"),
+                    ("cells compared", f"{verdict.cells_compared:,}"),
+                    ("seconds", seconds(verdict.seconds, verdict.people)),
+                ],
+            )
+        return
+    count = verdict.mismatches.height
+    lines = [_line(row) for row in verdict.mismatches.head(_SHOWN).iter_rows(named=True)]
+    if count > _SHOWN:
+        lines.append(f"  and {count - _SHOWN:,} more")
+    raise VerificationError(
+        "\n".join([f"{count:,} of {verdict.cells_compared:,} published cells differ:", *lines])
+    )
+
+
+def _line(row: dict[str, Any]) -> str:
+    cell = "people outside the published geounits"
+    if row["table"] is not None:
+        cell = f"table {row['table']}, cell {row['cell']} ({row['code']})"
+    return (
+        f"  {row['level']} {row['geoid']}, {cell}: "
+        f"expected {row['expected']:,}, found {row['found']:,}"
+    )

@@ -1,0 +1,154 @@
+"""Config file + command line → `RunConfig`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError, create_model
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+
+from recon_cli.config.document import Document, parse, parse_value
+from recon_cli.config.model import FromCommandLine, RunConfig, Section, Top
+from recon_cli.config.sections import SECTIONS
+from recon_cli.errors import ConfigError
+from recon_cli.schema.validation import describe
+
+DEFAULT_FILE = "recon.yaml"
+
+
+def load_config(
+    path: Path | None = None,
+    *,
+    settings: Sequence[str] = (),
+    work: Path | None = None,
+    workers: int | None = None,
+) -> RunConfig:
+    """Load a run's configuration.
+
+    Args:
+        path: The file. Default ``recon.yaml`` in the current folder if it is there; without a
+            file, ``settings`` must say everything.
+        settings: ``key.path=value``, each over what the file says.
+        work: Work folder, over what the file says.
+        workers: Likewise.
+
+    Raises:
+        ConfigError: The file cannot be read, is not YAML, or something in it or in ``settings``
+            is unknown, missing or of the wrong kind; all findings, each with key path and line.
+    """
+    document, source, base = _read(path, bool(settings))
+    typed: dict[tuple[str, ...], str] = {}
+    for text in settings:
+        keys, value = _setting(text)
+        _put(document.data, keys, value, text)
+        typed[keys] = text
+    if work is not None:
+        document.data["work"] = FromCommandLine(work)
+    if workers is not None:
+        document.data["workers"] = workers
+    for name in SECTIONS:
+        if name in document.data and document.data[name] is None:
+            document.data[name] = {}  # a bare `reconstruct:` asks for the stage with its defaults
+    model = run_model()
+    try:
+        checked = model.model_validate(document.data, context={"base": base})
+    except ValidationError as error:
+        raise ConfigError("\n".join(_findings(error, model, document, source, typed))) from error
+    return RunConfig(
+        checked,
+        {name: getattr(checked, name) for name in SECTIONS if getattr(checked, name) is not None},
+        source,
+    )
+
+
+@cache
+def run_model() -> type[Top]:
+    """The whole file as one model: the top-level keys and every section there is."""
+    fields: dict[str, Any] = {name: (kind | None, None) for name, kind in SECTIONS.items()}
+    return create_model("RunConfig", __base__=Top, **fields)
+
+
+def _read(path: Path | None, has_settings: bool) -> tuple[Document, str, Path]:
+    if path is None:
+        path = Path(DEFAULT_FILE)
+        if not path.exists():
+            if has_settings:
+                return Document({}, {}), "--set", Path()
+            raise ConfigError(
+                f"no config: give --config FILE, or start from a folder with a {DEFAULT_FILE}"
+            )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from error
+    return parse(text, source=str(path)), str(path), path.parent
+
+
+def _setting(text: str) -> tuple[tuple[str, ...], Any]:
+    name, equals, value = text.partition("=")
+    keys = tuple(name.strip().split("."))
+    if not equals or not all(keys):
+        raise ConfigError(f"--set {text!r}: expected key.path=value, as in reconstruct.seed=7")
+    return keys, _typed_here(parse_value(value))
+
+
+def _typed_here(value: Any) -> Any:
+    """Mark every text in ``value``, so that a path in it starts from the current folder."""
+    if isinstance(value, str):
+        return FromCommandLine(value)
+    if isinstance(value, list):
+        return [_typed_here(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _typed_here(item) for key, item in value.items()}
+    return value
+
+
+def _put(data: dict[str, Any], keys: tuple[str, ...], value: Any, text: str) -> None:
+    for i, key in enumerate(keys[:-1]):
+        inner = data.get(key)
+        if inner is None:
+            inner = data[key] = {}
+        if not isinstance(inner, dict):
+            raise ConfigError(f"--set {text!r}: {'.'.join(keys[: i + 1])} has no keys in it")
+        data = inner
+    data[keys[-1]] = value
+
+
+def _findings(
+    error: ValidationError,
+    model: type[Section],
+    document: Document,
+    source: str,
+    typed: dict[tuple[str, ...], str],
+) -> list[str]:
+    """One line a finding, each where the user wrote it: ``file:line:`` or ``--set``."""
+    found: dict[str, None] = {}
+    for each in error.errors(include_url=False):
+        loc = each["loc"]
+        single = _single(error.title, each)
+        setting = next((text for keys, text in typed.items() if loc[: len(keys)] == keys), None)
+        line = document.line(loc)
+        if setting is not None:
+            where = f"--set {setting}"
+        else:
+            where = source if line is None else f"{source}:{line}"
+        found[f"{where}: {describe(single, model)}"] = None
+    return list(found)
+
+
+def _single(title: str, finding: ErrorDetails) -> ValidationError:
+    """One finding as an error of its own."""
+    loc, value, ctx = finding["loc"], finding["input"], finding.get("ctx", {})
+    try:
+        known = InitErrorDetails(type=finding["type"], loc=loc, input=value, ctx=ctx)
+        return ValidationError.from_exception_data(title, [known])
+    except KeyError:  # not one of pydantic's own kinds, but one of our validators'
+        ours = PydanticCustomError("config", "{text}", {"text": finding["msg"]})
+        return ValidationError.from_exception_data(
+            title, [InitErrorDetails(type=ours, loc=loc, input=value)]
+        )

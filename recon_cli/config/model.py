@@ -1,0 +1,138 @@
+"""The shape of a run's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic_core import PydanticCustomError
+
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release, load_release
+
+
+class FromCommandLine(str):
+    """Text that was typed in the current folder, not read from the config file."""
+
+    __slots__ = ()
+
+
+def place(value: object, info: ValidationInfo) -> object:
+    """A path relative to where it was written: the config file's folder, or the current one."""
+    if not isinstance(value, str) or not value:
+        raise PydanticCustomError("path", "a path is expected")
+    base = (info.context or {}).get("base", Path())
+    path = Path(value).expanduser()
+    return path if isinstance(value, FromCommandLine) else base / path
+
+
+def place_release(value: object, info: ValidationInfo) -> object:
+    """Like `place` for a schema file; the name of a packaged release stays what it is."""
+    if isinstance(value, str) and value.endswith((".yaml", ".yml")):
+        return str(place(value, info))
+    return value
+
+
+def choose(value: object) -> object:
+    """A selection by level stays text; a list of names is kept as a tuple."""
+    names = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise PydanticCustomError(
+            "tables", "levels joined by '+' or a list of table names is expected"
+        )
+    return value if isinstance(value, str) else names
+
+
+def as_list(value: object) -> object:
+    """One name where a list is expected is a list of one; none is not enough."""
+    if isinstance(value, list | tuple) and not value:
+        raise PydanticCustomError("list", "at least one is expected")
+    return [value] if isinstance(value, str) else value
+
+
+ConfigPath = Annotated[Path, BeforeValidator(place)]
+ConfigPaths = Annotated[tuple[ConfigPath, ...], Field(strict=False), BeforeValidator(as_list)]
+Names = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(as_list)]
+#: ``block+tract``, or table names.
+TableChoice = Annotated[str | tuple[str, ...], BeforeValidator(choose)]
+
+
+class Section(BaseModel):
+    """Base of everything in the file: frozen, unknown keys refused, no silent conversion."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+AnySection = TypeVar("AnySection", bound=Section)
+
+
+class Top(Section):
+    """The keys beside the stages' sections.
+
+    Attributes:
+        release: Name of a packaged release, or path of a schema.
+        work: The work folder.
+        seed: For every stage that has none of its own.
+        workers: Processes; default one a core.
+    """
+
+    release: Annotated[str, BeforeValidator(place_release)]
+    work: ConfigPath | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=1)] | None = None
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A checked configuration.
+
+    Attributes:
+        top: The keys beside the sections.
+        sections: Those that the file has.
+        source: What messages call the file.
+    """
+
+    top: Top
+    sections: Mapping[str, Section] = field(default_factory=dict)
+    source: str = "config"
+
+    @property
+    def work(self) -> Path:
+        """The work folder.
+
+        Raises:
+            ConfigError: There is none.
+        """
+        if self.top.work is None:
+            raise ConfigError(f"{self.source}: work: missing (or give --work FOLDER)")
+        return self.top.work
+
+    def section(self, kind: type[AnySection]) -> AnySection:
+        """The section of that kind; its defaults when the file has none.
+
+        Raises:
+            ConfigError: The file has none, and it has keys without a default.
+        """
+        for found in self.sections.values():
+            if isinstance(found, kind):
+                return found
+        name = kind.__name__.lower()
+        needed = [key for key, about in kind.model_fields.items() if about.is_required()]
+        if needed:
+            raise ConfigError(f"{self.source}: {name}: missing (it needs {', '.join(needed)})")
+        return kind()
+
+    def load_release(self) -> Release:
+        """Load the release schema.
+
+        Raises:
+            ConfigError: There is no such schema.
+            SchemaError: It is malformed.
+        """
+        try:
+            return load_release(self.top.release)
+        except ConfigError as error:
+            raise ConfigError(f"{self.source}: {error}") from error

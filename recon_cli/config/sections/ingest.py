@@ -1,0 +1,21 @@
+"""``ingest:`` which published files to read, and as what."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from recon_cli.config.model import ConfigPaths, Section
+
+
+class Ingest(Section):
+    """The section ``ingest``.
+
+    Attributes:
+        source: Format of the files.
+        paths: Files, or folders of files.
+        absent: For ``tidy``: what a cell without a row means.
+    """
+
+    source: Literal["sf1-legacy", "tidy"]
+    paths: ConfigPaths
+    absent: Literal["zero", "unpublished"] = "zero"

@@ -1,0 +1,19 @@
+"""``reconstruct:`` which tables to use, and how."""
+
+from __future__ import annotations
+
+from recon_cli.config.model import Section, TableChoice
+
+
+class Reconstruct(Section):
+    """The section ``reconstruct``.
+
+    Attributes:
+        tables: Finest levels joined by ``+``, or table names. Default: every table.
+        seed: Which of several solutions; default the run's seed.
+        verify: Tabulate the result again and compare before it is published.
+    """
+
+    tables: TableChoice | None = None
+    seed: int | None = None
+    verify: bool = True

@@ -1,0 +1,25 @@
+"""``tabulate:`` records to published tables."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from recon_cli.config.model import ConfigPath, Names, Section, TableChoice
+
+
+class Tabulate(Section):
+    """The section ``tabulate``.
+
+    Attributes:
+        records: Parquet or CSV file of records; default the run's ``microdata/``.
+        to: The file to write: ``.csv`` or ``.parquet`` is tidy, ``.zip`` is sf1-legacy.
+        format: Said outright, when the file's name does not.
+        tables: As in ``reconstruct``; default every table.
+        levels: Names of levels; default all that a table has.
+    """
+
+    records: ConfigPath | None = None
+    to: ConfigPath | None = None
+    format: Literal["tidy", "sf1-legacy"] | None = None
+    tables: TableChoice | None = None
+    levels: Names | None = None

@@ -1,0 +1,116 @@
+"""What is run, and what comes of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+Shared = TypeVar("Shared")
+Payload = TypeVar("Payload")
+Result = TypeVar("Result")
+
+#: Progress: geounits and people finished since the last call.
+Tick = Callable[[int, int], None]
+#: What a shard runs: what all shards share, the shard's own payload, and where to report.
+ShardFunction = Callable[[Shared, Payload, Tick], Result]
+
+
+@dataclass(frozen=True)
+class Shard(Generic[Payload]):
+    """One unit of work.
+
+    Attributes:
+        name: What messages call it.
+        payload: What the function gets; must pickle.
+        weight: Its size, in any unit; the biggest go first.
+    """
+
+    name: str
+    payload: Payload
+    weight: int = 1
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a piece of work cost."""
+
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_mb: float = 0.0
+
+
+@dataclass(frozen=True)
+class Results(Generic[Result]):
+    """Results in the order of the shards, whatever ran first.
+
+    Attributes:
+        values: One for each shard.
+        usages: The cost of each shard, in the same order; ``peak_mb`` is that of its process.
+        workers: How many processes ran; 0 when this one did the work.
+    """
+
+    values: tuple[Result, ...]
+    usages: tuple[Usage, ...]
+    workers: int
+
+
+def no_tick(units: int, people: int) -> None:
+    """Ignore progress."""
+
+
+def default_workers() -> int:
+    """The number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def peak_mb() -> float:
+    """Peak resident memory of this process so far, in MB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count what the process was before exec, too
+        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return round(int(line.split()[1]) / 1024, 1)
+    try:
+        import resource  # noqa: PLC0415 - Windows has none
+    except ImportError:
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1024 if os.uname().sysname == "Linux" else 1024**2), 1)
+
+
+@dataclass
+class Job:
+    """The shards of one call and what has come of them."""
+
+    shards: Sequence[Shard[Any]]
+    order: list[int]
+    on_tick: Tick
+    on_done: Callable[[str, Usage], None]
+    outcomes: dict[int, tuple[Any, Usage]] = field(default_factory=dict)
+
+    def finish(self, index: int, value: Any, usage: Usage) -> None:
+        """Keep what a shard returned."""
+        self.outcomes[index] = (value, usage)
+        self.on_done(self.shards[index].name, usage)
+
+
+class Meter:
+    """Has the cost of a piece of work once it is done."""
+
+    usage = Usage()
+
+
+@contextmanager
+def measured() -> Iterator[Meter]:
+    """Measure what happens inside, on this process."""
+    meter = Meter()
+    wall, cpu = time.perf_counter(), time.process_time()
+    yield meter
+    meter.usage = Usage(time.perf_counter() - wall, time.process_time() - cpu, peak_mb())

@@ -1,0 +1,124 @@
+"""A worker process: takes shards from its pipe, sends progress and outcomes back."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from recon_cli.errors import ReconError
+from recon_cli.execute.shards import ShardFunction, Usage, measured
+
+_TICK_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Ticked:
+    """Progress since the last message."""
+
+    units: int
+    people: int
+
+
+@dataclass(frozen=True)
+class Done:
+    """A shard's result."""
+
+    value: Any
+    usage: Usage
+
+
+@dataclass(frozen=True)
+class Failed:
+    """What a shard raised."""
+
+    error: Exception
+    trace: str
+
+
+class RemoteTraceback(Exception):  # noqa: N818 - shown as the cause of an error, not raised
+    """Carries a worker's traceback as text, because frames do not pickle."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def work(pipe: Connection, function: ShardFunction[Any, Any, Any], shared: object) -> None:
+    """Do what the pipe says until it says None or breaks."""
+    _die_with_parent()
+    ticker = _Ticker(pipe)
+    while True:
+        try:
+            order = pipe.recv()
+        except (EOFError, OSError):
+            return
+        if order is None:
+            return
+        try:
+            with measured() as meter:
+                value = function(shared, order[0], ticker)
+            ticker.flush()
+            message = pickle.dumps(Done(value, meter.usage))
+        except Exception as error:  # noqa: BLE001 - it travels on: the parent raises it
+            message = pickle.dumps(Failed(_portable(error), traceback.format_exc()))
+        pipe.send_bytes(message)
+
+
+class _Ticker:
+    """Sends progress, but not more often than anyone can see."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._units = self._people = 0
+        self._sent = time.monotonic()
+
+    def __call__(self, units: int, people: int) -> None:
+        self._units += units
+        self._people += people
+        if time.monotonic() - self._sent >= _TICK_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._units or self._people:
+            self._pipe.send(Ticked(self._units, self._people))
+        self._units = self._people = 0
+        self._sent = time.monotonic()
+
+
+def _portable(error: Exception) -> Exception:
+    """``error`` if it survives pickling, else the nearest thing that does."""
+    try:
+        again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+        if type(again) is type(error) and str(again) == str(error):
+            return error
+    except (pickle.PicklingError, TypeError, AttributeError, ValueError):
+        pass
+    if not isinstance(error, ReconError):
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    plain = next(
+        kind
+        for kind in type(error).__mro__
+        if kind.__module__ == ReconError.__module__ and issubclass(kind, ReconError)
+    )
+    copy = plain(str(error))
+    copy.exit_code = error.exit_code
+    return copy
+
+
+def _die_with_parent() -> None:
+    """A worker must not go on writing after its parent was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

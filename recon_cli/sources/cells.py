@@ -1,0 +1,74 @@
+"""Every published cell of a release under one running number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recon_cli.published import COUNTS
+from recon_cli.schema import Release
+
+
+@dataclass(frozen=True)
+class CellIndex:
+    """Cells of all tables in published order; a cell's ordinal is its place here.
+
+    Attributes:
+        tables: Table names, in published order.
+        offsets: Table name → ordinal of its first cell.
+        table_of: Ordinal → index into ``tables``.
+        cell_of: Ordinal → cell number, from 1.
+        codes: Ordinal → published cell code.
+    """
+
+    tables: tuple[str, ...]
+    offsets: dict[str, int]
+    table_of: NDArray[np.int16]
+    cell_of: NDArray[np.int16]
+    codes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, release: Release) -> CellIndex:
+        """Number the cells of ``release``."""
+        sizes = [len(table.cells) for table in release.tables]
+        offsets = np.cumsum([0, *sizes])[:-1]
+        return cls(
+            tuple(table.name for table in release.tables),
+            {t.name: int(at) for t, at in zip(release.tables, offsets, strict=True)},
+            np.repeat(np.arange(len(sizes), dtype=np.int16), sizes),
+            np.concatenate([np.arange(1, size + 1, dtype=np.int16) for size in sizes]),
+            tuple(code for table in release.tables for code in table.codes),
+        )
+
+    def name(self, ordinal: int) -> str:
+        """How messages name a cell: ``table P12, cell P0120003``."""
+        return f"table {self.tables[self.table_of[ordinal]]}, cell {self.codes[ordinal]}"
+
+    def counts(
+        self,
+        geoids: pl.Series,
+        rows: NDArray[np.int64],
+        ordinals: NDArray[np.int64],
+        values: NDArray[np.int64],
+    ) -> pl.DataFrame:
+        """Columns of `COUNTS` from parallel arrays.
+
+        Args:
+            geoids: The geoids that ``rows`` points into.
+            rows: Place of each count's geounit.
+            ordinals: The counted cells.
+            values: The counts.
+        """
+        names = pl.Series(self.tables, dtype=pl.String)
+        return pl.DataFrame(
+            {
+                "geoid": geoids.gather(rows),
+                "table": names.gather(self.table_of[ordinals].astype(np.int64)),
+                "cell": self.cell_of[ordinals],
+                "count": values.astype(np.int32),
+            },
+            schema=COUNTS,
+        )

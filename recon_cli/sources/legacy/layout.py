@@ -1,0 +1,177 @@
+"""Where the legacy files keep the tables of a release, checked against its tables."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import ValidationError
+
+from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.schema import Release, Table
+from recon_cli.schema.spec import Name, Spec
+from recon_cli.schema.validation import describe
+from recon_cli.sources.legacy.header import GEOID_FIELDS, width
+
+LAYOUT: Final = "sf1-legacy"
+
+#: FILEID, STUSAB, CHARITER, CIFSN, LOGRECNO: every segment record starts with them.
+KEY_COLUMNS: Final = 5
+LOGRECNO_COLUMN: Final = 4
+
+
+class SegmentSpec(Spec):
+    """``{columns: 6, tables: {P1: 5}}``: columns of a record, first column of each table."""
+
+    columns: int
+    tables: dict[Name, int]
+
+
+class LayoutSpec(Spec):
+    """``layouts: sf1-legacy`` of a release schema."""
+
+    summary_levels: dict[Name, str]
+    segments: dict[int, SegmentSpec]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A table in a segment: its cells are columns ``first`` to ``stop - 1``, zero-based."""
+
+    table: Table
+    first: int
+
+    @property
+    def stop(self) -> int:
+        """One past the table's last column."""
+        return self.first + len(self.table.cells)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One comma-separated file.
+
+    Attributes:
+        number: As in its file name.
+        columns: Of every record, the five key columns included.
+        placements: Its tables by first column.
+    """
+
+    number: int
+    columns: int
+    placements: tuple[Placement, ...]
+
+    def __post_init__(self) -> None:
+        taken = KEY_COLUMNS
+        owner = "the key columns"
+        for placement in self.placements:
+            name = placement.table.name
+            if placement.first < taken:
+                raise SchemaError(
+                    f"layouts.{LAYOUT}.segments.{self.number}.tables.{name}: first column "
+                    f"{placement.first} is taken by {owner}, expected {taken} or more"
+                )
+            taken, owner = placement.stop, f"table {name}"
+        if taken > self.columns:
+            raise SchemaError(
+                f"layouts.{LAYOUT}.segments.{self.number}: {owner} ends at column {taken}, "
+                f"but the segment has {self.columns} columns"
+            )
+
+    def tables_at(self, level: str) -> tuple[Placement, ...]:
+        """The placements of the tables that are published for ``level``."""
+        return tuple(p for p in self.placements if level in p.table.levels)
+
+    @property
+    def levels(self) -> frozenset[str]:
+        """Levels that any of the tables is published for: they must have a record here."""
+        return frozenset(level for p in self.placements for level in p.table.levels)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The legacy files of a release.
+
+    Attributes:
+        summary_levels: Level name → summary-level code, finest level first.
+        segments: By number.
+    """
+
+    summary_levels: dict[str, str]
+    segments: tuple[Segment, ...]
+
+
+def legacy_layout(release: Release) -> Layout:
+    """The checked ``sf1-legacy`` layout of ``release``.
+
+    Raises:
+        ConfigError: The release has no such layout.
+        SchemaError: The layout is malformed, lacks a table of the release, or its widths clash.
+    """
+    raw = release.layouts.get(LAYOUT)
+    if raw is None:
+        known = ", ".join(release.layouts) or "none"
+        raise ConfigError(
+            f"release {release.name!r} has no {LAYOUT} layout (layouts: {known}), "
+            f"so source {LAYOUT!r} cannot read it"
+        )
+    try:
+        spec = LayoutSpec.model_validate(raw)
+    except ValidationError as error:
+        raise SchemaError(f"layouts.{LAYOUT}: {describe(error, LayoutSpec)}") from error
+    _check_tables(spec, release)
+    segments = tuple(
+        Segment(number, form.columns, _placements(form, release))
+        for number, form in sorted(spec.segments.items())
+    )
+    return Layout(_summary_levels(spec, release), segments)
+
+
+def _check_tables(spec: LayoutSpec, release: Release) -> None:
+    """Every table of the release in exactly one segment, and no other table."""
+    homes: dict[str, int] = {}
+    for number, form in spec.segments.items():
+        where = f"layouts.{LAYOUT}.segments.{number}"
+        if not 0 < number < 100_000:
+            raise SchemaError(f"{where}: expected a segment number from 1 to 99999")
+        for name in form.tables:
+            if name not in release.table_by_name:
+                near = difflib.get_close_matches(name, release.table_by_name, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise SchemaError(f"{where}.tables: no table {name!r} in {release.name!r}{hint}")
+            if name in homes:
+                raise SchemaError(f"{where}.tables.{name}: already in segment {homes[name]}")
+            homes[name] = number
+    missing = [table.name for table in release.tables if table.name not in homes]
+    if missing:
+        raise SchemaError(f"layouts.{LAYOUT}.segments: no segment has {', '.join(missing)}")
+
+
+def _placements(form: SegmentSpec, release: Release) -> tuple[Placement, ...]:
+    placed = [Placement(release.table_by_name[name], at) for name, at in form.tables.items()]
+    return tuple(sorted(placed, key=lambda placement: placement.first))
+
+
+def _summary_levels(spec: LayoutSpec, release: Release) -> dict[str, str]:
+    where = f"layouts.{LAYOUT}.summary_levels"
+    published = {level for table in release.tables for level in table.levels}
+    if set(spec.summary_levels) != published:
+        raise SchemaError(
+            f"{where}: expected a code for each level with tables "
+            f"({', '.join(sorted(published))}), found {', '.join(sorted(spec.summary_levels))}"
+        )
+    for name, code in spec.summary_levels.items():
+        if code not in GEOID_FIELDS:
+            known = ", ".join(GEOID_FIELDS)
+            raise SchemaError(f"{where}.{name}: no summary level {code!r} (known: {known})")
+        digits = sum(width(field) for field in GEOID_FIELDS[code])
+        if digits != release.geography.by_name[name].digits:
+            raise SchemaError(
+                f"{where}.{name}: geoids of summary level {code} have {digits} digits, "
+                f"those of level {name!r} {release.geography.by_name[name].digits}"
+            )
+    if len(set(spec.summary_levels.values())) != len(spec.summary_levels):
+        raise SchemaError(f"{where}: two levels share a code")
+    order = [level.name for level in release.geography.levels if level.name in published]
+    return {name: spec.summary_levels[name] for name in order}

@@ -1,0 +1,138 @@
+"""Whole lines of a member, a block of bytes at a time, and decimal numbers in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.legacy.archive import Stream
+
+NEWLINE: Final = ord("\n")
+RETURN: Final = ord("\r")
+COMMA: Final = ord(",")
+ZERO: Final = ord("0")
+
+#: A count is stored as a 32-bit integer; ten digits are enough for one.
+MAX_COUNT: Final = 2**31 - 1
+_MAX_DIGITS: Final = 10
+_LONGEST_LINE: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole lines.
+
+    Attributes:
+        data: Their bytes; the last one is a line feed.
+        line: Line number of the first, from 1.
+    """
+
+    data: NDArray[np.uint8]
+    line: int
+
+    def text(self, start: int, stop: int) -> str:
+        """What stands between two byte positions, for messages."""
+        return self.data[start:stop].tobytes().decode("latin-1")
+
+
+class LineReader:
+    """Reads a stream as blocks of whole lines.
+
+    The last line may lack its line end: whether a record is complete is for its columns to tell.
+    """
+
+    def __init__(self, stream: Stream, read_size: int) -> None:
+        self._stream = stream
+        self._size = read_size
+        self._rest = b""
+        self._line = 1
+
+    def next_block(self) -> Block | None:
+        """About ``read_size`` bytes of lines, None at the end.
+
+        Raises:
+            SourceError: The member is damaged, or is not made of lines.
+        """
+        while True:
+            new = self._stream.read(self._size)
+            text = self._rest + new
+            if not new:
+                text += b"\n" if text else b""
+            cut = text.rfind(b"\n") + 1
+            if not text:
+                return None
+            if cut:
+                break
+            self._rest = text
+            if len(text) > _LONGEST_LINE:
+                raise SourceError(
+                    f"{self._stream.label}: line {self._line}: expected lines of text, "
+                    f"found {_LONGEST_LINE} bytes without a line end"
+                )
+        self._rest = text[cut:]
+        block = Block(np.frombuffer(text, np.uint8, cut), self._line)
+        self._line += int(np.count_nonzero(block.data == NEWLINE))
+        return block
+
+
+def parse_numbers(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], widths: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Plain decimal numbers at byte positions; -1 where there is anything else.
+
+    Args:
+        data: The bytes.
+        starts: Position of each number's first digit.
+        widths: Its characters: 1 to 10, or it is no number.
+    """
+    values = np.zeros(len(starts), np.int64)
+    good = (widths >= 1) & (widths <= _MAX_DIGITS)
+    live = np.flatnonzero(good)
+    for place in range(_MAX_DIGITS):
+        live = live[widths[live] > place]
+        if not len(live):
+            break
+        digit = data[starts[live] + place].astype(np.int64) - ZERO
+        values[live] = values[live] * 10 + digit
+        good[live] &= (digit >= 0) & (digit <= 9)
+    return np.where(good, values, -1)
+
+
+def record_numbers(
+    block: Block,
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    previous: int,
+    label: str,
+) -> NDArray[np.int64]:
+    """The LOGRECNO of every line of a block, which must rise.
+
+    Args:
+        block: The lines.
+        starts: Where each line's LOGRECNO starts.
+        stops: One past its end.
+        previous: The LOGRECNO of the line before, -1 at the start of the member.
+        label: The member.
+
+    Raises:
+        SourceError: A LOGRECNO is no number, repeats or falls; names the line.
+    """
+    logrecno = parse_numbers(block.data, starts, stops - starts)
+    before = np.concatenate([[previous], logrecno[:-1]])
+    bad = np.flatnonzero((logrecno < 0) | (logrecno <= before))
+    if not len(bad):
+        return logrecno
+    at = int(bad[0])
+    where = f"{label}: line {block.line + at}"
+    if logrecno[at] < 0:
+        text = block.text(starts[at], stops[at])
+        raise SourceError(f"{where}: expected a LOGRECNO of digits, found {text!r}")
+    if logrecno[at] == before[at]:
+        raise SourceError(f"{where}: LOGRECNO {logrecno[at]:07} occurs twice")
+    raise SourceError(
+        f"{where}: expected LOGRECNO to rise, found {logrecno[at]:07} after {before[at]:07}"
+    )

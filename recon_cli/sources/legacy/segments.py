@@ -1,0 +1,286 @@
+"""One segment, in step with the geographic header: the non-zero counts of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.cells import CellIndex
+from recon_cli.sources.legacy.archive import Stream
+from recon_cli.sources.legacy.geography import Records
+from recon_cli.sources.legacy.layout import LOGRECNO_COLUMN, Layout, Segment
+from recon_cli.sources.legacy.lines import (
+    COMMA,
+    MAX_COUNT,
+    NEWLINE,
+    RETURN,
+    ZERO,
+    Block,
+    LineReader,
+    parse_numbers,
+    record_numbers,
+)
+
+_CIFSN_COLUMN = 3
+
+
+@dataclass(frozen=True)
+class Run:
+    """Neighbouring columns: ``first`` holds the cell with ordinal ``ordinals[0]``, and so on."""
+
+    first: int
+    ordinals: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Levels that find the same tables in a segment.
+
+    Attributes:
+        levels: Indices into ``layout.summary_levels``.
+        runs: The columns of those tables.
+    """
+
+    levels: tuple[int, ...]
+    runs: tuple[Run, ...]
+
+
+def column_groups(segment: Segment, layout: Layout, cells: CellIndex) -> tuple[Group, ...]:
+    """The columns of ``segment`` that each level needs; levels that need none are left out."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for index, level in enumerate(layout.summary_levels):
+        names = tuple(placement.table.name for placement in segment.tables_at(level))
+        if names:
+            groups.setdefault(names, []).append(index)
+    return tuple(
+        Group(tuple(levels), _runs(segment, names, cells)) for names, levels in groups.items()
+    )
+
+
+def _runs(segment: Segment, names: tuple[str, ...], cells: CellIndex) -> tuple[Run, ...]:
+    """Tables side by side are one run: the fewer runs, the fewer array operations."""
+    runs: list[Run] = []
+    for placement in segment.placements:
+        if placement.table.name not in names:
+            continue
+        offset = cells.offsets[placement.table.name]
+        ordinals = np.arange(offset, offset + len(placement.table.cells))
+        if runs and runs[-1].first + len(runs[-1].ordinals) == placement.first:
+            last = runs.pop()
+            runs.append(Run(last.first, np.concatenate([last.ordinals, ordinals])))
+        else:
+            runs.append(Run(placement.first, ordinals))
+    return tuple(runs)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Consecutive records of a segment.
+
+    Attributes:
+        block: Their text.
+        stops: Row by column: position of the separator after each cell.
+        logrecno: Of each row, rising.
+        line: Line number of the first row.
+    """
+
+    block: Block
+    stops: NDArray[np.int64]
+    logrecno: NDArray[np.int64]
+    line: int
+
+    def split(self, count: int) -> tuple[Rows, Rows]:
+        """The first ``count`` rows, and the others."""
+        return (
+            Rows(self.block, self.stops[:count], self.logrecno[:count], self.line),
+            Rows(self.block, self.stops[count:], self.logrecno[count:], self.line + count),
+        )
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Non-zero counts: place of the geounit in the chunk, ordinal of the cell, value."""
+
+    row: NDArray[np.int64]
+    ordinal: NDArray[np.int64]
+    value: NDArray[np.int64]
+
+
+class SegmentReader:
+    """Reads one segment from a stream, a chunk of the header at a time."""
+
+    def __init__(
+        self, stream: Stream, segment: Segment, layout: Layout, cells: CellIndex, read_size: int
+    ) -> None:
+        self.label = stream.label
+        self._lines = LineReader(stream, read_size)
+        self._segment = segment
+        self._cells = cells
+        self._groups = column_groups(segment, layout, cells)
+        self._levels = [level for group in self._groups for level in group.levels]
+        self._pending: Rows | None = None
+        self._previous = -1
+
+    def read(self, records: Records) -> Iterator[Counts]:
+        """The counts of one chunk of the header.
+
+        Raises:
+            SourceError: A record is malformed, missing, or unknown to the header.
+        """
+        seen: list[NDArray[np.int64]] = []
+        for rows in self._rows_until(int(records.all_logrecno[-1])):
+            self._check_known(rows, records)
+            place = _places(records.logrecno, rows.logrecno)
+            kept = np.flatnonzero(place >= 0)
+            seen.append(rows.logrecno[kept])
+            for group in self._groups:
+                index = kept[np.isin(records.level[place[kept]], group.levels)]
+                for run in group.runs:
+                    yield self._counts(rows, index, place[index], run, records)
+        self._check_complete(seen, records)
+
+    def finish(self) -> None:
+        """Refuse records after the last one of the header.
+
+        Raises:
+            SourceError: Names the first such record.
+        """
+        rows = self._take_rows()
+        if rows is not None:
+            raise self._unknown(rows, 0)
+
+    def _rows_until(self, last: int) -> Iterator[Rows]:
+        """Rows up to LOGRECNO ``last``; what was read beyond waits for the next chunk."""
+        while True:
+            rows = self._take_rows()
+            if rows is None:
+                return
+            count = int(np.searchsorted(rows.logrecno, last, "right"))
+            if count < len(rows.logrecno):
+                now, self._pending = rows.split(count)
+                if count:
+                    yield now
+                return
+            yield rows
+
+    def _take_rows(self) -> Rows | None:
+        """Rows that wait, else the next ones of the stream."""
+        rows, self._pending = self._pending, None
+        return rows if rows is not None else self._next_rows()
+
+    def _next_rows(self) -> Rows | None:
+        block = self._lines.next_block()
+        if block is None:
+            return None
+        stops = self._separators(block)
+        logrecno = record_numbers(
+            block,
+            stops[:, LOGRECNO_COLUMN - 1] + 1,
+            stops[:, LOGRECNO_COLUMN],
+            self._previous,
+            self.label,
+        )
+        if self._previous < 0:
+            self._check_file_number(block, stops)
+        self._previous = int(logrecno[-1])
+        return Rows(block, stops, logrecno, block.line)
+
+    def _separators(self, block: Block) -> NDArray[np.int64]:
+        """Positions of the commas and line ends, a row a line."""
+        columns = self._segment.columns
+        newline = block.data == NEWLINE
+        stops = np.flatnonzero(newline | (block.data == COMMA))
+        lines = int(np.count_nonzero(newline))
+        if len(stops) == lines * columns:
+            table = stops.reshape(lines, columns)
+            if newline[table[:, -1]].all():
+                return table
+        ends = np.flatnonzero(newline[stops])
+        found = np.diff(ends, prepend=-1)
+        at = int(np.flatnonzero(found != columns)[0])
+        raise SourceError(
+            f"{self.label}: line {block.line + at}: expected {columns} columns, "
+            f"found {int(found[at])}"
+        )
+
+    def _check_file_number(self, block: Block, stops: NDArray[np.int64]) -> None:
+        """The first record says which segment it is; an empty column says nothing."""
+        start, stop = int(stops[0, _CIFSN_COLUMN - 1]) + 1, int(stops[0, _CIFSN_COLUMN])
+        text = block.text(start, stop).strip()
+        if text and (not text.isdecimal() or int(text) != self._segment.number):
+            raise SourceError(
+                f"{self.label}: line 1: expected segment number (CIFSN) "
+                f"{self._segment.number:02}, found {text!r}"
+            )
+
+    def _check_known(self, rows: Rows, records: Records) -> None:
+        unknown = np.flatnonzero(_places(records.all_logrecno, rows.logrecno) < 0)
+        if len(unknown):
+            raise self._unknown(rows, int(unknown[0]))
+
+    def _unknown(self, rows: Rows, at: int) -> SourceError:
+        return SourceError(
+            f"{self.label}: line {rows.line + at}: LOGRECNO {rows.logrecno[at]:07} "
+            "is not in the geography member"
+        )
+
+    def _check_complete(self, seen: list[NDArray[np.int64]], records: Records) -> None:
+        needed = np.isin(records.level, self._levels)
+        logrecno = np.concatenate([np.empty(0, np.int64), *seen])
+        missing = np.flatnonzero(needed & (_places(logrecno, records.logrecno) < 0))
+        if len(missing):
+            at = int(missing[0])
+            raise SourceError(
+                f"{self.label}: no record with LOGRECNO {records.logrecno[at]:07}, expected one "
+                f"for geoid {records.geoid[at]} (line {records.line[at]} of the geography member)"
+            )
+
+    def _counts(
+        self,
+        rows: Rows,
+        index: NDArray[np.int64],
+        place: NDArray[np.int64],
+        run: Run,
+        records: Records,
+    ) -> Counts:
+        """Non-zero counts of rows ``index`` in the columns of ``run``."""
+        data = rows.block.data
+        edges = rows.stops[index, run.first - 1 : run.first + len(run.ordinals)]
+        starts, stops = edges[:, :-1] + 1, edges[:, 1:]
+        # Nearly all cells are a lone zero; only the others need to be parsed.
+        row, column = np.nonzero((stops - starts != 1) | (data[starts] != ZERO))
+        start, stop = starts[row, column], stops[row, column]
+        if run.first + len(run.ordinals) == self._segment.columns:
+            stop = stop - ((data[stop] == NEWLINE) & (data[stop - 1] == RETURN))
+        value = parse_numbers(data, start, stop - start)
+        bad = np.flatnonzero((value < 0) | (value > MAX_COUNT))
+        if len(bad):
+            at = int(bad[0])
+            where, ordinal = int(row[at]), int(run.ordinals[column[at]])
+            text = rows.block.text(int(start[at]), int(stop[at]))
+            raise SourceError(
+                f"{self.label}: line {rows.line + int(index[where])}, "
+                f"LOGRECNO {rows.logrecno[index[where]]:07}, "
+                f"geoid {records.geoid[int(place[where])]}, "
+                f"{self._cells.name(ordinal)}: "
+                f"expected a whole number from 0 to {MAX_COUNT}, found {_shown(text)}"
+            )
+        # A zero may also be spelled 00 or end in a CR.
+        keep = value > 0
+        return Counts(place[row[keep]], run.ordinals[column[keep]], value[keep])
+
+
+def _places(among: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Index of each wanted number in a rising array, -1 where it is not there."""
+    if not len(among):
+        return np.full(len(wanted), -1, np.int64)
+    at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
+    return np.where(among[at] == wanted, at, -1)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 30 else f"{text[:29]}…") if text else "nothing"

@@ -1,0 +1,237 @@
+"""Writes published counts as a legacy state zip, the inverse of the reader.
+
+The same counts give the same bytes: records are sorted and zip members carry no clock time.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recon_cli.errors import SourceError
+from recon_cli.schema import Release
+from recon_cli.sources.legacy import header
+from recon_cli.sources.legacy.layout import KEY_COLUMNS, Layout, Segment, legacy_layout
+from recon_cli.sources.legacy.placing import Filled, place_counts
+from recon_cli.sources.legacy.states import STATES
+
+_CHUNK: Final = 20_000
+_ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
+_FILEID: Final = "SF1ST"
+#: A member whose size may pass this needs the 64-bit zip form, to be chosen before writing.
+_ZIP64_FROM: Final = 1 << 31
+_WIDEST_CELL: Final = 11
+
+
+def write_legacy(
+    release: Release,
+    geounits: pl.DataFrame,
+    counts: pl.DataFrame,
+    path: Path,
+    *,
+    year: str = "2010",
+) -> Path:
+    """Write one state's published counts.
+
+    Every table that the release publishes for a geounit's level is filled in, zeros included.
+    The other columns of a segment stay empty.
+
+    Args:
+        release: A release with an ``sf1-legacy`` layout.
+        geounits: Columns ``geoid, level``; levels without tables are ignored.
+        counts: Columns of `COUNTS`; zero counts may be left out.
+        path: The zip to write, or a folder to write it to as ``al2010.sf1.zip``.
+        year: Part of the file names.
+
+    Returns:
+        The zip that was written; a failure leaves none.
+
+    Raises:
+        ConfigError: The release has no such layout.
+        SchemaError: The layout is inconsistent with the release.
+        SourceError: The geounits are not those of one state, or a count has no place.
+    """
+    layout = legacy_layout(release)
+    units = _sorted_units(geounits, layout, release)
+    state = _state(units)
+    filled = place_counts(counts, geounits, units, layout)
+    target = path / f"{state.lower()}{year}.sf1.zip" if path.is_dir() else path
+    aside = target.with_name(f".{target.name}.partial")
+    try:
+        with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
+            name = f"{state.lower()}geo{year}.sf1"
+            _write_member(archive, name, _header_chunks(units, state, filled, release, layout))
+            for segment in layout.segments:
+                name = f"{state.lower()}{segment.number:05}{year}.sf1"
+                size = units.height * segment.columns * _WIDEST_CELL
+                chunks = _segment_chunks(units, state, filled, segment)
+                _write_member(archive, name, chunks, large=size >= _ZIP64_FROM)
+        aside.replace(target)
+    finally:
+        aside.unlink(missing_ok=True)
+    return target
+
+
+def _write_member(
+    archive: zipfile.ZipFile, name: str, chunks: Iterator[bytes], *, large: bool = False
+) -> None:
+    info = zipfile.ZipInfo(name, _ZIP_TIME)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.create_system = 3  # the same on every platform
+    info.external_attr = 0o644 << 16
+    with archive.open(info, "w", force_zip64=large) as member:
+        for chunk in chunks:
+            member.write(chunk)
+
+
+def _sorted_units(geounits: pl.DataFrame, layout: Layout, release: Release) -> pl.DataFrame:
+    """Columns ``geoid, level, logrecno``: tract, its block groups, each with its blocks.
+
+    A parent's geoid is a prefix of its children's, so the order of the text is that order.
+    """
+    units = (
+        geounits.select("geoid", "level")
+        .filter(pl.col("level").is_in(list(layout.summary_levels)))
+        .sort("geoid")
+        .with_row_index("logrecno", offset=1)
+    )
+    if units.is_empty():
+        raise SourceError(
+            f"nothing to write: no geounits of levels {', '.join(layout.summary_levels)}"
+        )
+    digits = pl.col("level").replace_strict(
+        {name: level.digits for name, level in release.geography.by_name.items()}
+    )
+    bad = units.filter(
+        ~pl.col("geoid").str.contains(r"^[0-9]+$") | (pl.col("geoid").str.len_chars() != digits)
+    )
+    if len(bad):
+        geoid, level = bad.row(0)[1:3]
+        wanted = release.geography.by_name[level].digits
+        raise SourceError(f"geoid {geoid!r}: expected {wanted} digits at level {level!r}")
+    twice = units.filter(pl.col("geoid").is_duplicated())
+    if len(twice):
+        raise SourceError(f"geoid {twice['geoid'][0]} occurs twice among the geounits")
+    return units
+
+
+def _state(units: pl.DataFrame) -> str:
+    """The abbreviation of the one state of the geounits."""
+    codes = units["geoid"].str.slice(0, header.width(header.STATE)).unique().sort().to_list()
+    if len(codes) != 1:
+        raise SourceError(f"a legacy file holds one state, found states {', '.join(codes)}")
+    if codes[0] not in STATES:
+        raise SourceError(f"geoid {units['geoid'][0]}: no state has FIPS code {codes[0]!r}")
+    return STATES[codes[0]]
+
+
+def _header_chunks(
+    units: pl.DataFrame, state: str, filled: Filled, release: Release, layout: Layout
+) -> Iterator[bytes]:
+    """Fixed-width records: a matrix of spaces, filled field by field."""
+    population = _population(units, filled, release, layout)
+    for start in range(0, units.height, _CHUNK):
+        chunk = units.slice(start, _CHUNK)
+        text = np.full((chunk.height, header.RECORD_LENGTH + 1), ord(" "), np.uint8)
+        text[:, -1] = ord("\n")
+        _fill(text, header.FILEID, _FILEID)
+        _fill(text, header.STUSAB, state)
+        _fill(text, header.GEOCOMP, "00")
+        _fill(text, header.CHARITER, "000")
+        logrecno = chunk["logrecno"].cast(pl.String)
+        _fill(text, header.LOGRECNO, logrecno.str.zfill(header.width(header.LOGRECNO)))
+        people = population.slice(start, _CHUNK).cast(pl.String).fill_null("")
+        _fill(text, header.POP100, people.str.pad_start(header.width(header.POP100)))
+        for level, code in layout.summary_levels.items():
+            rows = np.flatnonzero((chunk["level"] == level).to_numpy())
+            if len(rows):
+                part = text[rows]
+                _fill_geoids(part, chunk["geoid"].gather(rows), code)
+                text[rows] = part
+        yield text.tobytes()
+
+
+def _fill_geoids(text: NDArray[np.uint8], geoids: pl.Series, code: str) -> None:
+    """Summary level, the geoid's fields, and the name that the census gives a geounit."""
+    _fill(text, header.SUMLEV, code)
+    at = 0
+    for field in header.GEOID_FIELDS[code]:
+        _fill(text, field, geoids.str.slice(at, header.width(field)))
+        at += header.width(field)
+    last = geoids.str.slice(at - header.width(field))
+    if field == header.BLOCK:
+        _fill(text, header.BLKGRP, last.str.slice(0, header.width(header.BLKGRP)))
+        _fill(text, header.NAME, "Block " + last)
+    elif field == header.BLKGRP:
+        _fill(text, header.NAME, "Block Group " + last)
+    elif field == header.TRACT:
+        number = last.str.slice(0, 4).str.strip_chars_start("0") + "." + last.str.slice(4)
+        _fill(text, header.NAME, "Census Tract " + number.str.strip_suffix(".00"))
+
+
+def _fill(text: NDArray[np.uint8], field: slice, values: pl.Series | str) -> None:
+    """Write one field of every record, blanks on the right; refuses what is too wide."""
+    width = header.width(field)
+    if isinstance(values, str):
+        text[:, field] = np.frombuffer(values.ljust(width).encode("latin-1"), np.uint8)
+        return
+    wide = values.filter(values.str.len_chars() > width)
+    if len(wide):
+        at = f"characters {field.start + 1} to {field.stop}"
+        raise SourceError(f"{wide[0]!r} does not fit into {at} of a header record")
+    padded = "".join(values.str.pad_end(width).to_list()).encode("latin-1")
+    text[:, field] = np.frombuffer(padded, np.uint8).reshape(len(values), width)
+
+
+def _population(units: pl.DataFrame, filled: Filled, release: Release, layout: Layout) -> pl.Series:
+    """POP100: the cell that counts everybody; blank at levels that publish no such cell."""
+    columns: dict[str, tuple[Segment, int]] = {}
+    for segment in layout.segments:
+        for placement in segment.placements:
+            for cell in placement.table.cells:
+                if cell.masks == release.full and cell.tally is None:
+                    column = placement.first + cell.number - 1
+                    for level in placement.table.levels:
+                        columns.setdefault(level, (segment, column))
+    population = np.full(units.height, -1, np.int64)
+    levels = units["level"].to_numpy()
+    for level, (segment, column) in columns.items():
+        low, high = filled.spans[segment.number]
+        mine = filled.column[low:high] == column
+        people = np.zeros(units.height, np.int64)
+        people[filled.row[low:high][mine]] = filled.value[low:high][mine]
+        population = np.where(levels == level, people, population)
+    return pl.select(pl.lit(pl.Series(population)).replace(-1, None)).to_series()
+
+
+def _segment_chunks(
+    units: pl.DataFrame, state: str, filled: Filled, segment: Segment
+) -> Iterator[bytes]:
+    """Comma-separated records of the levels that the segment has tables for."""
+    keys = (_FILEID, state, "000", f"{segment.number:02}")
+    for start in range(0, units.height, _CHUNK):
+        chunk = units.slice(start, _CHUNK)
+        matrix = filled.matrix(segment, start, start + chunk.height)
+        logrecno = chunk["logrecno"].cast(pl.String).str.zfill(header.width(header.LOGRECNO))
+        columns = [pl.lit(key).alias(f"key{i}") for i, key in enumerate(keys)]
+        wide = chunk.select(*columns, logrecno.alias("logrecno"), "level").with_columns(
+            _cell_column(matrix, segment, column) for column in range(KEY_COLUMNS, segment.columns)
+        )
+        kept = wide.filter(pl.col("level").is_in(sorted(segment.levels))).drop("level")
+        yield kept.write_csv(include_header=False).encode("latin-1")
+
+
+def _cell_column(matrix: NDArray[np.int64], segment: Segment, column: int) -> pl.Expr:
+    """One column, empty for the levels that its table is not published for."""
+    for placement in segment.placements:
+        if placement.first <= column < placement.stop:
+            values = pl.lit(pl.Series(matrix[:, column]))
+            published = pl.col("level").is_in(placement.table.levels)
+            return pl.when(published).then(values).alias(f"column{column}")
+    return pl.lit(None, pl.Int64).alias(f"column{column}")

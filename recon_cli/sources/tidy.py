@@ -1,0 +1,245 @@
+"""The ``tidy`` source: one row a published count, in CSV or Parquet files.
+
+Counts of a geounit may be anywhere in the files, so they are read in groups of partitions: a
+first pass checks every row and counts the rows of each partition, then each group is a query of
+its own. Memory depends on the group, not on the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.published import COUNTS, GEOUNITS, Batch, Coverage, Pattern
+from recon_cli.schema import Release
+from recon_cli.sources.cells import CellIndex
+from recon_cli.sources.tidy_file import TidyFile, open_file, published_cells
+from recon_cli.sources.unions import is_sum
+
+#: What a cell without a row means: it is zero, or it is not published.
+Absent = Literal["zero", "unpublished"]
+
+GROUP_ROWS: Final = 2_000_000
+_MOST_PATTERNS: Final = 2**15 - 1
+
+#: Coverage of one geounit: digits of its geoid, ordinals of its published cells.
+_Cells = tuple[int, tuple[int, ...]]
+
+
+class TidySource:
+    """Tidy files, opened and checked; see `open_tidy`."""
+
+    def __init__(
+        self, release: Release, files: tuple[TidyFile, ...], absent: Absent, group_rows: int
+    ) -> None:
+        self._release = release
+        self._files = files
+        self._absent = absent
+        self._cells = CellIndex.of(release)
+        self._published = published_cells(release)
+        for file in files:
+            file.check(release, self._published)
+        self._groups = self._partition_groups(group_rows)
+        self._patterns = self._zero_patterns() if absent == "zero" else self._own_patterns()
+
+    @property
+    def coverage(self) -> Coverage:
+        """One pattern a level, or one for each distinct set of cells; finest level first."""
+        return tuple(self._pattern(cells) for cells in self._patterns)
+
+    def batches(self) -> Iterator[Batch]:
+        """One batch for each group of partitions.
+
+        Raises:
+            SourceError: A geounit's cell occurs twice, or a file changed or broke.
+        """
+        by_digits = {digits: i for i, (digits, _) in enumerate(self._patterns)}
+        for group in self._groups:
+            rows = self._group(group)
+            if self._absent == "zero":
+                units = rows.select("geoid", "digits").unique(maintain_order=True)
+                pattern = pl.col("digits").replace_strict(by_digits, return_dtype=pl.Int16)
+                units = units.with_columns(pattern.alias("pattern"))
+            else:
+                units = self._own_units(rows)
+            yield Batch(self._geounits(units), self._counts(rows))
+
+    def _geounits(self, units: pl.DataFrame) -> pl.DataFrame:
+        names = {level.digits: level.name for level in self._release.geography.levels}
+        level = pl.col("digits").replace_strict(names, return_dtype=pl.String)
+        return units.with_columns(level.alias("level")).select(GEOUNITS.names()).cast(GEOUNITS)
+
+    def _counts(self, rows: pl.DataFrame) -> pl.DataFrame:
+        some = rows.filter(pl.col("value") > 0)
+        return self._cells.counts(
+            some["geoid"],
+            np.arange(some.height),
+            some["ordinal"].cast(pl.Int64).to_numpy(),
+            some["value"].to_numpy(),
+        )
+
+    def _partition_groups(self, group_rows: int) -> list[tuple[str, str]]:
+        """First and last partition of each group: neighbours with up to ``group_rows`` rows."""
+        digits = self._release.geography.partition_digits
+        prefix = pl.col("geoid").str.slice(0, digits).alias("partition")
+        sizes = pl.concat([file.collect(file.rows.group_by(prefix).len()) for file in self._files])
+        groups: list[tuple[str, str]] = []
+        room = 0
+        totals = sizes.group_by("partition").agg(pl.col("len").sum()).sort("partition")
+        for partition, size in totals.iter_rows():
+            if groups and size <= room:
+                groups[-1] = (groups[-1][0], partition)
+                room -= size
+            else:
+                groups.append((partition, partition))
+                room = group_rows - size
+        return groups
+
+    def _group(self, group: tuple[str, str]) -> pl.DataFrame:
+        """Columns ``geoid, digits, ordinal, value`` of some partitions, sorted and distinct."""
+        digits = self._release.geography.partition_digits
+        inside = pl.col("geoid").str.slice(0, digits).is_between(pl.lit(group[0]), pl.lit(group[1]))
+        columns = ("geoid", "digits", "ordinal", "value", "row")
+        parts = [
+            file.collect(
+                file.cells(self._published)
+                .filter(inside)
+                .select(*columns, pl.lit(i, pl.Int32).alias("file"))
+            )
+            for i, file in enumerate(self._files)
+        ]
+        rows = pl.concat(parts).sort("geoid", "ordinal", "file", "row")
+        same = pl.struct("geoid", "ordinal")
+        twice = rows.with_row_index("at").filter(same == same.shift(1))
+        if len(twice):
+            self._refuse_twice(rows.slice(twice["at"][0] - 1, 2))
+        return rows
+
+    def _refuse_twice(self, pair: pl.DataFrame) -> None:
+        first, again = pair.to_dicts()
+        earlier = self._files[first["file"]].where(first["row"])
+        raise SourceError(
+            f"{self._files[again['file']].where(again['row'])}: geoid {again['geoid']}, "
+            f"{self._cells.name(again['ordinal'])} occurs twice: count {again['value']} here, "
+            f"count {first['value']} at {earlier}"
+        )
+
+    def _zero_patterns(self) -> list[_Cells]:
+        """One set of cells a level: those of its tables with rows, but for unmentioned sums."""
+        mentions = pl.concat(
+            [
+                file.collect(file.cells(self._published).select("digits", "ordinal").unique())
+                for file in self._files
+            ]
+        ).unique()
+        patterns: list[_Cells] = []
+        for level in self._release.geography.levels:
+            mentioned = set(mentions.filter(pl.col("digits") == level.digits)["ordinal"].to_list())
+            cells = [
+                ordinal
+                for table in self._release.tables
+                for offset in [self._cells.offsets[table.name]]
+                if not mentioned.isdisjoint(range(offset, offset + len(table.cells)))
+                for ordinal, cell in enumerate(table.cells, start=offset)
+                if ordinal in mentioned or not is_sum(cell, table)
+            ]
+            if cells:
+                patterns.append((level.digits, tuple(cells)))
+        return patterns
+
+    def _own_patterns(self) -> list[_Cells]:
+        """Every distinct set of cells that a geounit has rows for, finest level first."""
+        found: set[_Cells] = set()
+        for group in self._groups:
+            sets = _cell_sets(self._group(group))
+            found.update((digits, tuple(cells)) for digits, cells, _ in sets.iter_rows())
+            if len(found) > _MOST_PATTERNS:
+                raise SourceError(
+                    f"{self._files[0].path}: more than {_MOST_PATTERNS} different sets of "
+                    "published cells; are zero counts left out? Then absent must be 'zero'"
+                )
+        return sorted(found, key=lambda cells: (-cells[0], cells[1]))
+
+    def _own_units(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Columns ``geoid, digits, pattern`` of the geounits in ``rows``."""
+        index = {cells: i for i, cells in enumerate(self._patterns)}
+        sets = _cell_sets(rows)
+        patterns = [index[digits, tuple(cells)] for digits, cells, _ in sets.iter_rows()]
+        return (
+            sets.select("geoid", "digits")
+            .with_columns(pl.Series("pattern", patterns, dtype=pl.Int16))
+            .explode("geoid")
+            .sort("geoid")
+        )
+
+    def _pattern(self, cells: _Cells) -> Pattern:
+        digits, ordinals = cells
+        numbers: dict[str, list[int]] = {}
+        for ordinal in ordinals:
+            name = self._cells.tables[self._cells.table_of[ordinal]]
+            numbers.setdefault(name, []).append(int(self._cells.cell_of[ordinal]))
+        level = self._release.geography.by_digits[digits].name
+        return Pattern(level, {name: tuple(cells) for name, cells in numbers.items()})
+
+
+def open_tidy(
+    release: Release,
+    paths: Sequence[Path | str],
+    *,
+    absent: Absent = "zero",
+    group_rows: int = GROUP_ROWS,
+) -> TidySource:
+    """Open and check tidy files.
+
+    Columns are ``geoid``, ``count`` and either ``table`` and ``cell``, a number from 1, or only
+    ``cell``, a published cell code. A geoid's length tells its level.
+
+    Args:
+        release: Names the tables, cells and levels.
+        paths: ``.csv`` and ``.parquet`` files, together one publication.
+        absent: What a cell without a row means. ``zero``: a table with any row at a level is
+            published for every geounit of that level in the files, and a cell without a row is
+            zero; only sums of other cells that no row of the level mentions are not published.
+            ``unpublished``: only what has a row is published, zeros too have rows.
+        group_rows: Rows that are held at once, about, unless one partition has more.
+
+    Raises:
+        ConfigError: No paths, or ``absent`` is neither word.
+        SourceError: A file is missing or malformed; names the row and what was expected.
+    """
+    if not paths:
+        raise ConfigError("tidy: expected the path of at least one .csv or .parquet file")
+    if absent not in get_args(Absent):
+        raise ConfigError(f"tidy: absent must be zero or unpublished, found {absent!r}")
+    return TidySource(release, tuple(open_file(Path(path)) for path in paths), absent, group_rows)
+
+
+def write_tidy(counts: pl.DataFrame, path: Path) -> None:
+    """Write counts as a tidy file with columns ``geoid, table, cell, count``, sorted.
+
+    Args:
+        counts: Columns of `COUNTS`.
+        path: Ends in ``.csv`` or ``.parquet``.
+
+    Raises:
+        ConfigError: Another suffix.
+    """
+    rows = counts.select(COUNTS.names()).cast(COUNTS).sort("geoid", "table", "cell")
+    match path.suffix.lower():
+        case ".csv":
+            rows.write_csv(path)
+        case ".parquet":
+            rows.write_parquet(path)
+        case _:
+            raise ConfigError(f"{path}: expected a file name that ends in .csv or .parquet")
+
+
+def _cell_sets(rows: pl.DataFrame) -> pl.DataFrame:
+    """Columns ``digits, ordinal, geoid``: each distinct list of cells and who has it."""
+    units = rows.group_by("geoid", "digits", maintain_order=True).agg("ordinal")
+    return units.group_by("digits", "ordinal", maintain_order=True).agg("geoid")

@@ -1,0 +1,292 @@
+"""One tidy CSV or Parquet file: its columns, its rows as published cells, its first wrong row."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from recon_cli.errors import SourceError
+from recon_cli.schema import Release
+from recon_cli.sources.cells import CellIndex
+
+MAX_COUNT: Final = 2**31 - 1
+
+_FORMS: Final = ({"geoid", "cell", "count"}, {"geoid", "table", "cell", "count"})
+_EXPECTED: Final = "geoid, count and cell (a code), or geoid, count, table and cell (a number)"
+#: What polars raises on damaged bytes; its other errors would be defects of a query.
+_DAMAGE: Final = (pl.exceptions.ComputeError, OSError)
+_TEXT: Final = (pl.String, pl.Categorical, pl.Enum)
+
+
+@dataclass(frozen=True)
+class TidyFile:
+    """A file with recognised columns; rows are read lazily.
+
+    Attributes:
+        path: The file.
+        noun: What messages call a row: ``line`` of a CSV, where the header is 1, or ``row``.
+        rows: Columns ``row, geoid, digits, table, cell, count`` as they were written (``table``
+            only where the file has it), ``number`` (of the cell, where there is a table) and
+            ``value``; ``number`` and ``value`` are null where the text is no such number.
+        by_table: Whether cells are numbers in a table, else codes.
+    """
+
+    path: Path
+    noun: str
+    rows: pl.LazyFrame
+    by_table: bool
+
+    def where(self, row: int) -> str:
+        """How messages name a row."""
+        return f"{self.path}: {self.noun} {row}"
+
+    def cells(self, published: pl.DataFrame) -> pl.LazyFrame:
+        """The rows with the ordinal of their cell, null where it is not published there.
+
+        Args:
+            published: What `published_cells` returns.
+        """
+        keys = ["table", "number", "digits"] if self.by_table else ["cell", "digits"]
+        places = published.select(*keys, "ordinal").lazy()
+        return self.rows.join(places, on=keys, how="left")
+
+    def check(self, release: Release, published: pl.DataFrame) -> None:
+        """Look at every row.
+
+        Raises:
+            SourceError: The first row that is not a published count, or there are no rows.
+        """
+        wrong = (
+            pl.col("ordinal").is_null()
+            | ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
+            | ~pl.col("value").is_between(0, MAX_COUNT).fill_null(value=False)
+        )
+        rows = self.cells(published)
+        first = self.collect(rows.filter(wrong).sort("row").limit(1))
+        if len(first):
+            row = first.row(0, named=True)
+            raise SourceError(f"{self.where(row['row'])}: {_explain(row, self.by_table, release)}")
+        if not self.collect(rows.select(pl.len())).item():
+            raise SourceError(f"{self.path}: expected published counts, found a file without rows")
+
+    def collect(self, rows: pl.LazyFrame) -> pl.DataFrame:
+        """Run a query over this file alone.
+
+        Raises:
+            SourceError: The file cannot be read to its end.
+        """
+        try:
+            return rows.collect(engine="streaming")
+        except _DAMAGE as error:
+            raise unreadable(self.path, error) from error
+
+
+def published_cells(release: Release) -> pl.DataFrame:
+    """Columns ``table, number, cell (code), digits, ordinal``: a row a cell and level."""
+    index = CellIndex.of(release)
+    rows = [
+        (table.name, cell.number, code, release.geography.by_name[level].digits, ordinal)
+        for table in release.tables
+        for cell, code in zip(table.cells, table.codes, strict=True)
+        for ordinal in [index.offsets[table.name] + cell.number - 1]
+        for level in table.levels
+    ]
+    schema = {
+        "table": pl.String,
+        "number": pl.Int64,
+        "cell": pl.String,
+        "digits": pl.Int64,
+        "ordinal": pl.Int32,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def open_file(path: Path) -> TidyFile:
+    """Recognise a file by its suffix and columns.
+
+    Raises:
+        SourceError: There is no such file, it is damaged, or its columns are others.
+    """
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file")
+    match path.suffix.lower():
+        case ".csv":
+            return _open_csv(path)
+        case ".parquet":
+            return _open_parquet(path)
+    raise SourceError(f"{path}: expected a file named .csv or .parquet")
+
+
+def unreadable(path: Path, error: Exception) -> SourceError:
+    """What polars could not read, on one line, with the line number where it can be found."""
+    if path.suffix.lower() == ".csv" and (found := _first_broken_line(path)):
+        return SourceError(f"{path}: {found}")
+    reason = str(error).strip().splitlines() or [type(error).__name__]
+    return SourceError(f"{path}: damaged or truncated, cannot be read: {reason[0]}")
+
+
+def _open_csv(path: Path) -> TidyFile:
+    # Without inferred types geoids and codes stay text, leading zeros included.
+    rows = pl.scan_csv(path, infer_schema=False, row_index_name="row", row_index_offset=2)
+    by_table = _has_table(path, _schema(path, rows))
+    number = _whole("cell", 9) if by_table else pl.lit(None, pl.Int64)
+    return TidyFile(
+        path,
+        "line",
+        rows.with_columns(
+            pl.col("geoid").str.len_chars().cast(pl.Int64).alias("digits"),
+            number.alias("number"),
+            _whole("count", 10).alias("value"),
+        ),
+        by_table,
+    )
+
+
+def _whole(column: str, most: int) -> pl.Expr:
+    """Text of up to ``most`` digits as a number, else null."""
+    text = pl.col(column)
+    return pl.when(text.str.contains(f"^[0-9]{{1,{most}}}$")).then(
+        text.cast(pl.Int64, strict=False)
+    )
+
+
+def _open_parquet(path: Path) -> TidyFile:
+    rows = pl.scan_parquet(path, row_index_name="row", row_index_offset=1)
+    schema = _schema(path, rows)
+    by_table = _has_table(path, schema)
+    for column, fits, wanted in (
+        ("geoid", schema["geoid"] in _TEXT, "text, so that leading zeros count"),
+        ("table", not by_table or schema["table"] in _TEXT, "text"),
+        ("cell", not by_table or schema["cell"].is_integer(), "whole numbers beside a table"),
+        ("cell", by_table or schema["cell"] in _TEXT, "text: cell codes"),
+        ("count", schema["count"].is_numeric(), "whole numbers"),
+    ):
+        if not fits:
+            raise SourceError(
+                f"{path}: column {column!r}: expected {wanted}, found type {schema[column]}"
+            )
+    count = pl.col("count")
+    return TidyFile(
+        path,
+        "row",
+        rows.with_columns(
+            pl.col("geoid").cast(pl.String),
+            *([pl.col("table").cast(pl.String)] if by_table else [pl.col("cell").cast(pl.String)]),
+        ).with_columns(
+            pl.col("geoid").str.len_chars().cast(pl.Int64).alias("digits"),
+            (pl.col("cell") if by_table else pl.lit(None))
+            .cast(pl.Int64, strict=False)
+            .alias("number"),
+            pl.when(count == count.floor()).then(count.cast(pl.Int64, strict=False)).alias("value"),
+        ),
+        by_table,
+    )
+
+
+def _schema(path: Path, rows: pl.LazyFrame) -> dict[str, pl.DataType]:
+    """The file's columns without the row number."""
+    try:
+        schema = dict(rows.collect_schema())
+    except pl.exceptions.NoDataError as error:
+        raise SourceError(f"{path}: expected columns {_EXPECTED}, found an empty file") from error
+    except _DAMAGE as error:
+        raise unreadable(path, error) from error
+    schema.pop("row")
+    return schema
+
+
+def _has_table(path: Path, columns: Iterable[str]) -> bool:
+    """Whether the columns are those of the form with tables; refuses any others."""
+    found = list(columns)
+    if set(found) not in _FORMS:
+        missing = sorted(_FORMS[0] - set(found))
+        extra = sorted(set(found) - _FORMS[1])
+        what = [f"without {', '.join(missing)}"] if missing else []
+        what += [f"with {', '.join(map(repr, extra))} besides"] if extra else []
+        raise SourceError(
+            f"{path}: expected columns {_EXPECTED}; found {', '.join(found)}: {'; '.join(what)}"
+        )
+    return "table" in found
+
+
+def _explain(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
+    """What is wrong with a row: its geoid, its cell, its level or its count."""
+    geoid = row["geoid"]
+    if geoid is None or not (geoid.isascii() and geoid.isalnum()):
+        return f"expected a geoid of letters and digits, found {geoid!r}"
+    levels = {
+        level.digits: level.name
+        for level in release.geography.levels
+        if any(level.name in table.levels for table in release.tables)
+    }
+    if len(geoid) not in levels:
+        valid = ", ".join(f"{name} {digits}" for digits, name in levels.items())
+        hint = " (was a leading zero lost?)" if len(geoid) + 1 in levels else ""
+        return f"geoid {geoid!r}: expected one of the lengths {valid}; found {len(geoid)}{hint}"
+    table, problem = _find_table(row, by_table, release)
+    if problem:
+        return f"geoid {geoid}: {problem}"
+    what = f"geoid {geoid}, table {table}, cell {row['cell']}"
+    published = release.table_by_name[table].levels
+    if levels[len(geoid)] not in published:
+        return (
+            f"{what}: table {table} is not published at level {levels[len(geoid)]} "
+            f"(levels: {', '.join(published)})"
+        )
+    found = "nothing" if row["count"] in (None, "") else repr(row["count"])
+    return f"{what}: expected a whole number from 0 to {MAX_COUNT} as count, found {found}"
+
+
+def _find_table(row: Mapping[str, Any], by_table: bool, release: Release) -> tuple[str, str]:
+    """The row's table, and what is wrong with its table or cell, empty if nothing."""
+    cell = row["cell"]
+    if not by_table:
+        homes = {code: table.name for table in release.tables for code in table.codes}
+        if cell in homes:
+            return homes[cell], ""
+        return "", f"no cell code {cell!r} in release {release.name!r}{_near(cell, homes)}"
+    name = row["table"]
+    table = release.table_by_name.get(name or "")
+    if table is None:
+        near = _near(name, release.table_by_name)
+        return "", f"no table {name!r} in release {release.name!r}{near}"
+    if row["number"] is None or not 1 <= row["number"] <= len(table.cells):
+        return name, f"table {name}: expected a cell from 1 to {len(table.cells)}, found {cell!r}"
+    return name, ""
+
+
+def _near(name: str | None, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name or "", list(known), n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def _first_broken_line(path: Path) -> str:
+    """The first line that is no CSV record of the header's width, and why; empty if none is."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            width = len(next(reader, []))
+            for fields in reader:
+                if len(fields) > width:
+                    return f"line {reader.line_num}: expected {width} fields, found {len(fields)}"
+    except csv.Error as error:
+        return f"line {reader.line_num}: expected comma-separated fields: {error}"
+    except UnicodeDecodeError:
+        return _first_undecodable_line(path)
+    return ""
+
+
+def _first_undecodable_line(path: Path) -> str:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return f"line {number}: expected UTF-8 text, found byte {line[error.start]:#04x}"
+    return ""

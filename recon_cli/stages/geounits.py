@@ -1,0 +1,103 @@
+"""What is known of a geounit from its geoid and its counts: its region and its population."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from recon_cli.errors import SourceError
+from recon_cli.published import Batch, Coverage, Pattern
+from recon_cli.schema import Level, Release
+
+
+def describe_geounits(release: Release, coverage: Coverage, batch: Batch) -> pl.DataFrame:
+    """Check a batch's geounits, and add their region and population.
+
+    Args:
+        release: The schema.
+        coverage: The source's patterns.
+        batch: Geounits with all their counts.
+
+    Returns:
+        Columns ``geoid, level, <region>, population, pattern``.
+
+    Raises:
+        SourceError: A geoid does not fit its level, a geounit occurs twice, or a count has no
+            geounit.
+    """
+    geounits = batch.geounits
+    _check(release, coverage, batch)
+    region = release.region
+    length = pl.col("geoid").str.len_chars()
+    prefix = pl.when(length >= region.digits).then(pl.col("geoid").str.slice(0, region.digits))
+    return (
+        geounits.join(_totals(release, coverage), on="pattern", how="left", maintain_order="left")
+        .join(
+            batch.counts.rename({"table": "_table", "cell": "_cell"}),
+            on=["geoid", "_table", "_cell"],
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(
+            prefix.alias(region.name),
+            population=pl.when(pl.col("_table").is_not_null()).then(
+                pl.col("count").fill_null(0).cast(pl.Int32)
+            ),
+        )
+        .select("geoid", "level", region.name, "population", "pattern")
+    )
+
+
+def total_cell(release: Release, pattern: Pattern) -> tuple[str, int] | None:
+    """Table and number of the first published cell that counts everybody; None if none does."""
+    for name, numbers in pattern.cells.items():
+        for number in numbers:
+            cell = release.table_by_name[name].cells[number - 1]
+            if cell.tally is None and cell.masks == release.full:
+                return name, number
+    return None
+
+
+def _totals(release: Release, coverage: Coverage) -> pl.DataFrame:
+    rows = [
+        (i, *(total_cell(release, pattern) or (None, None))) for i, pattern in enumerate(coverage)
+    ]
+    schema = {"pattern": pl.Int16, "_table": pl.String, "_cell": pl.Int16}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _check(release: Release, coverage: Coverage, batch: Batch) -> None:
+    geounits, geography = batch.geounits, release.geography
+    digits = {level.name: level.digits for level in geography.levels}
+    levels = geounits["level"]
+    expected = levels.replace_strict(digits, default=None, return_dtype=pl.Int64)
+    wrong = geounits.filter((geounits["geoid"].str.len_chars() != expected) | expected.is_null())
+    if not wrong.is_empty():
+        geoid, level = wrong.row(0)[:2]
+        raise SourceError(f"geoid {geoid!r}: {_lengths(geography.by_name.get(level), level)}")
+    coarse = geounits.filter(expected < geography.partition_digits)
+    if not coarse.is_empty():
+        geoid, level = coarse.row(0)[:2]
+        raise SourceError(
+            f"geoid {geoid!r}: level {level!r} is coarser than a partition "
+            f"({geography.partition!r})"
+        )
+    levels_of = dict(enumerate(pattern.level for pattern in coverage))
+    claimed = geounits["pattern"].replace_strict(levels_of, default=None, return_dtype=pl.String)
+    odd = geounits.filter(claimed.ne_missing(levels))
+    if not odd.is_empty():
+        geoid, level = odd.row(0)[:2]
+        raise SourceError(f"{level} {geoid}: its coverage pattern is of another level")
+    twice = geounits.filter(geounits["geoid"].is_duplicated())
+    if not twice.is_empty():
+        geoid, level = twice.row(0)[:2]
+        raise SourceError(f"{level} {geoid} occurs more than once in the published files")
+    lost = batch.counts.join(geounits, on="geoid", how="anti")
+    if not lost.is_empty():
+        geoid, table, cell = lost.row(0)[:3]
+        raise SourceError(f"geoid {geoid!r}, table {table}, cell {cell}: a count without geounit")
+
+
+def _lengths(level: Level | None, name: str) -> str:
+    if level is None:
+        return f"the release has no level {name!r}"
+    return f"a {level.name} has {level.digits} characters"

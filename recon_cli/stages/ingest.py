@@ -1,0 +1,167 @@
+"""`recon ingest`: a published format → ``tables/`` and ``geounits/``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli import sources
+from recon_cli.config import Ingest
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.progress import Bar, Task
+from recon_cli.published import Source
+from recon_cli.schema import Release
+from recon_cli.stages.geounits import describe_geounits
+from recon_cli.stages.run import Outcome, Run
+from recon_cli.store import INGEST, InputFile, PartWriter, Transaction, coverage_bytes, transaction
+from recon_cli.store.files import file_digest
+from recon_cli.store.published import COVERAGE
+
+#: Rows that are held before they are written: bounds memory, and makes parts worth a file.
+_HELD_ROWS = 2_000_000
+
+
+def ingest(run: Run) -> Outcome:
+    """Read the published files that the config names.
+
+    Raises:
+        ConfigError: A file is not there.
+        SourceError: A file is not what it should be; nothing is published.
+        StageError: The work folder cannot be written, or is in use.
+    """
+    config = run.config.section(Ingest)
+    settings: dict[str, str] = {"source": config.source}
+    if config.source == "tidy":
+        settings["absent"] = config.absent
+    recipe = run.recipe(INGEST, settings, files=input_files(config.paths))
+    with transaction(run.work, recipe, force=run.force) as stage:
+        if stage.current is not None:
+            return Outcome(INGEST, stage.current, skipped=True)
+        source = open_source(run.release, config)
+        task = Task("ingest", run.release.geography.unit.name)
+        with run.reporter.bar(task) as bar:
+            writer = _write(run.release, source, stage, bar)
+        stage.staging.write_extra("tables", COVERAGE, coverage_bytes(source.coverage, run.release))
+        return Outcome(INGEST, stage.publish(writer.partitions()))
+
+
+def open_source(release: Release, config: Ingest) -> Source:
+    """Open what the config names.
+
+    Raises:
+        SourceError: It is not what it should be.
+    """
+    if config.source == "tidy":
+        return sources.open_tidy(release, config.paths, absent=config.absent)
+    return sources.open_legacy(release, config.paths)
+
+
+def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:
+    """Name, size and digest of every file; a folder stands for the files in it.
+
+    Raises:
+        ConfigError: There is no such file or folder.
+    """
+    found = []
+    for path in paths:
+        if path.is_dir():
+            members = sorted(member for member in path.rglob("*") if member.is_file())
+        elif path.is_file():
+            members = [path]
+        else:
+            raise ConfigError(f"ingest.paths: no such file or folder: {path}")
+        for member in members:
+            name = member.relative_to(path.parent).as_posix()
+            found.append(InputFile(name, member.stat().st_size, file_digest(member)))
+    return tuple(found)
+
+
+def _write(release: Release, source: Source, stage: Transaction, bar: Bar) -> PartWriter:
+    held = _Held(release, PartWriter(stage.staging))
+    unit = release.geography.unit.name
+    for batch in source.batches():
+        geounits = describe_geounits(release, source.coverage, batch)
+        held.add("geounits", geounits)
+        held.add("tables", batch.counts)
+        here = geounits.filter(pl.col("level") == unit)
+        bar.advance(here.height, int(here["population"].sum()))
+    held.flush()
+    held.finish()
+    return held.writer
+
+
+class _Held:
+    """Rows by partition that wait until there are enough of them to write."""
+
+    def __init__(self, release: Release, writer: PartWriter) -> None:
+        self.writer = writer
+        self._release = release
+        self._digits = release.geography.partition_digits
+        self._frames: dict[tuple[str, str], list[pl.DataFrame]] = {}
+        self._empty: dict[str, pl.DataFrame] = {}
+        self._started: dict[str, float] = {}
+        self._rows = 0
+
+    def add(self, folder: str, frame: pl.DataFrame) -> None:
+        self._empty.setdefault(folder, frame.clear())
+        prefix = pl.col("geoid").str.slice(0, self._digits).alias("_partition")
+        split = frame.with_columns(prefix).partition_by(
+            "_partition", include_key=False, as_dict=True
+        )
+        for (partition,), rows in split.items():
+            self._started.setdefault(str(partition), time.perf_counter())
+            self._frames.setdefault((folder, str(partition)), []).append(rows)
+        self._rows += frame.height
+        if self._rows >= _HELD_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        for (folder, partition), frames in self._frames.items():
+            rows = pl.concat(frames)
+            order = [name for name in ("geoid", "table", "cell") if name in rows.columns]
+            self.writer.append(partition, folder, rows.sort(order))
+        self._frames = {}
+        self._rows = 0
+
+    def finish(self) -> None:
+        """Check and mark every partition; one without counts gets an empty part."""
+        partitions = self.writer.partitions()
+        if not partitions:
+            raise SourceError("the files hold no geounits of the release's levels")
+        for partition in partitions:
+            if not self.writer.has(partition, "tables"):
+                self.writer.append(partition, "tables", self._empty["tables"])
+            geounits = self.writer.read(partition, "geounits")
+            _refuse_duplicates(geounits)
+            counts, levels = self.writer.rows(partition, "tables"), self._levels(geounits)
+            self.writer.finish(
+                partition,
+                statuses=levels,
+                totals={
+                    "units": levels.get(self._release.geography.unit.name, 0),
+                    "people": _people(geounits),
+                    "cells": counts,
+                },
+                started=self._started[partition],
+            )
+
+    def _levels(self, geounits: pl.DataFrame) -> dict[str, int]:
+        found = dict(geounits["level"].value_counts().iter_rows())
+        levels = [level.name for level in self._release.geography.levels]
+        return {name: int(found[name]) for name in levels if name in found}
+
+
+def _people(geounits: pl.DataFrame) -> int:
+    """People of a partition: the levels count the same people, unless one is not published."""
+    sums = geounits.group_by("level").agg(pl.col("population").sum())["population"]
+    return int(max(sums, default=0))
+
+
+def _refuse_duplicates(geounits: pl.DataFrame) -> None:
+    twice = geounits.filter(pl.col("geoid").is_duplicated())
+    if not twice.is_empty():
+        geoid, level = twice.sort("geoid").row(0)[:2]
+        raise SourceError(f"{level} {geoid} occurs more than once in the published files")

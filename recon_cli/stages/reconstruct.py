@@ -1,0 +1,131 @@
+"""`recon reconstruct`: ``tables/`` and ``geounits/`` → ``microdata/`` and ``blocks/``."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli import verify
+from recon_cli.attack import reconstruct as attack
+from recon_cli.config import Reconstruct
+from recon_cli.errors import VerificationError
+from recon_cli.execute import Tick
+from recon_cli.model.plan import Plan, make_plan
+from recon_cli.published import Published
+from recon_cli.stages.run import Outcome, Run, parts_of
+from recon_cli.stages.selection import select
+from recon_cli.store import Folder, Stage, Staging, read_published, transaction
+from recon_cli.store.published import COVERAGE, open_published, read_coverage
+
+RECONSTRUCT = Stage("reconstruct", ("microdata", "blocks"))
+
+
+def reconstruct(run: Run) -> Outcome:
+    """Reconstruct the person records of every partition, and verify them.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+        StageError: ``tables/`` is missing or damaged, or the work folder is in use.
+        ContradictionError: No records have the published counts.
+        VerificationError: The records do not reproduce a published count.
+        SolverError: A solver failed, or a worker died.
+    """
+    config = run.config.section(Reconstruct)
+    seed = run.config.top.seed if config.seed is None else config.seed
+    tables, geounits = open_published(run.work, run.release)
+    coverage = read_coverage(tables, run.release)
+    selection = select(run.release, config.tables, coverage)
+    if selection.unpublished:
+        run.reporter.detail(f"reconstruct: not published: {', '.join(selection.unpublished)}")
+    recipe = run.recipe(
+        RECONSTRUCT,
+        {"tables": [table.name for table in selection.tables], "verify": config.verify},
+        seed=seed,
+        shared={f"tables/{COVERAGE}": tables.manifest.extras[COVERAGE].sha256},
+        partitions=input_digests(tables, geounits),
+    )
+    with transaction(run.work, recipe, force=run.force) as stage:
+        if stage.current is not None:
+            return Outcome(RECONSTRUCT, stage.current, skipped=True)
+        parts = parts_of(tables.manifest)
+        todo = [part for part in parts if part.name not in stage.done]
+        if len(todo) < len(parts):
+            run.reporter.note(
+                f"reconstruct: {len(parts) - len(todo)} of {len(parts)} partitions were finished "
+                "before"
+            )
+        plan = make_plan(run.release, selection.tables, coverage)
+        job = _Job(plan, run.work, stage.staging, seed, verify=config.verify)
+        results = run.for_each("reconstruct", reconstruct_partition, job, todo)
+        manifest = stage.publish(
+            [part.name for part in parts],
+            notes={
+                "tables": [table.name for table in selection.tables],
+                "unpublished_tables": list(selection.unpublished),
+                "verified": config.verify,
+            },
+            usages=results.usages,
+            workers=results.workers,
+        )
+        return Outcome(RECONSTRUCT, manifest)
+
+
+def input_digests(*folders: Folder) -> dict[str, dict[str, str]]:
+    """Partition → digests of its data in each of ``folders``; for a recipe."""
+    return {
+        name: {folder.path.name: folder.digest(name) for folder in folders}
+        for name in folders[0].partitions
+    }
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all partitions of one reconstruction share."""
+
+    plan: Plan
+    work: Path
+    staging: Staging
+    seed: int
+    verify: bool
+
+
+def reconstruct_partition(job: _Job, partition: str, tick: Tick) -> None:
+    """Reconstruct, verify and write one partition; runs in a worker."""
+    started = time.perf_counter()
+    published = read_published(job.work, job.plan.release, partition)
+    result = attack.reconstruct_plan(job.plan, published, seed=job.seed, on_progress=tick)
+    compared = 0
+    if job.verify:
+        compared = _verified(job, partition, published, result.microdata)
+    blocks = result.blocks
+    methods = blocks["method"].value_counts().iter_rows()
+    job.staging.write(
+        partition,
+        {"microdata": result.microdata, "blocks": blocks},
+        statuses=dict(blocks["status"].value_counts().iter_rows()),
+        totals={
+            "units": blocks.height,
+            "people": result.microdata.height,
+            "people_in_unique": int(
+                blocks.filter(pl.col("status") == "unique")["population"].sum()
+            ),
+            "candidates": int(blocks["candidates"].sum()),
+            "free": int(blocks["free"].sum()),
+            "cells_compared": compared,
+            **{f"by_{method}": count for method, count in methods},
+        },
+        started=started,
+    )
+
+
+def _verified(job: _Job, partition: str, published: Published, records: pl.DataFrame) -> int:
+    found = verify.verify(job.plan.release, published, records, job.plan.tables)
+    try:
+        found.require()
+    except VerificationError as error:
+        level = job.plan.release.geography.partition
+        raise VerificationError(f"{level} {partition}: {error}") from error
+    return int(found.cells_compared)

@@ -1,0 +1,145 @@
+"""What every stage is given and what it hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from recon_cli.config import RunConfig
+from recon_cli.execute import Results, Shard, ShardFunction, Usage, run_shards
+from recon_cli.progress import Reporter, Silent, Task
+from recon_cli.schema import Release
+from recon_cli.store import InputFile, Manifest, Recipe, Stage
+
+Shared = TypeVar("Shared")
+Result = TypeVar("Result")
+
+#: People that are worth starting a process for; a worker needs a second or so to start.
+GRAIN = 100_000
+
+
+@dataclass(frozen=True)
+class Part:
+    """A partition that a stage works on.
+
+    Attributes:
+        name: Its geoid prefix.
+        units: Geounits of the finest level.
+        people: People, as published.
+    """
+
+    name: str
+    units: int
+    people: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a stage.
+
+    Attributes:
+        stage: The stage.
+        manifest: Manifest of its first folder.
+        skipped: True when it was up to date and nothing was done.
+    """
+
+    stage: Stage
+    manifest: Manifest
+    skipped: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """A configured run.
+
+    Attributes:
+        config: The configuration.
+        release: Its release schema.
+        reporter: Who hears of progress.
+        force: Do again what is done already.
+    """
+
+    config: RunConfig
+    release: Release
+    reporter: Reporter = field(default_factory=Silent)
+    force: bool = False
+
+    @property
+    def work(self) -> Path:
+        """The work folder.
+
+        Raises:
+            ConfigError: The config names none.
+        """
+        return self.config.work
+
+    def recipe(
+        self,
+        stage: Stage,
+        config: Mapping[str, Any],
+        *,
+        seed: int | None = None,
+        files: tuple[InputFile, ...] = (),
+        shared: Mapping[str, str] | None = None,
+        partitions: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> Recipe:
+        """A recipe with the parts filled in that are the same for every stage."""
+        return Recipe(
+            stage=stage,
+            release=self.release.name,
+            release_digest=self.release.digest,
+            partition_level=self.release.geography.partition,
+            config=config,
+            seed=seed,
+            files=files,
+            shared=shared or {},
+            partitions=partitions or {},
+        )
+
+    def for_each(
+        self,
+        label: str,
+        function: ShardFunction[Shared, str, Result],
+        shared: Shared,
+        parts: Sequence[Part],
+    ) -> Results[Result]:
+        """Call ``function(shared, partition, tick)`` for every part, with a progress bar.
+
+        Raises:
+            ReconError: What a partition raised.
+            WorkerError: A worker died.
+        """
+        level = self.release.geography.partition
+        shards = [Shard(f"{level} {part.name}", part.name, part.people) for part in parts]
+        task = Task(
+            stage=label,
+            unit=self.release.geography.unit.name,
+            units=sum(part.units for part in parts),
+            people=sum(part.people for part in parts),
+        )
+
+        def done(name: str, usage: Usage) -> None:
+            self.reporter.detail(
+                f"{label}: {name} done in {usage.wall_seconds:.2f} s, {usage.peak_mb:,.0f} MB"
+            )
+
+        with self.reporter.bar(task) as bar:
+            return run_shards(
+                function,
+                shared,
+                shards,
+                workers=self.config.top.workers,
+                grain=GRAIN,
+                on_tick=bar.advance,
+                on_done=done,
+            )
+
+
+def parts_of(manifest: Manifest) -> list[Part]:
+    """The partitions of an ingested release, with their sizes."""
+    return [
+        Part(row.partition, row.totals.get("units", 0), row.totals.get("people", 0))
+        for row in manifest.partitions
+    ]

@@ -1,0 +1,115 @@
+"""`recon verify`: compare ``microdata/`` with every published cell; publishes nothing."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli import verify as checker
+from recon_cli.errors import StageError
+from recon_cli.execute import Tick
+from recon_cli.schema import Release, Table
+from recon_cli.stages.reconstruct import RECONSTRUCT
+from recon_cli.stages.run import Run, parts_of
+from recon_cli.stages.selection import select
+from recon_cli.store import Folder, open_folder, read_published
+from recon_cli.store.published import open_published, read_coverage
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a verification found.
+
+    Attributes:
+        tables: Names of the tables that were compared.
+        cells_compared: Published cells, zeros included.
+        people: Records.
+        units: Geounits of the finest level.
+        mismatches: One row a cell that differs.
+        seconds: Wall time.
+    """
+
+    tables: tuple[str, ...]
+    cells_compared: int
+    people: int
+    units: int
+    mismatches: pl.DataFrame
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether the records reproduce every published cell."""
+        return self.mismatches.is_empty()
+
+
+def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> Verdict:
+    """Compare the run's records with its published counts.
+
+    Args:
+        run: The run.
+        choice: Levels or table names; default the tables that the records were made from.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+        StageError: A folder is missing or damaged, or the records are of other partitions.
+    """
+    started = time.perf_counter()
+    tables, _ = open_published(run.work, run.release)
+    microdata = open_folder(run.work, RECONSTRUCT, "microdata")
+    _check_release(run.release, microdata)
+    if choice is None:
+        choice = tuple(microdata.manifest.notes["tables"])
+    selection = select(run.release, choice, read_coverage(tables, run.release))
+    if microdata.partitions != tables.partitions:
+        raise StageError(
+            f"microdata/ and tables/ in {run.work} have different partitions; "
+            f"run `{RECONSTRUCT.command}` again"
+        )
+    if any(
+        row["tables"] != tables.digest(name)
+        for name, row in microdata.manifest.inputs["partitions"].items()
+    ):
+        run.reporter.note("verify: tables/ changed after microdata/ was made from them")
+    parts = parts_of(tables.manifest)
+    job = _Job(run.release, run.work, selection.tables)
+    found = run.for_each("verify", verify_partition, job, parts).values
+    return Verdict(
+        tables=tuple(table.name for table in selection.tables),
+        cells_compared=sum(each.cells_compared for each in found),
+        people=microdata.manifest.rows,
+        units=sum(part.units for part in parts),
+        mismatches=pl.concat([each.mismatches for each in found]),
+        seconds=time.perf_counter() - started,
+    )
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all partitions of one verification share."""
+
+    release: Release
+    work: Path
+    tables: tuple[Table, ...]
+
+
+def verify_partition(job: _Job, partition: str, tick: Tick) -> checker.Verification:
+    """Verify one partition; runs in a worker."""
+    published = read_published(job.work, job.release, partition)
+    records = open_folder(job.work, RECONSTRUCT, "microdata").read(partition)
+    found = checker.verify(job.release, published, records, job.tables)
+    units = published.geounits.filter(pl.col("level") == job.release.geography.unit.name)
+    tick(units.height, records.height)
+    return found
+
+
+def _check_release(release: Release, microdata: Folder) -> None:
+    found = microdata.manifest.release
+    if found.digest != release.digest:
+        raise StageError(
+            f"{microdata.path} was made with another schema: {found.name!r} {found.digest[:12]} "
+            f"found, {release.name!r} {release.digest[:12]} expected; "
+            f"run `{RECONSTRUCT.command}` again"
+        )

@@ -1,0 +1,27 @@
+"""Stage folders: published whole or not at all, resumable by partition, checked when read."""
+
+from recon_cli.store.folder import Folder, open_folder, partitions, read_partition
+from recon_cli.store.manifest import Manifest, PartitionEntry
+from recon_cli.store.published import INGEST, coverage_bytes, read_published
+from recon_cli.store.recipe import InputFile, Recipe, Stage
+from recon_cli.store.staging import PartWriter, Staging
+from recon_cli.store.transaction import Transaction, transaction
+
+__all__ = [
+    "INGEST",
+    "Folder",
+    "InputFile",
+    "Manifest",
+    "PartWriter",
+    "PartitionEntry",
+    "Recipe",
+    "Stage",
+    "Staging",
+    "Transaction",
+    "coverage_bytes",
+    "open_folder",
+    "partitions",
+    "read_partition",
+    "read_published",
+    "transaction",
+]

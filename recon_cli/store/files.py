@@ -1,0 +1,134 @@
+"""Bytes on disk: deterministic Parquet, digests, and writes that a power cut cannot halve."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from recon_cli.errors import StageError
+
+#: Fixed, so that equal frames make equal bytes whatever the defaults of the day are.
+_ROW_GROUP = 262_144
+_ZSTD_LEVEL = 3
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, read in pieces."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def json_bytes(value: Any) -> bytes:
+    """Readable JSON with sorted keys: equal values make equal bytes, and diffs mean something."""
+    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def key_of(value: Any) -> str:
+    """Digest of a value that JSON can express."""
+    return digest(json_bytes(value))
+
+
+def parquet_bytes(frame: pl.DataFrame) -> bytes:
+    """The frame as Parquet; the same frame gives the same bytes."""
+    buffer = io.BytesIO()
+    frame.rechunk().write_parquet(
+        buffer,
+        compression="zstd",
+        compression_level=_ZSTD_LEVEL,
+        row_group_size=_ROW_GROUP,
+        statistics=True,
+    )
+    return buffer.getvalue()
+
+
+@contextmanager
+def disk(path: Path) -> Iterator[None]:
+    """Turn an operating system's refusal into a message about ``path``.
+
+    Raises:
+        StageError: The disk is full, the folder is read-only, …
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StageError(f"{error.filename or path}: {error.strerror or error}") from error
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all, and stays after a power cut.
+
+    Raises:
+        StageError: It cannot be written.
+    """
+    with disk(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        with aside.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        aside.replace(path)
+        sync_folder(path.parent)
+
+
+def move(source: Path, target: Path) -> None:
+    """Rename ``source`` to ``target`` and make both folders remember it."""
+    with disk(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.rename(target)
+        sync_folder(target.parent)
+        if source.parent != target.parent:
+            sync_folder(source.parent)
+
+
+def link(source: Path, target: Path) -> None:
+    """Let ``target`` be the same finished file as ``source``: a hard link, or a copy."""
+    with disk(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        try:
+            target.hardlink_to(source)
+        except OSError:  # a file system without links
+            shutil.copyfile(source, target)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's list of names; a no-op where folders cannot be opened."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_tree(root: Path) -> None:
+    """Flush the lists of names of ``root`` and of every folder in it."""
+    with disk(root):
+        for folder, _, _ in os.walk(root):
+            sync_folder(Path(folder))
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a whole folder, if it is there."""
+    with disk(path):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,146 @@
+"""Reading published stage folders. What is read is what the manifest recorded, or an error."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.errors import StageError
+from recon_cli.store.files import digest
+from recon_cli.store.manifest import FileEntry, Manifest, PartitionRow, read_manifest
+from recon_cli.store.recipe import Stage
+from recon_cli.store.staging import intact
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A published folder whose manifest agrees with those of its siblings.
+
+    Attributes:
+        path: Where it is.
+        manifest: What it says of itself.
+    """
+
+    path: Path
+    manifest: Manifest
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Geoid prefixes, in order."""
+        return tuple(row.partition for row in self.manifest.partitions)
+
+    @property
+    def command(self) -> str:
+        """What makes this folder."""
+        return f"recon {self.manifest.stage}"
+
+    def digest(self, partition: str) -> str:
+        """Digest of a partition's data: an input digest for the stages that read it."""
+        return self._row_of(partition).digest
+
+    def read(self, partition: str) -> pl.DataFrame:
+        """A partition's rows.
+
+        Raises:
+            StageError: There is no such partition, or its files are not as recorded.
+        """
+        row = self._row_of(partition)
+        home = self.path / f"{self.manifest.partition_level}={partition}"
+        parts = [
+            pl.read_parquet(io.BytesIO(self._bytes(home / name, file)))
+            for name, file in sorted(row.files.items())
+        ]
+        return pl.concat(parts, rechunk=True)
+
+    def beside(self, name: str) -> bytes:
+        """The bytes of a file beside the partitions.
+
+        Raises:
+            StageError: It is missing or not as recorded.
+        """
+        recorded = self.manifest.extras.get(name)
+        if recorded is None:
+            raise StageError(f"{self.path} has no {name}; run `{self.command} --force`")
+        return self._bytes(self.path / name, recorded)
+
+    def is_whole(self) -> bool:
+        """Whether every recorded file is there with its recorded size."""
+        level = self.manifest.partition_level
+        return all(
+            intact(self.path / f"{level}={row.partition}" / name, file, deep=False)
+            for row in self.manifest.partitions
+            for name, file in row.files.items()
+        ) and all(
+            intact(self.path / name, file, deep=False)
+            for name, file in self.manifest.extras.items()
+        )
+
+    def _row_of(self, partition: str) -> PartitionRow:
+        row = self.manifest.by_partition.get(partition)
+        if row is None:
+            raise StageError(
+                f"{self.path} has no partition {self.manifest.partition_level}={partition}"
+            )
+        return row
+
+    def _bytes(self, path: Path, recorded: FileEntry) -> bytes:
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise StageError(
+                f"{path} cannot be read ({error.strerror}); run `{self.command} --force`"
+            ) from error
+        if len(data) != recorded.size or digest(data) != recorded.sha256:
+            raise StageError(
+                f"{path} is not the file that was published: {recorded.size:,} bytes with digest "
+                f"{recorded.sha256[:12]} expected, {len(data):,} with {digest(data)[:12]} found; "
+                f"run `{self.command} --force`"
+            )
+        return data
+
+
+def open_folder(work: Path, stage: Stage, folder: str) -> Folder:
+    """Open a folder that ``stage`` published in ``work``.
+
+    Raises:
+        StageError: It is missing, damaged, or half of an interrupted publication; the message
+            names the command that makes it.
+    """
+    return _open(work / folder, stage.command, stage.folders)
+
+
+def read_partition(stage_folder: Path, partition: str) -> pl.DataFrame:
+    """The rows of one partition of a published folder.
+
+    Raises:
+        StageError: The folder or the partition is missing or damaged.
+    """
+    return _open(stage_folder, _GUESS, ()).read(partition)
+
+
+def partitions(stage_folder: Path) -> tuple[str, ...]:
+    """The partitions of a published folder, in order.
+
+    Raises:
+        StageError: The folder is missing or damaged.
+    """
+    return _open(stage_folder, _GUESS, ()).partitions
+
+
+_GUESS = "recon <the stage that makes it>"
+
+
+def _open(path: Path, command: str, expected: tuple[str, ...]) -> Folder:
+    manifest = read_manifest(path, command=command)
+    command = f"recon {manifest.stage}"
+    for name in {*manifest.folders, *expected} - {path.name}:
+        sibling = read_manifest(path.parent / name, command=command)
+        if sibling.key != manifest.key:
+            raise StageError(
+                f"{path.name}/ and {name}/ in {path.parent} come from different runs "
+                f"(a publication was interrupted); run `{command}` again"
+            )
+    return Folder(path, manifest)

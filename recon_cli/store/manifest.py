@@ -1,0 +1,239 @@
+"""``_manifest.json``: where a folder's data come from, and what they are.
+
+Everything that two equal runs share stands outside ``run``; times and memory stand in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from recon_cli import __version__
+from recon_cli.errors import StageError
+from recon_cli.schema.validation import describe
+from recon_cli.store.files import key_of
+from recon_cli.store.recipe import Recipe
+
+MANIFEST = "_manifest.json"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class FileEntry(_Record):
+    """A file: its size in bytes and its digest."""
+
+    size: int
+    sha256: str
+
+
+class FolderEntry(_Record):
+    """What a partition has in one folder."""
+
+    rows: int
+    digest: str
+    files: dict[str, FileEntry]
+
+    @classmethod
+    def of(cls, rows: int, files: Mapping[str, FileEntry]) -> Self:
+        """From the files; their digests make the partition's."""
+        digests = {name: file.sha256 for name, file in files.items()}
+        return cls(rows=rows, digest=key_of(digests), files=dict(files))
+
+
+class PartitionEntry(_Record):
+    """A finished partition.
+
+    Attributes:
+        partition: Its geoid prefix.
+        key: What it was made from.
+        folders: What it has in each folder of the stage.
+        statuses: Counts by outcome, the stage's own words.
+        totals: Further counts that add up over partitions.
+        seconds: Wall time, volatile.
+    """
+
+    partition: str
+    key: str
+    folders: dict[str, FolderEntry]
+    statuses: dict[str, int] = Field(default_factory=dict)
+    totals: dict[str, int] = Field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class PartitionRow(FolderEntry):
+    """A partition in the manifest of one folder."""
+
+    partition: str
+    key: str
+    statuses: dict[str, int] = Field(default_factory=dict)
+    totals: dict[str, int] = Field(default_factory=dict)
+
+
+class RunFacts(_Record):
+    """What differs from run to run."""
+
+    created: str = ""
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_mb: float = 0.0
+    worker_peak_mb: float = 0.0
+    workers: int = 0
+    reused_partitions: int = 0
+    partition_seconds: dict[str, float] = Field(default_factory=dict)
+
+
+class ReleaseEntry(_Record):
+    """Which schema, exactly."""
+
+    name: str
+    digest: str
+
+
+class Manifest(_Record):
+    """The manifest of one folder.
+
+    Attributes:
+        stage: Stage that made it.
+        folder: The folder's name.
+        folders: All folders that the stage publishes together.
+        key: The stage's key; equal in all of them.
+        tool: Version of the program.
+        release: Schema name and digest.
+        config: The settings that matter.
+        config_hash: Their digest.
+        seed: The seed, where there is one.
+        inputs: Files from outside, shared digests, and each partition's input digests.
+        partition_level: Level whose geoid prefixes name the partitions.
+        partitions: In order of name.
+        extras: Files beside the partitions.
+        rows: Over all partitions.
+        statuses: Likewise.
+        totals: Likewise.
+        notes: What else a reader should know.
+        run: What differs from run to run.
+    """
+
+    stage: str
+    folder: str
+    folders: tuple[str, ...]
+    key: str
+    tool: str
+    release: ReleaseEntry
+    config: dict[str, Any]
+    config_hash: str
+    seed: int | None
+    inputs: dict[str, Any]
+    partition_level: str
+    partitions: tuple[PartitionRow, ...]
+    extras: dict[str, FileEntry] = Field(default_factory=dict)
+    rows: int
+    statuses: dict[str, int]
+    totals: dict[str, int]
+    notes: dict[str, Any] = Field(default_factory=dict)
+    run: RunFacts = RunFacts()
+
+    @property
+    def by_partition(self) -> dict[str, PartitionRow]:
+        """Partition → its row."""
+        return {row.partition: row for row in self.partitions}
+
+
+def read_manifest(folder: Path, *, command: str) -> Manifest:
+    """Read a folder's manifest; ``command`` is what makes the folder.
+
+    Raises:
+        StageError: It is missing or damaged.
+    """
+    path = folder / MANIFEST
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise StageError(f"no {folder.name}/ in {folder.parent}: run `{command}` first") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise StageError(f"{path} cannot be read ({error}); run `{command}` again") from error
+    try:
+        manifest = Manifest.model_validate_json(text)
+    except ValidationError as error:
+        found = describe(error, Manifest)
+        raise StageError(f"{path} is damaged ({found}); run `{command}` again") from error
+    if manifest.folder != folder.name:
+        raise StageError(
+            f"{path} is the manifest of {manifest.folder}/, not of {folder.name}/; "
+            f"run `{command}` again"
+        )
+    return manifest
+
+
+def read_entry(path: Path) -> PartitionEntry | None:
+    """Read the mark of a finished partition; None if it is missing or damaged."""
+    try:
+        return PartitionEntry.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValidationError):
+        return None
+
+
+def compose(
+    recipe: Recipe,
+    folder: str,
+    entries: list[PartitionEntry],
+    *,
+    extras: dict[str, FileEntry],
+    notes: Mapping[str, Any],
+    run: RunFacts,
+) -> Manifest:
+    """The manifest of one folder of a stage whose partitions are all finished."""
+    return Manifest(
+        stage=recipe.stage.name,
+        folder=folder,
+        folders=recipe.stage.folders,
+        key=recipe.key,
+        tool=__version__,
+        release=ReleaseEntry(name=recipe.release, digest=recipe.release_digest),
+        config=dict(recipe.config),
+        config_hash=key_of(dict(recipe.config)),
+        seed=recipe.seed,
+        inputs={
+            "files": [file.as_json() for file in recipe.files],
+            "shared": dict(recipe.shared),
+            "partitions": {name: dict(digests) for name, digests in recipe.partitions.items()},
+        },
+        partition_level=recipe.partition_level,
+        partitions=tuple(_row(entry, folder) for entry in entries),
+        extras=extras,
+        rows=sum(entry.folders[folder].rows for entry in entries),
+        statuses=add_up(entry.statuses for entry in entries),
+        totals=add_up(entry.totals for entry in entries),
+        notes=dict(notes),
+        run=run,
+    )
+
+
+def _row(entry: PartitionEntry, folder: str) -> PartitionRow:
+    content = entry.folders[folder]
+    return PartitionRow(
+        partition=entry.partition,
+        key=entry.key,
+        rows=content.rows,
+        digest=content.digest,
+        files=content.files,
+        statuses=entry.statuses,
+        totals=entry.totals,
+    )
+
+
+def add_up(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Sum mappings of counts key by key.
+
+    >>> add_up([{"unique": 2}, {"unique": 1, "solved": 3}])
+    {'unique': 3, 'solved': 3}
+    """
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(total)

@@ -1,0 +1,93 @@
+"""The published counts, as `recon ingest` leaves them and every attack reads them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from recon_cli.errors import SourceError, StageError
+from recon_cli.published import Coverage, Pattern, Published
+from recon_cli.schema import Release
+from recon_cli.store.files import json_bytes
+from recon_cli.store.folder import Folder, open_folder
+from recon_cli.store.recipe import Stage
+
+INGEST = Stage("ingest", ("tables", "geounits"))
+COVERAGE = "_coverage.json"
+
+
+def coverage_bytes(coverage: Coverage, release: Release) -> bytes:
+    """The coverage as JSON: per pattern its level and tables, ``all`` or the cell numbers."""
+    return json_bytes([_pattern_json(pattern, release) for pattern in coverage])
+
+
+def read_coverage(tables: Folder, release: Release) -> Coverage:
+    """The coverage that lies beside ``tables``.
+
+    Raises:
+        StageError: It is missing, damaged, or does not fit ``release``.
+    """
+    try:
+        patterns = json.loads(tables.beside(COVERAGE))
+        coverage = tuple(_pattern(item, release) for item in patterns)
+        for pattern in coverage:
+            pattern.check(release)
+    except (ValueError, KeyError, TypeError, AttributeError, SourceError) as error:
+        raise StageError(
+            f"{tables.path / COVERAGE} does not fit release {release.name!r} ({error}); "
+            f"run `{INGEST.command} --force`"
+        ) from error
+    return coverage
+
+
+def read_published(work: Path, release: Release, partition: str) -> Published:
+    """The published counts of one partition.
+
+    Raises:
+        StageError: They are missing, damaged, or of another release.
+    """
+    tables, geounits = open_published(work, release)
+    found = geounits.read(partition)
+    rank = {level.name: i for i, level in enumerate(release.geography.levels)}
+    ordered = found.sort(found["level"].replace_strict(rank, default=len(rank)), "geoid")
+    return Published(ordered, tables.read(partition), read_coverage(tables, release))
+
+
+def open_published(work: Path, release: Release) -> tuple[Folder, Folder]:
+    """The folders ``tables/`` and ``geounits/``.
+
+    Raises:
+        StageError: They are missing, damaged, or of another release.
+    """
+    tables, geounits = (open_folder(work, INGEST, name) for name in INGEST.folders)
+    found = tables.manifest.release
+    if found.digest != release.digest:
+        raise StageError(
+            f"{tables.path} was made with another schema: {found.name!r} {found.digest[:12]} "
+            f"found, {release.name!r} {release.digest[:12]} expected; run `{INGEST.command}` again"
+        )
+    return tables, geounits
+
+
+def _pattern_json(pattern: Pattern, release: Release) -> dict[str, Any]:
+    def cells(name: str, numbers: Sequence[int]) -> str | list[int]:
+        every = len(release.table_by_name[name].cells)
+        return "all" if len(numbers) == every else list(numbers)
+
+    return {
+        "level": pattern.level,
+        "tables": {name: cells(name, numbers) for name, numbers in pattern.cells.items()},
+    }
+
+
+def _pattern(item: Any, release: Release) -> Pattern:
+    def cells(name: str, numbers: Any) -> tuple[int, ...]:
+        if numbers == "all":
+            return tuple(range(1, len(release.table_by_name[name].cells) + 1))
+        return tuple(int(number) for number in numbers)
+
+    named = {name: cells(name, numbers) for name, numbers in item["tables"].items()}
+    in_order = {t.name: named.pop(t.name) for t in release.tables if t.name in named}
+    return Pattern(item["level"], {**in_order, **named})

@@ -1,0 +1,94 @@
+"""What a stage's output depends on, and the keys that say whether it is still good."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from recon_cli import __version__
+from recon_cli.store.files import key_of
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage and the folders that it publishes together.
+
+    Attributes:
+        name: Also the command that runs it.
+        folders: Names of its folders in the work folder.
+    """
+
+    name: str
+    folders: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """What a user types."""
+        return f"recon {self.name}"
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file from outside the work folder. Its place on this machine is nobody's business."""
+
+    name: str
+    size: int
+    sha256: str
+
+    def as_json(self) -> dict[str, Any]:
+        """For manifests and keys."""
+        return {"name": self.name, "size": self.size, "sha256": self.sha256}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that a stage's output depends on.
+
+    Attributes:
+        stage: Whose output.
+        release: Name of the release.
+        release_digest: Digest of its schema.
+        partition_level: Level whose geoid prefixes name the partitions.
+        config: The settings that matter to the result; values that JSON can express.
+        seed: The seed, where there is one.
+        files: Files from outside that the whole stage depends on.
+        shared: Digests, by name, of what every partition depends on.
+        partitions: Partition → digests, by folder, of its inputs. Empty for a stage that learns
+            its partitions from its input.
+    """
+
+    stage: Stage
+    release: str
+    release_digest: str
+    partition_level: str
+    config: Mapping[str, Any]
+    seed: int | None = None
+    files: tuple[InputFile, ...] = ()
+    shared: Mapping[str, str] = field(default_factory=dict)
+    partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @cached_property
+    def key(self) -> str:
+        """Changes whenever any of it changes."""
+        inputs = {name: dict(digests) for name, digests in self.partitions.items()}
+        return key_of({**self._common, "partitions": inputs})
+
+    def partition_key(self, partition: str) -> str:
+        """Changes whenever anything changes that this partition depends on."""
+        return key_of({**self._common, "inputs": dict(self.partitions.get(partition, {}))})
+
+    @cached_property
+    def _common(self) -> dict[str, Any]:
+        return {
+            "stage": self.stage.name,
+            "folders": list(self.stage.folders),
+            "tool": __version__,
+            "release": self.release_digest,
+            "partition_level": self.partition_level,
+            "config": dict(self.config),
+            "seed": self.seed,
+            "files": [file.as_json() for file in self.files],
+            "shared": dict(self.shared),
+        }

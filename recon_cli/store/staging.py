@@ -1,0 +1,184 @@
+"""The place where a stage's output grows, partition by partition, before it is published.
+
+``.staging/<stage>-<key>/`` holds ``new/`` (the folders as they will be), ``done/`` (a mark for
+every finished partition), during publication ``old/`` (what is being replaced) and
+``_commit.json`` (publication has begun and must be carried through).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.store import files
+from recon_cli.store.manifest import FileEntry, FolderEntry, PartitionEntry, read_entry
+from recon_cli.store.recipe import Recipe
+
+COMMIT = "_commit.json"
+
+
+@dataclass(frozen=True)
+class Staging:
+    """Where workers write. Pickles, so that each worker writes its own partitions.
+
+    Attributes:
+        root: The stage's own folder under ``.staging``.
+        recipe: What the output is made from.
+    """
+
+    root: Path
+    recipe: Recipe
+
+    @property
+    def new(self) -> Path:
+        """The folders to publish."""
+        return self.root / "new"
+
+    def partition_folder(self, folder: str, partition: str) -> Path:
+        """``new/tables/county=01073``."""
+        return self.new / folder / f"{self.recipe.partition_level}={partition}"
+
+    def mark(self, partition: str) -> Path:
+        """The file that says that a partition is finished."""
+        return self.root / "done" / f"{partition}.json"
+
+    def write(
+        self,
+        partition: str,
+        frames: Mapping[str, pl.DataFrame],
+        *,
+        statuses: Mapping[str, int] | None = None,
+        totals: Mapping[str, int] | None = None,
+        started: float | None = None,
+    ) -> PartitionEntry:
+        """Write a finished partition: one frame for each folder of the stage, then the mark.
+
+        Args:
+            partition: Its geoid prefix.
+            frames: Folder → rows, without the partition column.
+            statuses: Counts by outcome.
+            totals: Further counts that add up.
+            started: `time.perf_counter` when the work on it began.
+
+        Raises:
+            StageError: The disk refused.
+        """
+        writer = PartWriter(self)
+        for folder in self.recipe.stage.folders:
+            writer.append(partition, folder, frames[folder])
+        return writer.finish(partition, statuses=statuses, totals=totals, started=started)
+
+    def write_extra(self, folder: str, name: str, data: bytes) -> None:
+        """Write a file beside the partitions of ``folder``."""
+        files.write_bytes(self.new / folder / name, data)
+
+    def finished(self) -> dict[str, PartitionEntry]:
+        """The partitions that are done and need not be done again."""
+        found = {}
+        for path in sorted((self.root / "done").glob("*.json")):
+            entry = read_entry(path)
+            if entry is not None and self._holds(entry):
+                found[entry.partition] = entry
+        return found
+
+    def adopt(self, entry: PartitionEntry, source: Path) -> bool:
+        """Take over a partition that ``source`` holds; False if its files are not as recorded.
+
+        Args:
+            entry: What it should be.
+            source: A folder that holds the stage's folders.
+        """
+        level = self.recipe.partition_level
+        for folder, content in entry.folders.items():
+            origin = source / folder / f"{level}={entry.partition}"
+            target = self.partition_folder(folder, entry.partition)
+            for name, file in content.files.items():
+                if not intact(origin / name, file, deep=True):
+                    return False
+                files.link(origin / name, target / name)
+            files.sync_folder(target)
+        files.write_bytes(self.mark(entry.partition), files.json_bytes(entry.model_dump()))
+        return True
+
+    def _holds(self, entry: PartitionEntry) -> bool:
+        return entry.key == self.recipe.partition_key(entry.partition) and all(
+            intact(self.partition_folder(folder, entry.partition) / name, file, deep=True)
+            for folder, content in entry.folders.items()
+            for name, file in content.files.items()
+        )
+
+
+def intact(path: Path, recorded: FileEntry, *, deep: bool) -> bool:
+    """Whether a file is as recorded: by size alone, or ``deep`` by its bytes too."""
+    try:
+        if path.stat().st_size != recorded.size:
+            return False
+        return not deep or files.file_digest(path) == recorded.sha256
+    except OSError:
+        return False
+
+
+@dataclass
+class PartWriter:
+    """Appends part files to partitions, for a stage that meets a partition more than once."""
+
+    staging: Staging
+    _parts: dict[tuple[str, str], dict[str, FileEntry]] = field(default_factory=dict)
+    _rows: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def append(self, partition: str, folder: str, frame: pl.DataFrame) -> None:
+        """Write the next part file of a partition."""
+        parts = self._parts.setdefault((partition, folder), {})
+        name = f"part-{len(parts):05d}.parquet"
+        data = files.parquet_bytes(frame)
+        files.write_bytes(self.staging.partition_folder(folder, partition) / name, data)
+        parts[name] = FileEntry(size=len(data), sha256=files.digest(data))
+        self._rows[partition, folder] = self._rows.get((partition, folder), 0) + frame.height
+
+    def partitions(self) -> list[str]:
+        """Those with at least one part, in order of name."""
+        return sorted({partition for partition, _ in self._parts})
+
+    def has(self, partition: str, folder: str) -> bool:
+        """Whether a partition has a part in ``folder``."""
+        return (partition, folder) in self._parts
+
+    def rows(self, partition: str, folder: str) -> int:
+        """How many rows a partition has in ``folder`` so far."""
+        return self._rows.get((partition, folder), 0)
+
+    def read(self, partition: str, folder: str) -> pl.DataFrame:
+        """What has been written of a partition."""
+        home = self.staging.partition_folder(folder, partition)
+        return pl.concat([pl.read_parquet(home / name) for name in self._parts[partition, folder]])
+
+    def finish(
+        self,
+        partition: str,
+        *,
+        statuses: Mapping[str, int] | None = None,
+        totals: Mapping[str, int] | None = None,
+        started: float | None = None,
+    ) -> PartitionEntry:
+        """Mark a partition as finished. It must have a part in every folder of the stage."""
+        entry = PartitionEntry(
+            partition=partition,
+            key=self.staging.recipe.partition_key(partition),
+            folders={
+                folder: FolderEntry.of(
+                    self._rows[partition, folder], self._parts[partition, folder]
+                )
+                for folder in self.staging.recipe.stage.folders
+            },
+            statuses=dict(statuses or {}),
+            totals=dict(totals or {}),
+            seconds=0.0 if started is None else round(time.perf_counter() - started, 4),
+        )
+        files.write_bytes(
+            self.staging.mark(partition), files.json_bytes(entry.model_dump(mode="json"))
+        )
+        return entry

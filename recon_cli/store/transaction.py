@@ -1,0 +1,295 @@
+"""From an unfinished stage to a published one, whatever instant the process is killed at.
+
+Publication is a journal and renames. Once ``_commit.json`` is on disk the new folders are
+decided: each is renamed into place, the one it replaces going aside first. A kill in between
+leaves the journal, and whoever next opens the stage carries it through. Before the journal is
+there the old folders are untouched and the finished partitions are kept for the next run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from recon_cli.errors import StageError
+from recon_cli.execute import Usage, peak_mb
+from recon_cli.store import files
+from recon_cli.store.folder import Folder, open_folder
+from recon_cli.store.manifest import (
+    MANIFEST,
+    FileEntry,
+    FolderEntry,
+    Manifest,
+    PartitionEntry,
+    RunFacts,
+    compose,
+    read_entry,
+)
+from recon_cli.store.recipe import Recipe, Stage
+from recon_cli.store.staging import COMMIT, Staging
+
+STAGING = ".staging"
+#: Digits of the stage key in the name of its staging folder.
+KEY_DIGITS = 16
+
+
+@dataclass
+class Transaction:
+    """One run of a stage, from what is already there to publication.
+
+    Attributes:
+        work: The work folder.
+        recipe: What the output is made from.
+        staging: Where to write; may be sent to workers.
+        current: The published manifest of the stage's first folder, when it is up to date.
+        done: Partitions that are finished already, from an interrupted or an earlier run.
+    """
+
+    work: Path
+    recipe: Recipe
+    staging: Staging
+    current: Manifest | None
+    done: Mapping[str, PartitionEntry]
+    _started: float = field(default_factory=time.perf_counter)
+    _cpu: float = field(default_factory=time.process_time)
+
+    def publish(
+        self,
+        partitions: Iterable[str],
+        *,
+        notes: Mapping[str, Any] | None = None,
+        usages: Iterable[Usage] = (),
+        workers: int = 0,
+    ) -> Manifest:
+        """Publish the stage's folders together.
+
+        Args:
+            partitions: All that the stage consists of; each must be finished.
+            notes: What else the manifest should say; values that JSON can express.
+            usages: What the partitions cost.
+            workers: How many processes made them; 0 for this one alone.
+
+        Returns:
+            The manifest of the stage's first folder.
+
+        Raises:
+            StageError: A partition is not finished, or the disk refused.
+        """
+        finished = self.staging.finished()
+        names = sorted(partitions)
+        missing = [name for name in names if name not in finished]
+        if missing:
+            raise StageError(f"{self.recipe.stage.name}: partition {missing[0]} is not finished")
+        entries = [finished[name] for name in names]
+        facts = self._facts(entries, list(usages), workers)
+        self._drop_strangers(entries)
+        for folder in self.recipe.stage.folders:
+            manifest = compose(
+                self.recipe,
+                folder,
+                entries,
+                extras=self._extras(folder),
+                notes=notes or {},
+                run=facts,
+            )
+            data = files.json_bytes(manifest.model_dump(mode="json"))
+            files.write_bytes(self.staging.new / folder / MANIFEST, data)
+        files.sync_tree(self.staging.root)
+        journal = {"folders": list(self.recipe.stage.folders), "key": self.recipe.key}
+        files.write_bytes(self.staging.root / COMMIT, files.json_bytes(journal))
+        carry_through(self.work, self.staging.root, self.recipe.stage)
+        _discard(*_stagings(self.work, self.recipe.stage))
+        return open_folder(self.work, self.recipe.stage, self.recipe.stage.folders[0]).manifest
+
+    def _facts(self, entries: list[PartitionEntry], usages: list[Usage], workers: int) -> RunFacts:
+        cpu = time.process_time() - self._cpu
+        in_workers = usages if workers else []
+        return RunFacts(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            wall_seconds=round(time.perf_counter() - self._started, 3),
+            cpu_seconds=round(cpu + sum(usage.cpu_seconds for usage in in_workers), 3),
+            peak_mb=peak_mb(),
+            worker_peak_mb=max((usage.peak_mb for usage in in_workers), default=0.0),
+            workers=workers,
+            reused_partitions=sum(entry.partition in self.done for entry in entries),
+            partition_seconds={entry.partition: entry.seconds for entry in entries},
+        )
+
+    def _drop_strangers(self, entries: list[PartitionEntry]) -> None:
+        """Remove what an interrupted run left and this one does not publish."""
+        level = self.recipe.partition_level
+        for folder in self.recipe.stage.folders:
+            for path in sorted((self.staging.new / folder).glob(".*.tmp")):
+                files.remove(path)
+            wanted = {f"{level}={e.partition}": set(e.folders[folder].files) for e in entries}
+            for path in sorted((self.staging.new / folder).glob(f"{level}=*")):
+                if path.name not in wanted:
+                    files.remove(path)
+                    continue
+                for file in sorted(path.iterdir()):
+                    if file.name not in wanted[path.name]:
+                        files.remove(file)
+
+    def _extras(self, folder: str) -> dict[str, FileEntry]:
+        home = self.staging.new / folder
+        with files.disk(home):
+            home.mkdir(parents=True, exist_ok=True)
+            found = [path for path in sorted(home.iterdir()) if path.is_file()]
+        return {
+            path.name: FileEntry(size=path.stat().st_size, sha256=files.file_digest(path))
+            for path in found
+            if path.name != MANIFEST
+        }
+
+
+@contextmanager
+def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[Transaction]:
+    """Open a stage for writing; nobody else can until the block ends.
+
+    An interrupted publication is carried through first. Finished partitions of an interrupted
+    run, and published ones, are taken over when they were made from the same inputs.
+
+    Args:
+        work: The work folder.
+        recipe: What the output is made from.
+        force: Do everything again.
+
+    Raises:
+        StageError: Another process has the stage open, or the disk refused.
+    """
+    home = work / STAGING
+    with files.disk(home):
+        home.mkdir(parents=True, exist_ok=True)
+    with _lock(home / f"{recipe.stage.name}.lock", recipe.stage):
+        recover(work, recipe.stage)
+        staging = Staging(home / f"{recipe.stage.name}-{recipe.key[:KEY_DIGITS]}", recipe)
+        current = None
+        if force:
+            _discard(*_stagings(work, recipe.stage))
+        else:
+            current = up_to_date(work, recipe)
+            if current is None:
+                _adopt(work, staging)
+        done = staging.finished() if current is None else {}
+        yield Transaction(work, recipe, staging, current, done)
+
+
+def up_to_date(work: Path, recipe: Recipe) -> Manifest | None:
+    """The published manifest, if the stage is there, whole, and made from ``recipe``."""
+    try:
+        folders = [open_folder(work, recipe.stage, name) for name in recipe.stage.folders]
+    except StageError:
+        return None
+    if all(folder.manifest.key == recipe.key and folder.is_whole() for folder in folders):
+        return folders[0].manifest
+    return None
+
+
+def recover(work: Path, stage: Stage) -> None:
+    """Finish what a killed process began to publish, and clear away what it left behind."""
+    for root in _stagings(work, stage):
+        if (root / COMMIT).is_file():
+            carry_through(work, root, stage)
+            _discard(root)
+    for trash in sorted((work / STAGING).glob(f"trash-{stage.name}-*")):
+        files.remove(trash)
+
+
+def carry_through(work: Path, root: Path, stage: Stage) -> None:
+    """Rename the new folders into place; may be repeated after a kill at any instant."""
+    for folder in stage.folders:
+        new, old, place = root / "new" / folder, root / "old" / folder, work / folder
+        if not new.exists():
+            continue
+        if place.exists():
+            files.remove(old)
+            files.move(place, old)
+        files.move(new, place)
+
+
+def _adopt(work: Path, staging: Staging) -> None:
+    """Take over finished partitions with the same key from other runs of the stage."""
+    recipe = staging.recipe
+    wanted = {name: recipe.partition_key(name) for name in recipe.partitions}
+    for name in staging.finished():
+        wanted.pop(name, None)
+    for entry, source in _donors(work, staging):
+        if wanted.get(entry.partition) == entry.key and staging.adopt(entry, source):
+            del wanted[entry.partition]
+
+
+def _donors(work: Path, staging: Staging) -> Iterator[tuple[PartitionEntry, Path]]:
+    for root in _stagings(work, staging.recipe.stage):
+        if root != staging.root:
+            for mark in sorted((root / "done").glob("*.json")):
+                entry = read_entry(mark)
+                if entry is not None:
+                    yield entry, root / "new"
+    try:
+        published = [open_folder(work, staging.recipe.stage, f) for f in _folders(staging)]
+    except StageError:
+        return
+    for partition in published[0].partitions:
+        yield _entry(published, partition), work
+
+
+def _folders(staging: Staging) -> tuple[str, ...]:
+    return staging.recipe.stage.folders
+
+
+def _entry(published: list[Folder], partition: str) -> PartitionEntry:
+    """A published partition as the mark that a new staging gets."""
+    rows = {folder.path.name: folder.manifest.by_partition[partition] for folder in published}
+    first = rows[published[0].path.name]
+    return PartitionEntry(
+        partition=partition,
+        key=first.key,
+        folders={
+            name: FolderEntry(rows=row.rows, digest=row.digest, files=row.files)
+            for name, row in rows.items()
+        },
+        statuses=first.statuses,
+        totals=first.totals,
+        seconds=published[0].manifest.run.partition_seconds.get(partition, 0.0),
+    )
+
+
+def _stagings(work: Path, stage: Stage) -> list[Path]:
+    pattern = f"{stage.name}-{'[0-9a-f]' * KEY_DIGITS}"
+    return [path for path in sorted((work / STAGING).glob(pattern)) if path.is_dir()]
+
+
+def _discard(*roots: Path) -> None:
+    """Remove staging folders; renamed first, so that half of one is never taken for a whole."""
+    for root in roots:
+        trash = root.with_name(f"trash-{root.name}-{os.getpid()}")
+        files.remove(trash)
+        files.move(root, trash)
+        files.remove(trash)
+
+
+@contextmanager
+def _lock(path: Path, stage: Stage) -> Iterator[None]:
+    """Hold the stage's lock; the system frees it when the process ends, however it ends."""
+    try:
+        import fcntl  # noqa: PLC0415 - Windows has none
+    except ImportError:
+        yield
+        return
+    with files.disk(path):
+        handle = path.open("wb")
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StageError(
+                f"another process is running `{stage.command}` in {path.parent.parent}; "
+                "wait for it to end"
+            ) from None
+        yield

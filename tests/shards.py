@@ -1,0 +1,90 @@
+"""Shard functions for test_execute: workers import this module by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.errors import ContradictionError, ReconError
+from recon_cli.execute import Shard, Tick, run_shards
+
+
+class FussyError(ContradictionError):
+    """Does not survive pickling: its constructor wants more than its message."""
+
+    exit_code = 66
+
+    def __init__(self, geoid: str, cell: str) -> None:
+        super().__init__(f"{geoid}: {cell}")
+
+
+def double(shared: int, payload: int, tick: Tick) -> int:
+    tick(1, payload)
+    return shared * payload
+
+
+def slow_first(shared: None, payload: int, tick: Tick) -> int:
+    time.sleep(0.3 if payload == 0 else 0.0)
+    return payload
+
+
+def environment(shared: None, payload: int, tick: Tick) -> tuple[str | None, int]:
+    return os.environ.get("OMP_NUM_THREADS"), pl.thread_pool_size()
+
+
+def process(shared: None, payload: int, tick: Tick) -> int:
+    time.sleep(0.05)
+    return os.getpid()
+
+
+def die(shared: int, payload: int, tick: Tick) -> int:
+    if payload == shared:
+        os._exit(3)
+    time.sleep(0.05)
+    return payload
+
+
+def be_killed(shared: int, payload: int, tick: Tick) -> int:
+    if payload == shared:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return payload
+
+
+def contradict(shared: str, payload: int, tick: Tick) -> int:
+    if payload == 1:
+        if shared == "fussy":
+            raise FussyError("010010201001000", "P12003")
+        if shared == "defect":
+            raise ZeroDivisionError("a defect")
+        raise ContradictionError("no records: P1 cell 1 says 7, P12 cell 1 says 8")
+    return payload
+
+
+def note_and_wait(shared: Path, payload: int, tick: Tick) -> int:
+    (shared / f"started-{payload}").write_text(str(os.getpid()))
+    time.sleep(60)
+    return payload
+
+
+def unpicklable_result(shared: None, payload: int, tick: Tick) -> object:
+    return lambda: payload
+
+
+def _main() -> None:
+    """Run `note_and_wait` in two workers until somebody stops us."""
+    shards = [Shard(str(i), i) for i in range(4)]
+    try:
+        run_shards(note_and_wait, Path(sys.argv[1]), shards, workers=2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except ReconError as error:
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    _main()

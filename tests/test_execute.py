@@ -1,0 +1,160 @@
+"""Shards run here or in workers: same results, errors that travel, deaths that are named."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from recon_cli import errors
+from recon_cli.errors import ContradictionError, ReconError, WorkerError
+from recon_cli.execute import Shard, Usage, default_workers, peak_mb, run_shards
+from tests import shards
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers import `tests.shards` by name."""
+    monkeypatch.syspath_prepend(HERE.parent)
+
+
+def numbers(count: int) -> list[Shard[int]]:
+    return [Shard(f"county {i}", i, weight=i) for i in range(count)]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_results_come_in_the_order_of_the_shards(workers: int) -> None:
+    results = run_shards(shards.double, 10, numbers(7), workers=workers)
+    assert results.values == tuple(10 * i for i in range(7))
+    assert results.workers == (workers if workers > 1 else 0)
+    assert all(usage.peak_mb > 0 for usage in results.usages)
+
+
+def test_order_does_not_depend_on_who_finishes_first() -> None:
+    assert run_shards(shards.slow_first, None, numbers(4), workers=2).values == (0, 1, 2, 3)
+
+
+def test_no_shards() -> None:
+    results = run_shards(lambda _shared, _payload, _tick: 1, None, [], workers=4)
+    assert results.values == ()
+
+
+def test_biggest_shards_go_first() -> None:
+    seen: list[int] = []
+    given = [Shard("a", 1, weight=5), Shard("b", 2, weight=9), Shard("c", 3, weight=5)]
+    run_shards(lambda _shared, payload, _tick: seen.append(payload), None, given, workers=1)
+    assert seen == [2, 1, 3]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_reaches_the_caller(workers: int) -> None:
+    ticks: list[tuple[int, int]] = []
+    done: list[str] = []
+
+    def on_done(name: str, usage: Usage) -> None:
+        done.append(name)
+
+    run_shards(
+        shards.double,
+        1,
+        numbers(5),
+        workers=workers,
+        on_tick=lambda units, people: ticks.append((units, people)),
+        on_done=on_done,
+    )
+    assert (sum(u for u, _ in ticks), sum(p for _, p in ticks)) == (5, 10)
+    assert sorted(done) == [f"county {i}" for i in range(5)]
+
+
+def test_small_work_stays_in_this_process() -> None:
+    results = run_shards(shards.process, None, numbers(4), grain=1_000)
+    assert set(results.values) == {os.getpid()}
+
+
+def test_workers_have_one_thread_and_the_parent_keeps_its_own() -> None:
+    before = dict(os.environ)
+    found = run_shards(shards.environment, None, numbers(2), workers=2).values
+    assert found == (("1", 1), ("1", 1))
+    assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_expected_error_travels_intact(workers: int) -> None:
+    with pytest.raises(ContradictionError, match="P1 cell 1 says 7, P12 cell 1 says 8") as caught:
+        run_shards(shards.contradict, "", numbers(3), workers=workers)
+    assert type(caught.value) is ContradictionError
+    assert caught.value.exit_code == 6
+
+
+def test_an_error_that_does_not_pickle_keeps_message_and_exit_code() -> None:
+    with pytest.raises(ContradictionError, match="010010201001000: P12003") as caught:
+        run_shards(shards.contradict, "fussy", numbers(3), workers=2)
+    assert caught.value.exit_code == 66
+
+
+def test_a_defect_keeps_its_type_and_shows_the_workers_traceback() -> None:
+    with pytest.raises(ZeroDivisionError, match="a defect") as caught:
+        run_shards(shards.contradict, "defect", numbers(3), workers=2)
+    assert "in contradict" in str(caught.value.__cause__)
+
+
+def test_a_result_that_does_not_pickle_is_an_error_not_a_death() -> None:
+    with pytest.raises((AttributeError, pickle.PicklingError), match="pickle"):
+        run_shards(shards.unpicklable_result, None, numbers(2), workers=2)
+
+
+@pytest.mark.parametrize("name", [n for n, v in vars(errors).items() if isinstance(v, type)])
+def test_every_error_of_the_tree_pickles(name: str) -> None:
+    kind: type[ReconError] = getattr(errors, name)
+    again = pickle.loads(pickle.dumps(kind("what was wrong")))  # noqa: S301
+    assert type(again) is kind
+    assert str(again) == "what was wrong"
+
+
+def test_a_dead_worker_is_named_with_its_shard() -> None:
+    with pytest.raises(WorkerError, match=r"died \(exit code 3\) while it worked on county 2"):
+        run_shards(shards.die, 2, numbers(6), workers=2)
+
+
+def test_a_killed_worker_is_named_with_its_signal() -> None:
+    with pytest.raises(WorkerError, match=r"signal 9, SIGKILL\) while it worked on county 4"):
+        run_shards(shards.be_killed, 4, numbers(6), workers=2)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; a zombie that nobody reaps does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks at /proc")
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_no_worker_outlives_its_parent(tmp_path: Path, stop: signal.Signals, code: int) -> None:
+    parent = subprocess.Popen([sys.executable, str(HERE / "shards.py"), str(tmp_path)])
+    until = time.monotonic() + 30
+    while len(list(tmp_path.glob("started-*"))) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.1)
+    pids = [int(path.read_text()) for path in tmp_path.glob("started-*")]
+    assert len(pids) == 2
+    parent.send_signal(stop)
+    assert parent.wait(10) == code
+    while any(alive(pid) for pid in pids) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(alive(pid) for pid in pids)
+
+
+def test_this_process_is_measured() -> None:
+    assert default_workers() >= 1
+    assert peak_mb() > 10
