@@ -101,28 +101,30 @@ class _Closure:
         self.known: dict[Masks, Terms] = {}
         self.checks: list[Terms] = []
         self._sums: set[Masks] = set()
+        # Margins alike but for one feature, by that feature and the rest; and those to look at.
+        self._lines: dict[tuple[int, Masks], list[int]] = defaultdict(list)
+        self._touched: dict[tuple[int, Masks], None] = {}
 
     def publish(self, masks: Masks, terms: Terms) -> None:
         if masks in self.known:
             self.checks.append(_minus(terms, self.known[masks]))
         else:
-            self.known[masks] = terms
+            self._add(masks, terms)
 
     def run(self, limit: int) -> None:
         """Take differences along every feature until nothing new appears."""
-        dirty = list(self.known)
-        while dirty and len(self.known) < limit:
-            features = range(len(dirty[0]))
-            touched = {(f, _without(masks, f)) for masks in dirty for f in features}
-            lines: dict[tuple[int, Masks], list[int]] = defaultdict(list)
-            for masks in self.known:
-                for f in features:
-                    if (key := (f, _without(masks, f))) in touched:
-                        lines[key].append(masks[f])
-            dirty = []
-            for (f, rest), line in lines.items():
-                if len(line) > 1:
-                    dirty += self._split(f, rest, line)
+        while self._touched and len(self.known) < limit:
+            touched, self._touched = self._touched, {}
+            for f, rest in touched:
+                if len(self._lines[f, rest]) > 1:
+                    self._split(f, rest)
+
+    def _add(self, masks: Masks, terms: Terms) -> None:
+        self.known[masks] = terms
+        for f, mask in enumerate(masks):
+            line = (f, _without(masks, f))
+            self._lines[line].append(mask)
+            self._touched[line] = None
 
     def drop_sums(self) -> None:
         """Find the margins that are sums of smaller ones only across several features."""
@@ -135,9 +137,9 @@ class _Closure:
                 if part != whole and all(disjoint[part, other] for other in parts):
                     parts.append(part)
             if sum(volume[part] for part in parts) == volume[whole]:
-                difference = self.known[rows[whole]]
+                difference = dict(self.known[rows[whole]])
                 for part in parts:
-                    difference = _minus(difference, self.known[rows[part]])
+                    _subtract(difference, self.known[rows[part]])
                 self.checks.append(difference)
                 self._sums.add(rows[whole])
 
@@ -145,11 +147,10 @@ class _Closure:
         """The margins that are not sums of smaller ones, in the order they were found."""
         return [(masks, terms) for masks, terms in self.known.items() if masks not in self._sums]
 
-    def _split(self, f: int, rest: Masks, line: list[int]) -> list[Masks]:
-        """Split every mask of ``line`` (margins alike but for feature ``f``) into smaller ones."""
-        found: list[Masks] = []
+    def _split(self, f: int, rest: Masks) -> None:
+        """Split the margins of one line, which differ in feature ``f`` only, into smaller ones."""
         parts: list[int] = []
-        for mask in sorted(line, key=lambda m: (m.bit_count(), m)):
+        for mask in sorted(self._lines[f, rest], key=lambda m: (m.bit_count(), m)):
             inside, remainder = [], mask
             for part in parts:
                 if part & ~remainder == 0:
@@ -162,17 +163,15 @@ class _Closure:
             self._sums.add(whole)
             difference = dict(self.known[whole])
             for part in inside:
-                difference = _minus(difference, self.known[_with(rest, f, part)])
+                _subtract(difference, self.known[_with(rest, f, part)])
             if remainder:
                 left = _with(rest, f, remainder)
                 parts.append(remainder)
                 if left not in self.known:
-                    self.known[left] = difference
-                    found.append(left)
+                    self._add(left, difference)
                     continue
-                difference = _minus(difference, self.known[left])
+                _subtract(difference, self.known[left])
             self.checks.append(difference)
-        return found
 
 
 def relations(rows: Sequence[Masks]) -> tuple[BoolArray, BoolArray]:
@@ -181,8 +180,9 @@ def relations(rows: Sequence[Masks]) -> tuple[BoolArray, BoolArray]:
     disjoint = np.zeros((len(rows), len(rows)), dtype=bool)
     for column in zip(*rows, strict=True):
         # Few distinct masks a feature: compare those, then look the pairs up.
-        masks = sorted(set(column))
-        at = np.array([masks.index(mask) for mask in column])
+        place = {mask: i for i, mask in enumerate(dict.fromkeys(column))}
+        masks = list(place)
+        at = np.array([place[mask] for mask in column])
         subset = np.array([[a & ~b == 0 for b in masks] for a in masks])
         apart = np.array([[a & b == 0 for b in masks] for a in masks])
         inside &= subset[np.ix_(at, at)]
@@ -217,13 +217,18 @@ def _with(masks: Masks, f: int, mask: int) -> Masks:
 
 def _minus(left: Terms, right: Terms) -> Terms:
     difference = dict(left)
-    for column, coefficient in right.items():
-        value = difference.get(column, 0) - coefficient
-        if value:
-            difference[column] = value
-        else:
-            difference.pop(column, None)
+    _subtract(difference, right)
     return difference
+
+
+def _subtract(terms: Terms, right: Terms) -> None:
+    """Take ``right`` away from ``terms``, in place."""
+    for column, coefficient in right.items():
+        value = terms.get(column, 0) - coefficient
+        if value:
+            terms[column] = value
+        else:
+            terms.pop(column, None)
 
 
 def _distinct(checks: list[Terms]) -> list[Terms]:
