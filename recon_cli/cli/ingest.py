@@ -30,6 +30,11 @@ def command(options: RunOptions, *, force: bool) -> None:
       ingest.absent  tidy: a cell without a row is
                      zero (default) or unpublished
     """  # noqa: D301 - click wants the character itself
+    perform(options, force=force)
+
+
+def perform(options: RunOptions, *, force: bool) -> None:
+    """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.ingest import ingest  # noqa: PLC0415 - imports polars
 

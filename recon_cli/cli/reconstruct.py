@@ -31,10 +31,15 @@ def command(options: RunOptions, *, tables: str | None, force: bool) -> None:
       reconstruct.seed    which of several solutions
       reconstruct.verify  true (default) or false
     """  # noqa: D301 - click wants the character itself
+    perform(options.setting(reconstruct__tables=tables_value(tables)), force=force)
+
+
+def perform(options: RunOptions, *, force: bool) -> None:
+    """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.reconstruct import reconstruct  # noqa: PLC0415 - imports ortools
 
-    run = options.setting(reconstruct__tables=tables_value(tables)).run(force=force)
+    run = options.run(force=force)
     outcome = reconstruct(run)
     if options.verbosity < 0:
         return
@@ -48,8 +53,9 @@ def command(options: RunOptions, *, tables: str | None, force: bool) -> None:
             ("people", f"{totals['people']:,}"),
             (plural(run.release.geography.unit.name).replace("_", " "), f"{units:,}"),
             ("proven unique", share(statuses.get("unique", 0), units)),
-            ("solved", share(statuses.get("solved", 0), units)),
-            ("people in unique", share(totals["people_in_unique"], totals["people"])),
+            ("  people in them", share(totals["people_in_unique"], totals["people"])),
+            ("one of several", share(statuses.get("solved", 0), units)),
+            ("certain records", share(totals["certain"], totals["people"])),
             ("verified", verified if manifest.notes["verified"] else "no"),
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
         ],

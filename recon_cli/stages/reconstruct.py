@@ -109,6 +109,7 @@ def reconstruct_partition(job: _Job, partition: str, tick: Tick) -> None:
         totals={
             "units": blocks.height,
             "people": result.microdata.height,
+            "certain": int(result.microdata["certain"].sum()),
             "people_in_unique": int(
                 blocks.filter(pl.col("status") == "unique")["population"].sum()
             ),
