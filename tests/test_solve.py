@@ -1,0 +1,106 @@
+"""The solvers: every outcome told apart, and no single engine believed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from recon_cli.errors import SolverError
+from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.components import Component, split_components
+from recon_cli.solve import feasible
+from recon_cli.solve.feasible import Outcome, Rung, solve_component
+from recon_cli.solve.opinion import confirm_infeasible
+from recon_cli.solve.slack import least_slack
+
+
+def component(rows: list[list[int]], rhs: list[int], upper: int = 9) -> Component:
+    A = sparse.csr_array(np.array(rows, dtype=np.int64))
+    n = A.shape[1]
+    return Component(
+        cells=np.arange(n),
+        A=A,
+        rhs=np.array(rhs, dtype=np.int64),
+        lower=np.zeros(n, dtype=np.int64),
+        upper=np.full(n, upper, dtype=np.int64),
+        rows=np.arange(len(rhs)),
+    )
+
+
+POSSIBLE = component([[1, 1, 0], [0, 1, 1], [2, 0, 1]], [3, 4, 7])
+# An odd cycle: each pair holds one person, which only halves could do.
+IMPOSSIBLE = component([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [1, 1, 1])
+
+
+def test_a_solution_satisfies_every_row_and_repeats() -> None:
+    first, second = solve_component(POSSIBLE, seed=5), solve_component(POSSIBLE, seed=5)
+    assert first.outcome is Outcome.SOLVED
+    assert (POSSIBLE.A @ first.values == POSSIBLE.rhs).all()
+    assert (first.values == second.values).all()
+    assert first.work == second.work
+
+
+def test_infeasible_needs_both_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert solve_component(IMPOSSIBLE, seed=1).outcome is Outcome.INFEASIBLE
+    asked: list[Component] = []
+    monkeypatch.setattr(feasible, "confirm_infeasible", asked.append)
+    solve_component(IMPOSSIBLE, seed=1)
+    assert asked == [IMPOSSIBLE]
+    solve_component(POSSIBLE, seed=1)
+    assert asked == [IMPOSSIBLE]
+
+
+def test_the_second_engine_refuses_a_wrong_certificate() -> None:
+    with pytest.raises(SolverError, match=r"CP-SAT says .* no solution, SCIP says"):
+        confirm_infeasible(POSSIBLE)
+    confirm_infeasible(IMPOSSIBLE)
+
+
+def test_no_answer_within_the_budget_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    A = (rng.random((40, 120)) < 0.3).astype(np.int64)
+    hard = component(A.tolist(), (A @ rng.integers(0, 3, 120)).tolist())
+    monkeypatch.setattr(feasible, "LADDER", (Rung(1e-9, interleave=False),))
+    with pytest.raises(SolverError, match="no solution and no proof within"):
+        solve_component(hard, seed=1)
+
+
+def test_least_slack_is_least() -> None:
+    slack = least_slack(IMPOSSIBLE.A, IMPOSSIBLE.rhs)
+    assert slack.is_least
+    assert np.abs(slack.change).sum() == 1
+    assert not least_slack(POSSIBLE.A, POSSIBLE.rhs).change.any()
+
+
+def test_propagation_names_a_conflict_and_is_exact_on_a_chain() -> None:
+    A = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]], dtype=np.int64))
+    bounds = propagate(A, np.array([3, 3, 2]))
+    assert bounds.lower.tolist() == bounds.upper.tolist() == [2, 1, 2]
+    assert propagate(A, np.array([0, 3, 2])).conflict.any()
+
+
+def test_components_share_no_row_and_packs_keep_to_their_region() -> None:
+    block = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0]])
+    A = sparse.csr_array(np.kron(np.eye(6, dtype=np.int64), block))
+    rhs = np.ones(18, dtype=np.int64)
+    bounds = propagate(A, rhs)
+    regions = np.repeat([0, 0, 0, 1, 1, 2], 4)
+    apart = list(split_components(A, rhs, bounds, regions, pack=1))
+    assert [len(part.cells) for part in apart] == [4] * 6
+    packs = list(split_components(A, rhs, bounds, regions, pack=100))
+    assert [len(part.cells) for part in packs] == [12, 8, 4]
+    together = np.concatenate([part.cells for part in packs])
+    assert together.tolist() == list(range(24))
+
+
+def test_equal_rows_that_disagree_are_both_kept() -> None:
+    A = sparse.csr_array(np.array([[1, 1, 0], [1, 1, 0], [0, 1, 1]], dtype=np.int64))
+    regions = np.zeros(3, dtype=np.int64)
+    agree, differ = np.array([4, 4, 5]), np.array([4, 3, 5])
+    (part,) = split_components(A, agree, propagate(A, agree), regions)
+    assert len(part.rhs) == 2
+    open_bounds = Bounds(np.zeros(3, dtype=np.int64), np.full(3, 5), np.zeros(3, dtype=bool))
+    (part,) = split_components(A, differ, open_bounds, regions)
+    assert len(part.rhs) == 3
+    assert solve_component(part, seed=1).outcome is Outcome.INFEASIBLE
