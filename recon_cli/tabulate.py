@@ -183,14 +183,20 @@ class _Lens:
     def over(cls, tables: Sequence[Table], feature: Feature, index: int) -> _Lens:
         """The classes that the cells of ``tables`` tell apart."""
         cells = [cell for table in tables for cell in table.cells]
-        masks = sorted({cell.masks[index] for cell in cells})
-        rows = [_spread(mask, len(feature.values)) for mask in masks]
-        if any(cell.tally == index for cell in cells):
-            rows.append(_picked(feature))
-        if not rows:
-            return cls(np.zeros(len(feature.values), np.int64), 1)
-        distinct, classes = np.unique(np.stack(rows), axis=1, return_inverse=True)
-        return cls(classes.astype(np.int64).ravel(), distinct.shape[1])
+        masks = tuple(sorted({cell.masks[index] for cell in cells}))
+        tallied = any(cell.tally == index for cell in cells)
+        return _lens(masks, feature, tallied=tallied)
+
+
+@lru_cache(maxsize=1024)  # tables share masks, and a run tabulates many partitions
+def _lens(masks: tuple[int, ...], feature: Feature, *, tallied: bool) -> _Lens:
+    rows = [_spread(mask, len(feature.values)) for mask in masks]
+    if tallied:
+        rows.append(_picked(feature))
+    if not rows:
+        return _Lens(np.zeros(len(feature.values), np.int64), 1)
+    distinct, classes = np.unique(np.stack(rows), axis=1, return_inverse=True)
+    return _Lens(classes.astype(np.int64).ravel(), distinct.shape[1])
 
 
 @lru_cache(maxsize=8192)

@@ -16,7 +16,6 @@ from scipy.sparse import csgraph
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.grain import IntArray
 
-
 #: Cells in a pack, exceeded only by a connected part that is larger.
 _PACK = 256
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.model.grain import Grain, IntArray
-from recon_cli.model.margins import Masks, relations
+from recon_cli.model.margins import Masks, all_disjoint
 from recon_cli.schema import bits
 
 
@@ -58,19 +58,20 @@ def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
     Returns:
         A lift (possibly of no rows), or None when the condition fails and the grain must be fine.
     """
-    fine = [i for i, masks in enumerate(rows) if not grain.resolves(masks)]
+    hulls = _Hulls(grain)
+    fine = [i for i, masks in enumerate(rows) if hulls.of(masks) != masks]
     features = tuple(
         f
         for f in range(len(grain.atoms))
-        if any(_hull(grain.atoms[f], rows[i][f]) != rows[i][f] for i in fine)
+        if any(hulls.along(f, rows[i][f]) != rows[i][f] for i in fine)
     )
     parts: dict[Masks, list[int]] = defaultdict(list)
     for i in fine:
-        parts[_coarse(grain, rows[i], features)].append(i)
+        parts[hulls.of(rows[i])].append(i)
     sums = list(parts)
     if not all(_is_partition(whole, [rows[i] for i in parts[whole]], features) for whole in sums):
         return None
-    if not _are_disjoint(sums):
+    if not all_disjoint(sums):
         return None
     order = [i for whole in sums for i in parts[whole]]
     return Lift(
@@ -84,28 +85,26 @@ def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
     )
 
 
-def _hull(atoms: tuple[int, ...], mask: int) -> int:
-    """The smallest union of atoms that contains ``mask``."""
-    return sum(atom for atom in atoms if atom & mask)
+class _Hulls:
+    """The smallest unions of atoms that contain given predicates."""
 
+    def __init__(self, grain: Grain) -> None:
+        self._grain = grain
+        self._seen: dict[tuple[int, int], int] = {}
 
-def _coarse(grain: Grain, masks: Masks, features: tuple[int, ...]) -> Masks:
-    return tuple(
-        _hull(grain.atoms[f], mask) if f in features else mask for f, mask in enumerate(masks)
-    )
+    def along(self, f: int, mask: int) -> int:
+        if (f, mask) not in self._seen:
+            self._seen[f, mask] = sum(atom for atom in self._grain.atoms[f] if atom & mask)
+        return self._seen[f, mask]
+
+    def of(self, masks: Masks) -> Masks:
+        return tuple(self.along(f, mask) for f, mask in enumerate(masks))
 
 
 def _is_partition(whole: Masks, parts: list[Masks], features: tuple[int, ...]) -> bool:
-    return _are_disjoint(parts) and _volume(whole, features) == sum(
-        _volume(part, features) for part in parts
-    )
-
-
-def _are_disjoint(predicates: list[Masks]) -> bool:
-    """Whether no record can satisfy two of the predicates."""
-    _, disjoint = relations(predicates)
-    n = len(predicates)
-    return int(disjoint.sum()) == n * (n - 1)
+    """Whether parts, alike but for ``features``, tile their hull."""
+    volume = sum(_volume(part, features) for part in parts)
+    return volume == _volume(whole, features) and all_disjoint(parts)
 
 
 def _volume(masks: Masks, features: tuple[int, ...]) -> int:

@@ -21,6 +21,7 @@ from scipy import sparse
 from recon_cli.schema import Release
 
 BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 Masks = tuple[int, ...]
 Terms = dict[int, int]
 """A linear combination of published columns: column → coefficient."""
@@ -129,16 +130,17 @@ class _Closure:
     def drop_sums(self) -> None:
         """Find the margins that are sums of smaller ones only across several features."""
         rows = [masks for masks, _ in self.minimal()]
-        inside, disjoint = relations(rows)
-        volume = [math.prod(mask.bit_count() for mask in masks) for masks in rows]
-        for whole in np.flatnonzero(inside.sum(axis=0) > 1).tolist():
-            parts: list[int] = []
-            for part in sorted(np.flatnonzero(inside[:, whole]).tolist(), key=lambda i: -volume[i]):
-                if part != whole and all(disjoint[part, other] for other in parts):
-                    parts.append(part)
-            if sum(volume[part] for part in parts) == volume[whole]:
+        pairs = _Pairs(rows)
+        inside = pairs.inside()
+        volume = np.array([math.prod(m.bit_count() for m in masks) for masks in rows], dtype=float)
+        # Only a margin whose parts are large enough together can be their sum.
+        for whole in np.flatnonzero(volume @ inside >= 2 * volume).tolist():
+            inner = np.flatnonzero(inside[:, whole])
+            inner = inner[np.argsort(-volume[inner], kind="stable")][1:]  # the first is itself
+            parts = inner[_first_disjoint(pairs.disjoint(inner))]
+            if volume[parts].sum() == volume[whole]:
                 difference = dict(self.known[rows[whole]])
-                for part in parts:
+                for part in parts.tolist():
                     _subtract(difference, self.known[rows[part]])
                 self.checks.append(difference)
                 self._sums.add(rows[whole])
@@ -174,20 +176,48 @@ class _Closure:
             self.checks.append(difference)
 
 
-def relations(rows: Sequence[Masks]) -> tuple[BoolArray, BoolArray]:
-    """Two square tables: whether row i is inside row j, and whether they are disjoint."""
-    inside = np.ones((len(rows), len(rows)), dtype=bool)
-    disjoint = np.zeros((len(rows), len(rows)), dtype=bool)
-    for column in zip(*rows, strict=True):
-        # Few distinct masks a feature: compare those, then look the pairs up.
-        place = {mask: i for i, mask in enumerate(dict.fromkeys(column))}
-        masks = list(place)
-        at = np.array([place[mask] for mask in column])
-        subset = np.array([[a & ~b == 0 for b in masks] for a in masks])
-        apart = np.array([[a & b == 0 for b in masks] for a in masks])
-        inside &= subset[np.ix_(at, at)]
-        disjoint |= apart[np.ix_(at, at)]
-    return inside, disjoint
+class _Pairs:
+    """Relations between predicates, through their few distinct masks of each feature."""
+
+    def __init__(self, rows: Sequence[Masks]) -> None:
+        self._columns: list[tuple[list[int], IntArray]] = []
+        for column in zip(*rows, strict=True):
+            place = {mask: i for i, mask in enumerate(dict.fromkeys(column))}
+            self._columns.append((list(place), np.array([place[mask] for mask in column])))
+        self._apart = [np.array([[a & b == 0 for b in m] for a in m]) for m, _ in self._columns]
+        self._size = len(rows)
+
+    def inside(self) -> BoolArray:
+        """Square table: whether row i is inside row j."""
+        table = np.ones((self._size, self._size), dtype=bool)
+        for masks, at in self._columns:
+            subset = np.array([[a & ~b == 0 for b in masks] for a in masks])
+            table &= subset[at][:, at]
+        return table
+
+    def disjoint(self, rows: IntArray) -> BoolArray:
+        """Square table over some rows: whether no record can satisfy both."""
+        table = np.zeros((len(rows), len(rows)), dtype=bool)
+        for (_, at), apart in zip(self._columns, self._apart, strict=True):
+            table |= apart[at[rows]][:, at[rows]]
+        return table
+
+
+def _first_disjoint(disjoint: BoolArray) -> IntArray:
+    """Rows picked in order, each disjoint from all picked before."""
+    if int(disjoint.sum()) == len(disjoint) * (len(disjoint) - 1):
+        return np.arange(len(disjoint))
+    picked: list[int] = []
+    for row in range(len(disjoint)):
+        if disjoint[row, picked].all():
+            picked.append(row)
+    return np.array(picked, dtype=np.int64)
+
+
+def all_disjoint(rows: Sequence[Masks]) -> bool:
+    """Whether no record can satisfy two of the predicates."""
+    disjoint = _Pairs(rows).disjoint(np.arange(len(rows)))
+    return int(disjoint.sum()) == len(rows) * (len(rows) - 1)
 
 
 def _tally_terms(
