@@ -1,8 +1,9 @@
 """People a second and peak memory of each stage: ``make bench``.
 
-Every stage runs as a user runs it, in its own process, start-up included; the rate beside it is
-the stage's own wall time from its manifest. Inputs are the real Summary File 1 zips beside the
-checkout when they are there, else the shipped toy; name others on the command line.
+Every stage runs as a user runs it, in its own process, start-up included; "stage s" is its own
+wall time, from its manifest. "plan" and "attack" take the reconstruction apart in this process:
+what is made once a run, and what grows with the people. Inputs are the real Summary File 1 zips
+beside the checkout when they are there, else the shipped toy; name others on the command line.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from recon_cli.attack.reconstruct import reconstruct_plan
+from recon_cli.model.plan import make_plan
+from recon_cli.schema import load_release
+from recon_cli.store import read_published
+from recon_cli.store.published import open_published
+
 ROOT = Path(__file__).resolve().parents[1]
+MODES = ("block", "block+tract")
 RESULTS = ROOT / "benchmarks" / "results"
 
 
@@ -73,6 +81,23 @@ def measure(config: Path, work: Path, mode: str, workers: int, stage: str) -> Me
     return Measure(mode, workers, stage, manifest["totals"]["people"], wall, own, cpu, peak)
 
 
+def measure_attack(work: Path, mode: str) -> list[Measure]:
+    """The plan, made once a run, and the attack itself, without start-up, files or verifier."""
+    release = load_release("sf1_2010")
+    tables, _ = open_published(work, release)
+    parts = [read_published(work, release, name) for name in tables.partitions]
+    started = time.perf_counter()
+    plan = make_plan(release, release.select_tables(mode), parts[0].coverage)
+    planned = time.perf_counter()
+    people = sum(len(reconstruct_plan(plan, part, seed=0).microdata) for part in parts)
+    done = time.perf_counter()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return [
+        Measure(mode, 1, name, people, seconds, seconds, seconds, peak)
+        for name, seconds in (("plan", planned - started), ("attack", done - planned))
+    ]
+
+
 def worker_peak(manifest: dict[str, dict[str, float]]) -> float:
     """Largest resident memory of a worker, in MB, as the manifest has it."""
     return float(manifest["run"].get("worker_peak_mb") or 0)
@@ -97,18 +122,23 @@ def main() -> None:
             "release: sf1_2010\n"
             f"ingest: {{source: sf1-legacy, paths: [{', '.join(map(str, zips))}]}}\n"
         )
-        for mode in ("block", "block+tract"):
+        for mode in MODES:
             for workers in (1, 2):
                 work = Path(folder) / f"{mode}-{workers}"
-                for stage in ("ingest", "reconstruct", "verify"):
-                    measures.append(measure(config, work, mode, workers, stage))
+                measures += [
+                    measure(config, work, mode, workers, stage)
+                    for stage in ("ingest", "reconstruct", "verify")
+                ]
+        # Last: a child's peak memory starts at its parent's, and this one grows here.
+        for mode in MODES:
+            measures += measure_attack(Path(folder) / f"{mode}-1", mode)
     show(measures, zips)
     keep(measures, zips)
 
 
 def show(measures: list[Measure], zips: list[Path]) -> None:
     """Print the measures as a table."""
-    table = Table(title=f"{measures[0].people:,} people in {len(zips)} file(s)")
+    table = Table(box=None, title=f"{measures[0].people:,} people in {len(zips)} file(s)")
     for column in ("tables", "workers", "stage", "wall s", "stage s", "people/s", "CPU s", "MB"):
         table.add_column(column, justify="left" if column in {"tables", "stage"} else "right")
     for m in measures:
