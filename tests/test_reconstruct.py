@@ -168,7 +168,7 @@ def test_bounds_never_cut_a_solution_off(seed: int, people: int, hide: bool) -> 
         plan = make(release, release.tables, published.coverage)
         counts = arrange_counts(plan, published)
         for system in build_systems(plan, counts, batch=1):
-            bounds = propagate(system.A, system.rhs)
+            bounds = propagate(system.rows)
             assert not bounds.conflict.any()
             geoids = counts.geoids.gather(system.units).to_list()
             interval = {

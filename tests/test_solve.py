@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,6 +11,8 @@ from scipy import sparse
 from recon_cli.errors import SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, split_components
+from recon_cli.model.grain import IntArray
+from recon_cli.model.rows import Rows
 from recon_cli.solve import feasible
 from recon_cli.solve.feasible import Outcome, Rung, solve_component
 from recon_cli.solve.opinion import confirm_infeasible
@@ -20,12 +24,16 @@ def component(rows: list[list[int]], rhs: list[int], upper: int = 9) -> Componen
     n = A.shape[1]
     return Component(
         cells=np.arange(n),
-        A=A,
-        rhs=np.array(rhs, dtype=np.int64),
+        rows=equalities(A, rhs),
         lower=np.zeros(n, dtype=np.int64),
         upper=np.full(n, upper, dtype=np.int64),
-        rows=np.arange(len(rhs)),
+        origin=np.arange(len(rhs)),
     )
+
+
+def equalities(A: sparse.csr_array, rhs: Sequence[int] | IntArray) -> Rows:
+    side = np.array(rhs, dtype=np.int64)
+    return Rows(A, side, side)
 
 
 POSSIBLE = component([[1, 1, 0], [0, 1, 1], [2, 0, 1]], [3, 4, 7])
@@ -36,7 +44,7 @@ IMPOSSIBLE = component([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [1, 1, 1])
 def test_a_solution_satisfies_every_row_and_repeats() -> None:
     first, second = solve_component(POSSIBLE, seed=5), solve_component(POSSIBLE, seed=5)
     assert first.outcome is Outcome.SOLVED
-    assert (POSSIBLE.A @ first.values == POSSIBLE.rhs).all()
+    assert POSSIBLE.rows.are_met_by(first.values)
     assert (first.values == second.values).all()
     assert first.work == second.work
 
@@ -67,28 +75,28 @@ def test_no_answer_within_the_budget_is_an_error(monkeypatch: pytest.MonkeyPatch
 
 
 def test_least_slack_is_least() -> None:
-    slack = least_slack(IMPOSSIBLE.A, IMPOSSIBLE.rhs)
+    slack = least_slack(IMPOSSIBLE.rows.A, IMPOSSIBLE.rows.most)
     assert slack.is_least
     assert np.abs(slack.change).sum() == 1
-    assert not least_slack(POSSIBLE.A, POSSIBLE.rhs).change.any()
+    assert not least_slack(POSSIBLE.rows.A, POSSIBLE.rows.most).change.any()
 
 
 def test_propagation_names_a_conflict_and_is_exact_on_a_chain() -> None:
     A = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]], dtype=np.int64))
-    bounds = propagate(A, np.array([3, 3, 2]))
+    bounds = propagate(equalities(A, [3, 3, 2]))
     assert bounds.lower.tolist() == bounds.upper.tolist() == [2, 1, 2]
-    assert propagate(A, np.array([0, 3, 2])).conflict.any()
+    assert propagate(equalities(A, [0, 3, 2])).conflict.any()
 
 
 def test_components_share_no_row_and_packs_keep_to_their_region() -> None:
     block = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0]])
     A = sparse.csr_array(np.kron(np.eye(6, dtype=np.int64), block))
     rhs = np.ones(18, dtype=np.int64)
-    bounds = propagate(A, rhs)
+    bounds = propagate(equalities(A, rhs))
     regions = np.repeat([0, 0, 0, 1, 1, 2], 4)
-    apart = list(split_components(A, rhs, bounds, regions, pack=1))
+    apart = list(split_components(equalities(A, rhs), bounds, regions, pack=1))
     assert [len(part.cells) for part in apart] == [4] * 6
-    packs = list(split_components(A, rhs, bounds, regions, pack=100))
+    packs = list(split_components(equalities(A, rhs), bounds, regions, pack=100))
     assert [len(part.cells) for part in packs] == [12, 8, 4]
     together = np.concatenate([part.cells for part in packs])
     assert together.tolist() == list(range(24))
@@ -98,9 +106,9 @@ def test_equal_rows_that_disagree_are_both_kept() -> None:
     A = sparse.csr_array(np.array([[1, 1, 0], [1, 1, 0], [0, 1, 1]], dtype=np.int64))
     regions = np.zeros(3, dtype=np.int64)
     agree, differ = np.array([4, 4, 5]), np.array([4, 3, 5])
-    (part,) = split_components(A, agree, propagate(A, agree), regions)
-    assert len(part.rhs) == 2
+    (part,) = split_components(equalities(A, agree), propagate(equalities(A, agree)), regions)
+    assert len(part.rows.most) == 2
     open_bounds = Bounds(np.zeros(3, dtype=np.int64), np.full(3, 5), np.zeros(3, dtype=bool))
-    (part,) = split_components(A, differ, open_bounds, regions)
-    assert len(part.rhs) == 3
+    (part,) = split_components(equalities(A, differ), open_bounds, regions)
+    assert len(part.rows.most) == 3
     assert solve_component(part, seed=1).outcome is Outcome.INFEASIBLE

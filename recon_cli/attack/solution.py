@@ -48,7 +48,7 @@ def solve_system(
     """
     if len(system.suspects):
         raise contradiction(plan, published, counts, system.suspects)
-    bounds = propagate(system.A, system.rhs)
+    bounds = propagate(system.rows)
     if bounds.conflict.any():
         suspects = np.unique(system.row_geounit[bounds.conflict])
         raise contradiction(plan, published, counts, suspects)
@@ -56,12 +56,12 @@ def solve_system(
     effort = np.zeros(len(system.units))
     used_solver = np.zeros(len(system.units), dtype=bool)
     regions = system.regions[system.candidates.unit]
-    for component in split_components(system.A, system.rhs, bounds, regions):
+    for component in split_components(system.rows, bounds, regions):
         units = system.candidates.unit[component.cells]
         region = counts.region_geoids[int(system.regions[units[0]])]
         solution = solve_component(component, digest_seed(seed, region))
         if solution.outcome is Outcome.INFEASIBLE:
-            suspects = np.unique(system.row_geounit[component.rows])
+            suspects = np.unique(system.row_geounit[component.origin])
             raise contradiction(plan, published, counts, suspects)
         people[component.cells] = solution.values
         np.add.at(effort, units, solution.work / len(units))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from recon_cli.model.grain import IntArray
+from recon_cli.model.rows import Rows
 
 #: Valid at every sweep; the limit only stops systems that creep by one person a sweep.
 _SWEEPS = 500
@@ -34,34 +34,33 @@ class Bounds:
         return self.lower < self.upper
 
 
-def propagate(A: sparse.csr_array, rhs: IntArray) -> Bounds:
-    """Tighten ``0 <= x`` under ``A x = rhs`` to a fixed point.
+def propagate(rows: Rows) -> Bounds:
+    """Tighten ``0 <= x`` under rows to a fixed point.
 
     Args:
-        A: Positive integer coefficients; every column has an entry.
-        rhs: Non-negative right-hand sides.
+        rows: Every cell is in some row.
 
     Returns:
         Bounds; on a conflict they are those of the sweep that met it.
     """
+    A, least, most = rows.A, rows.least, rows.most
     columns = A.tocsc()
     row = columns.indices
     coefficient = columns.data
     width = np.diff(columns.indptr)
     cell = np.repeat(np.arange(A.shape[1]), width)
     lower = np.zeros(A.shape[1], dtype=np.int64)
-    upper = np.full(A.shape[1], rhs.max(initial=0), dtype=np.int64)
-    conflict = np.zeros(A.shape[0], dtype=bool)
+    upper = np.full(A.shape[1], most.max(initial=0), dtype=np.int64)
     starts = columns.indptr[:-1]
     for _ in range(_SWEEPS if A.shape[1] else 0):
-        room = (rhs - A @ lower)[row] + coefficient * lower[cell]
+        room = (most - A @ lower)[row] + coefficient * lower[cell]
         tighter = np.minimum(upper, np.minimum.reduceat(room // coefficient, starts))
-        need = (rhs - A @ tighter)[row] + coefficient * tighter[cell]
+        need = (least - A @ tighter)[row] + coefficient * tighter[cell]
         raised = np.maximum(lower, np.maximum.reduceat(-(-need // coefficient), starts))
         done = np.array_equal(tighter, upper) and np.array_equal(raised, lower)
         upper, lower = tighter, raised
         if done or (lower > upper).any():
             break
-    conflict = (A @ lower > rhs) | (A @ upper < rhs)
+    conflict = (A @ lower > most) | (A @ upper < least)
     conflict[row[(lower > upper)[cell]]] = True
     return Bounds(lower, upper, conflict)

@@ -15,6 +15,7 @@ from scipy.sparse import csgraph
 
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.grain import IntArray
+from recon_cli.model.rows import Rows
 
 #: Cells in a pack, exceeded only by a connected part that is larger.
 _PACK = 256
@@ -22,33 +23,30 @@ _PACK = 256
 
 @dataclass(frozen=True)
 class Component:
-    """Connected parts of one region's residue: ``A x = rhs`` with ``lower <= x <= upper``.
+    """Connected parts of one region's residue, between the bounds of propagation.
 
     Attributes:
         cells: Columns of the whole system, rising.
-        A: Sparse coefficients over `cells`, without duplicate rows.
-        rhs: Right-hand sides less what fixed cells contribute.
+        rows: Rows over `cells`, less what fixed cells contribute, without duplicates.
         lower: Bounds from propagation.
         upper: Bounds from propagation.
-        rows: Rows of the whole system, one for each row of `A`.
+        origin: For each of `rows` its number in the whole system.
     """
 
     cells: IntArray
-    A: sparse.csr_array
-    rhs: IntArray
+    rows: Rows
     lower: IntArray
     upper: IntArray
-    rows: IntArray
+    origin: IntArray
 
 
 def split_components(
-    A: sparse.csr_array, rhs: IntArray, bounds: Bounds, regions: IntArray, pack: int = _PACK
+    system: Rows, bounds: Bounds, regions: IntArray, pack: int = _PACK
 ) -> Iterator[Component]:
     """Drop fixed cells and duplicate rows; yield what is left, in the order of its first cells.
 
     Args:
-        A: The system's coefficients.
-        rhs: The system's right-hand sides.
+        system: The rows of the whole system.
         bounds: What propagation proved.
         regions: For each cell of the system the region it lies in, rising.
         pack: Cells of unconnected parts to put together; 1 keeps them all apart.
@@ -56,12 +54,16 @@ def split_components(
     free = np.flatnonzero(bounds.free)
     if not len(free):
         return
-    residue = sparse.csr_array(A[:, free])
-    rest = rhs - A @ np.where(bounds.free, 0, bounds.lower)
-    rows = np.flatnonzero(np.diff(residue.indptr))
-    residue, rest = sparse.csr_array(residue[rows]), rest[rows]
-    keep = _distinct_rows(residue, rest)
-    residue, rest, rows = sparse.csr_array(residue[keep]), rest[keep], rows[keep]
+    residue = sparse.csr_array(system.A[:, free])
+    fixed = system.A @ np.where(bounds.free, 0, bounds.lower)
+    least, most = system.least - fixed, system.most - fixed
+    # A row that holds whatever its cells are is no constraint.
+    slack = (residue @ bounds.upper[free] <= most) & (residue @ bounds.lower[free] >= least)
+    rows = np.flatnonzero((np.diff(residue.indptr) > 0) & ~slack)
+    residue, least, most = sparse.csr_array(residue[rows]), least[rows], most[rows]
+    keep = _distinct_rows(residue, least, most)
+    residue, rows = sparse.csr_array(residue[keep]), rows[keep]
+    least, most = least[keep], most[keep]
     row_label, cell_label = _labels(residue)
     packed = _pack(cell_label, regions[free], pack)
     row_pack, cell_pack = packed[row_label], packed[cell_label]
@@ -75,11 +77,10 @@ def split_components(
         members = row_order[row_ends[k] : row_ends[k + 1]]
         yield Component(
             cells=free[cells],
-            A=sparse.csr_array(residue[members][:, cells]),
-            rhs=rest[members],
+            rows=Rows(sparse.csr_array(residue[members][:, cells]), least[members], most[members]),
             lower=bounds.lower[free[cells]],
             upper=bounds.upper[free[cells]],
-            rows=rows[members],
+            origin=rows[members],
         )
 
 
@@ -108,7 +109,7 @@ def _labels(A: sparse.csr_array) -> tuple[IntArray, IntArray]:
     return label[:rows].astype(np.int64), label[rows:].astype(np.int64)
 
 
-def _distinct_rows(A: sparse.csr_array, rhs: IntArray) -> IntArray:
+def _distinct_rows(A: sparse.csr_array, least: IntArray, most: IntArray) -> IntArray:
     """First of each set of equal rows, told apart by two random projections of the columns.
 
     Rows with equal cells and unequal sides both stay: they contradict each other, and the solver
@@ -116,6 +117,6 @@ def _distinct_rows(A: sparse.csr_array, rhs: IntArray) -> IntArray:
     """
     rng = np.random.default_rng(0)
     weights = rng.integers(1, 2**40, size=(A.shape[1], 2), dtype=np.int64)
-    signature = np.column_stack([A @ weights, rhs])
+    signature = np.column_stack([A @ weights, least, most])
     _, first = np.unique(signature, axis=0, return_index=True)
     return np.sort(first)

@@ -13,6 +13,7 @@ from recon_cli.model.cells import AtomArray, Candidates, Stratum, find_candidate
 from recon_cli.model.counts import Counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Identity, Plan
+from recon_cli.model.rows import Rows
 
 #: Units in a batch. Bounds memory (counts are dense by unit) and is large enough for NumPy.
 _BATCH = 4096
@@ -27,8 +28,7 @@ class System:
         regions: For each unit the number of its region in the partition, rising.
         strata: The geounits of the batch with their right-hand sides.
         candidates: The unknowns.
-        A: Sparse (rows × candidates) coefficients.
-        rhs: Right-hand sides, positive.
+        rows: One equality for each positive right-hand side.
         row_geounit: For each row the row number of its geounit in the partition.
         fine: For each stratum (geounits × fine rows) counts for its lift.
         suspects: Row numbers of geounits whose counts contradict each other before any bound.
@@ -38,8 +38,7 @@ class System:
     regions: IntArray
     strata: tuple[Stratum, ...]
     candidates: Candidates
-    A: sparse.csr_array
-    rhs: IntArray
+    rows: Rows
     row_geounit: IntArray
     fine: tuple[IntArray, ...]
     suspects: IntArray
@@ -68,14 +67,13 @@ def _build(plan: Plan, counts: Counts, batch: slice) -> System:
     units = counts.units[batch]
     strata, fine, suspects = _strata(plan, counts, batch)
     candidates = find_candidates(plan.grain, len(units), strata)
-    A, rhs, row_geounit, empty = _equations(plan, strata, candidates)
+    rows, row_geounit, empty = _equations(plan, strata, candidates)
     return System(
         units=units,
         regions=counts.region[batch],
         strata=tuple(strata),
         candidates=candidates,
-        A=A,
-        rhs=rhs,
+        rows=rows,
         row_geounit=row_geounit,
         fine=tuple(fine),
         suspects=np.unique(np.concatenate([*suspects, empty])),
@@ -150,7 +148,7 @@ def _broken(
 
 def _equations(
     plan: Plan, strata: Sequence[Stratum], candidates: Candidates
-) -> tuple[sparse.csr_array, IntArray, IntArray, IntArray]:
+) -> tuple[Rows, IntArray, IntArray]:
     """Rows with at least one candidate; geounits with a count but no candidate are reported."""
     none = np.empty(0, dtype=np.int64)  # so that a release that publishes nothing has no rows
     keys, cells, coefficients = [none], [none], [none]
@@ -180,7 +178,7 @@ def _equations(
         (np.concatenate(coefficients), (number[key], np.concatenate(cells))),
         shape=(int(used.sum()), len(candidates.unit)),
     )
-    return A, rhs[used], geounit[used], geounit[(rhs > 0) & ~used]
+    return Rows(A, rhs[used], rhs[used]), geounit[used], geounit[(rhs > 0) & ~used]
 
 
 def _weights(plan: Plan, tally: Sequence[int | None], atoms: AtomArray) -> dict[int, IntArray]:

@@ -23,12 +23,13 @@ def confirm_infeasible(component: Component) -> None:
         model.add_integer_variable(lb=low, ub=high)
         for low, high in zip(component.lower.tolist(), component.upper.tolist(), strict=True)
     ]
-    indptr = component.A.indptr.tolist()
-    for row, side in enumerate(component.rhs.tolist()):
-        constraint = model.add_linear_constraint(lb=side, ub=side)
+    A = component.rows.A
+    indptr, indices, data = A.indptr.tolist(), A.indices.tolist(), A.data.tolist()
+    sides = zip(component.rows.least.tolist(), component.rows.most.tolist(), strict=True)
+    for row, (least, most) in enumerate(sides):
+        constraint = model.add_linear_constraint(lb=least, ub=most)
         for at in range(indptr[row], indptr[row + 1]):
-            cell = cells[int(component.A.indices[at])]
-            constraint.set_coefficient(cell, int(component.A.data[at]))
+            constraint.set_coefficient(cells[indices[at]], data[at])
     result = mathopt.solve(
         model,
         mathopt.SolverType.GSCIP,

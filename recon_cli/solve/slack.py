@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from ortools.sat.python import cp_model
 from scipy import sparse
 
 from recon_cli.errors import SolverError
+from recon_cli.model.components import Component
 from recon_cli.model.grain import IntArray
+from recon_cli.model.rows import Rows
+from recon_cli.solve.program import Program, Status
 
 _LIMIT = 60.0
 
@@ -38,30 +40,35 @@ def least_slack(A: sparse.csr_array, rhs: IntArray, seed: int = 0) -> Slack:
     Raises:
         SolverError: The solver found nothing at all; a total change of ``Σ rhs`` always exists.
     """
-    model = cp_model.CpModel()
-    proto = model.proto
-    most = int(rhs.max(initial=0))
     rows, columns = A.shape
-    for _ in range(columns):
-        proto.variables.add().domain.extend([0, most])
+    most = int(rhs.max(initial=0))
     total = int(A.sum(axis=1).max(initial=1)) * most
-    for _ in range(2 * rows):
-        proto.variables.add().domain.extend([0, total])
+    program = Program(_unbound(columns, most))
+    changes = program.add_variables([0] * (2 * rows), [total] * (2 * rows))
     for row in range(rows):
         entries = slice(int(A.indptr[row]), int(A.indptr[row + 1]))
-        up, down = columns + 2 * row, columns + 2 * row + 1
-        linear = proto.constraints.add().linear
-        linear.vars.extend([*A.indices[entries].tolist(), up, down])
-        linear.coeffs.extend([*A.data[entries].tolist(), -1, 1])
-        linear.domain.extend([int(rhs[row]), int(rhs[row])])
-    proto.objective.vars.extend(range(columns, columns + 2 * rows))
-    proto.objective.coeffs.extend([1] * (2 * rows))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = seed
-    solver.parameters.max_deterministic_time = _LIMIT
-    status = solver.solve(model)
-    if status not in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
-        raise SolverError(f"least slack: CP-SAT ended with {solver.status_name(status)}")
-    values = np.array(solver.response_proto.solution, dtype=np.int64)[columns:]
-    return Slack(values[::2] - values[1::2], status == cp_model.OPTIMAL)
+        up, down = changes[2 * row], changes[2 * row + 1]
+        program.add_row(
+            [*A.indices[entries].tolist(), up, down],
+            [*A.data[entries].tolist(), -1, 1],
+            int(rhs[row]),
+            int(rhs[row]),
+        )
+    program.maximize(changes, [-1] * len(changes))
+    answer = program.solve(seed, _LIMIT)
+    if answer.status not in {Status.OPTIMAL, Status.FEASIBLE}:
+        raise SolverError(f"least slack: CP-SAT ended with {answer.status.value}")
+    change = A @ answer.values - rhs
+    return Slack(change, answer.status is Status.OPTIMAL)
+
+
+def _unbound(columns: int, most: int) -> Component:
+    """Cells without rows; the rows come with slack."""
+    none = np.empty(0, dtype=np.int64)
+    return Component(
+        cells=np.arange(columns),
+        rows=Rows(sparse.csr_array((0, columns), dtype=np.int64), none, none),
+        lower=np.zeros(columns, dtype=np.int64),
+        upper=np.full(columns, most, dtype=np.int64),
+        origin=none,
+    )

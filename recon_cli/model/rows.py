@@ -1,0 +1,58 @@
+"""Linear rows over the cells of a system, each between two numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.model.grain import IntArray
+
+
+@dataclass(frozen=True)
+class Rows:
+    """``least <= A x <= most``.
+
+    A published count has ``least == most``; a count that only bounds has ``least == 0``.
+
+    Attributes:
+        A: Sparse (rows × cells), positive integer coefficients.
+        least: What each row comes to at least.
+        most: What each row comes to at most.
+    """
+
+    A: sparse.csr_array
+    least: IntArray
+    most: IntArray
+
+    def are_met_by(self, values: IntArray) -> bool:
+        """Whether ``values`` is non-negative and satisfies every row."""
+        total = self.A @ values
+        return bool(
+            (values >= 0).all() and (total >= self.least).all() and (total <= self.most).all()
+        )
+
+
+def relax(rows: Rows, is_unit_row: IntArray, unit: IntArray) -> Rows:
+    """Unit by unit: coarse rows only bound what each unit puts into them (Eq. 4.9).
+
+    Args:
+        rows: The rows of whole regions.
+        is_unit_row: For each row whether it belongs to a unit, not to a coarser geounit.
+        unit: For each cell its unit.
+
+    Returns:
+        The units' rows as they are, and for every coarse row and unit in it one row that the
+        unit's share must not exceed. No row couples two units.
+    """
+    entries = rows.A.tocoo()
+    own = is_unit_row[entries.row].astype(bool)
+    share = np.where(own, -1, unit[entries.col])
+    key = np.column_stack([entries.row, share])
+    pairs, number = np.unique(key, axis=0, return_inverse=True)
+    A = sparse.csr_array(
+        (entries.data, (number.ravel(), entries.col)), shape=(len(pairs), rows.A.shape[1])
+    )
+    of_unit = pairs[:, 1] == -1
+    return Rows(A, np.where(of_unit, rows.least[pairs[:, 0]], 0), rows.most[pairs[:, 0]])
