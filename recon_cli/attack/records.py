@@ -13,7 +13,7 @@ from recon_cli.model.counts import Counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
-from recon_cli.solve.feasible import digest_seed
+from recon_cli.seeding import generator
 
 
 def person_records(plan: Plan, counts: Counts, solved: Solved, seed: int) -> pl.DataFrame:
@@ -93,5 +93,5 @@ def _random_keys(
     ends = np.flatnonzero(np.diff(region, append=-1)) + 1
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         name = counts.region_geoids[int(region[start])]
-        keys[start:end] = np.random.default_rng(digest_seed(seed, "lift", name)).random(end - start)
+        keys[start:end] = generator(seed, "lift", name).random(end - start)
     return keys

@@ -15,7 +15,8 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
 from recon_cli.published import Published
-from recon_cli.solve.feasible import Outcome, digest_seed, solve_component
+from recon_cli.seeding import digest_seed
+from recon_cli.solve.feasible import Outcome, solve_component
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,15 @@ class Component:
     upper: IntArray
     origin: IntArray
 
+    def is_met_by(self, values: IntArray) -> bool:
+        """Whether ``values`` is a solution."""
+        return bool(
+            len(values) == len(self.lower)
+            and (values >= self.lower).all()
+            and (values <= self.upper).all()
+            and self.rows.are_met_by(values)
+        )
+
 
 def split_components(
     system: Rows, bounds: Bounds, regions: IntArray, pack: int = _PACK

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,7 +9,7 @@ from recon_cli.errors import SolverError
 from recon_cli.model.components import Component
 from recon_cli.model.grain import IntArray
 from recon_cli.solve.opinion import confirm_infeasible
-from recon_cli.solve.program import Program, Status
+from recon_cli.solve.program import Effort, Status, find
 
 
 class Outcome(StrEnum):
@@ -54,10 +53,9 @@ def solve_component(component: Component, seed: int) -> Solution:
         SolverError: No rung of the ladder decided, the solver rejected the model or returned
             values that do not satisfy it, or a second engine disagrees that it is infeasible.
     """
-    program = Program(component)
     work = 0.0
     for rung in LADDER:
-        answer = program.solve(seed, rung.limit, interleave=rung.interleave)
+        answer = find(component, Effort(seed, rung.limit, rung.interleave))
         work += answer.work
         if answer.status is Status.INFEASIBLE:
             confirm_infeasible(component)
@@ -68,13 +66,3 @@ def solve_component(component: Component, seed: int) -> Solution:
         f"no solution and no proof within {work:.0f} deterministic seconds: a component of "
         f"{len(component.cells)} cells and {len(component.rows.most)} rows"
     )
-
-
-def digest_seed(seed: int, *names: str) -> int:
-    """A seed for a named part, the same however the work is split.
-
-    >>> digest_seed(1, "01073005103") == digest_seed(1, "01073005103")
-    True
-    """
-    text = "\x1f".join([str(seed), *names])
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")

@@ -11,7 +11,7 @@ from recon_cli.errors import SolverError
 from recon_cli.model.components import Component
 from recon_cli.model.grain import IntArray
 from recon_cli.model.rows import Rows
-from recon_cli.solve.program import Program, Status
+from recon_cli.solve.program import Effort, Status, maximize
 
 _LIMIT = 60.0
 
@@ -41,34 +41,19 @@ def least_slack(A: sparse.csr_array, rhs: IntArray, seed: int = 0) -> Slack:
         SolverError: The solver found nothing at all; a total change of ``Σ rhs`` always exists.
     """
     rows, columns = A.shape
-    most = int(rhs.max(initial=0))
-    total = int(A.sum(axis=1).max(initial=1)) * most
-    program = Program(_unbound(columns, most))
-    changes = program.add_variables([0] * (2 * rows), [total] * (2 * rows))
-    for row in range(rows):
-        entries = slice(int(A.indptr[row]), int(A.indptr[row + 1]))
-        up, down = changes[2 * row], changes[2 * row + 1]
-        program.add_row(
-            [*A.indices[entries].tolist(), up, down],
-            [*A.data[entries].tolist(), -1, 1],
-            int(rhs[row]),
-            int(rhs[row]),
-        )
-    program.maximize(changes, [-1] * len(changes))
-    answer = program.solve(seed, _LIMIT)
+    highest = int(rhs.max(initial=0))
+    total = int(A.sum(axis=1).max(initial=1)) * highest
+    one = sparse.eye_array(rows, dtype=np.int64, format="csr")
+    program = Component(
+        cells=np.arange(columns + 2 * rows),
+        rows=Rows(sparse.csr_array(sparse.hstack([A, -one, one])), rhs, rhs),
+        lower=np.zeros(columns + 2 * rows, dtype=np.int64),
+        upper=np.repeat([highest, total], [columns, 2 * rows]),
+        origin=np.arange(rows),
+    )
+    objective = np.repeat([0, -1], [columns, 2 * rows])
+    answer = maximize(program, objective, Effort(seed, _LIMIT))
     if answer.status not in {Status.OPTIMAL, Status.FEASIBLE}:
         raise SolverError(f"least slack: CP-SAT ended with {answer.status.value}")
-    change = A @ answer.values - rhs
+    change = A @ answer.values[:columns] - rhs
     return Slack(change, answer.status is Status.OPTIMAL)
-
-
-def _unbound(columns: int, most: int) -> Component:
-    """Cells without rows; the rows come with slack."""
-    none = np.empty(0, dtype=np.int64)
-    return Component(
-        cells=np.arange(columns),
-        rows=Rows(sparse.csr_array((0, columns), dtype=np.int64), none, none),
-        lower=np.zeros(columns, dtype=np.int64),
-        upper=np.full(columns, most, dtype=np.int64),
-        origin=none,
-    )
