@@ -50,7 +50,11 @@ class Component:
 
 
 def split_components(
-    system: Rows, bounds: Bounds, regions: IntArray, pack: int = _PACK
+    system: Rows,
+    bounds: Bounds,
+    regions: IntArray,
+    targets: IntArray | None = None,
+    pack: int = _PACK,
 ) -> Iterator[Component]:
     """Drop fixed cells and duplicate rows; yield what is left, in the order of its first cells.
 
@@ -58,6 +62,7 @@ def split_components(
         system: The rows of the whole system.
         bounds: What propagation proved.
         regions: For each cell of the system the region it lies in, rising.
+        targets: For each cell the target it counts to; cells of one target stay together.
         pack: Cells of unconnected parts to put together; 1 keeps them all apart.
     """
     free = np.flatnonzero(bounds.free)
@@ -73,7 +78,7 @@ def split_components(
     keep = _distinct_rows(residue, least, most)
     residue, rows = sparse.csr_array(residue[keep]), rows[keep]
     least, most = least[keep], most[keep]
-    row_label, cell_label = _labels(residue)
+    row_label, cell_label = _labels(residue, None if targets is None else targets[free])
     packed = _pack(cell_label, regions[free], pack)
     row_pack, cell_pack = packed[row_label], packed[cell_label]
     row_order = np.argsort(row_pack, kind="stable")
@@ -107,15 +112,22 @@ def _pack(label: IntArray, regions: IntArray, pack: int) -> IntArray:
     return packed
 
 
-def _labels(A: sparse.csr_array) -> tuple[IntArray, IntArray]:
+def _labels(A: sparse.csr_array, targets: IntArray | None) -> tuple[IntArray, IntArray]:
     """The component of each row and of each column."""
     rows, columns = A.shape
     entries = A.tocoo()
-    ends = (entries.row, entries.col + rows)
-    ones = np.ones(A.nnz, dtype=np.int8)
-    graph = sparse.csr_array((ones, ends), shape=(rows + columns, rows + columns))
+    left: list[IntArray] = [entries.row.astype(np.int64)]
+    right: list[IntArray] = [entries.col.astype(np.int64) + rows]
+    size = rows + columns
+    if targets is not None:
+        _, number = np.unique(targets, return_inverse=True)
+        left.append(np.arange(columns) + rows)
+        right.append(number.ravel() + size)
+        size += int(number.max(initial=-1)) + 1
+    ends = (np.concatenate(left), np.concatenate(right))
+    graph = sparse.csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(size, size))
     _, label = csgraph.connected_components(graph, directed=False)
-    return label[:rows].astype(np.int64), label[rows:].astype(np.int64)
+    return label[:rows].astype(np.int64), label[rows : rows + columns].astype(np.int64)
 
 
 def _distinct_rows(A: sparse.csr_array, least: IntArray, most: IntArray) -> IntArray:

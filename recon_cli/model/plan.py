@@ -93,29 +93,40 @@ class Plan:
         return any(len(pattern.lift.fine) for pattern in self.patterns)
 
 
-def make_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
+def make_plan(
+    release: Release,
+    tables: Sequence[Table],
+    coverage: Coverage,
+    distinguish: Sequence[Masks] = (),
+) -> Plan:
     """Plan at the coarsest grain that loses nothing, with lifts where they are exact.
 
     Args:
         release: The schema.
         tables: The tables to use.
         coverage: Which cells are published; pattern numbers are kept.
+        distinguish: Further predicates that the grain must resolve, published or not.
     """
     close = _Close(release, tables, coverage)
-    coarse = refine(release, close.unit_rows(), close.tallied())
+    coarse = refine(release, [*close.unit_rows(), *distinguish], close.tallied())
     lifts = {p: plan_lift(coarse, close.people_rows(p)) for p in close.patterns}
     levels = {coverage[p].level for p, lift in lifts.items() if lift is not None and len(lift.fine)}
     found = {p: lift for p, lift in lifts.items() if lift is not None}
     if len(found) == len(lifts) and len(levels) <= 1:
         return _assemble(close, coarse, found)
-    return make_fine_plan(release, tables, coverage)
+    return make_fine_plan(release, tables, coverage, distinguish)
 
 
-def make_fine_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
+def make_fine_plan(
+    release: Release,
+    tables: Sequence[Table],
+    coverage: Coverage,
+    distinguish: Sequence[Masks] = (),
+) -> Plan:
     """Plan at the common refinement of all rows: always exact, and larger than a lifted plan."""
     close = _Close(release, tables, coverage)
     rows = [masks for p in close.patterns for masks in close.people_rows(p)]
-    grain = refine(release, [*rows, *close.unit_rows()], close.tallied())
+    grain = refine(release, [*rows, *close.unit_rows(), *distinguish], close.tallied())
     lifts = {p: plan_lift(grain, close.people_rows(p)) for p in close.patterns}
     return _assemble(close, grain, {p: lift for p, lift in lifts.items() if lift is not None})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.model.grain import IntArray
@@ -34,7 +35,7 @@ class Rows:
         )
 
 
-def relax(rows: Rows, is_unit_row: IntArray, unit: IntArray) -> Rows:
+def relax(rows: Rows, is_unit_row: npt.NDArray[np.bool_], unit: IntArray) -> Rows:
     """Unit by unit: coarse rows only bound what each unit puts into them (Eq. 4.9).
 
     Args:
@@ -47,7 +48,7 @@ def relax(rows: Rows, is_unit_row: IntArray, unit: IntArray) -> Rows:
         unit's share must not exceed. No row couples two units.
     """
     entries = rows.A.tocoo()
-    own = is_unit_row[entries.row].astype(bool)
+    own = is_unit_row[entries.row]
     share = np.where(own, -1, unit[entries.col])
     key = np.column_stack([entries.row, share])
     pairs, number = np.unique(key, axis=0, return_inverse=True)

@@ -1,0 +1,243 @@
+"""Solution variability of a partition: from reconstructed records to frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from recon_cli.attack.start import start_of
+from recon_cli.attack.targets import Histogram, histogram_columns, histogram_masks, histogram_of
+from recon_cli.attack.variability import Budget, Distances, Space, Variability, measure
+from recon_cli.model.counts import Counts, arrange_counts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.plan import Plan, make_plan
+from recon_cli.model.rows import relax
+from recon_cli.model.system import System, build_systems
+from recon_cli.published import Coverage, Published
+from recon_cli.schema import Release, Table
+from recon_cli.seeding import digest_seed
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to measure.
+
+    Attributes:
+        mode: ``relaxed`` (Eq. 4.9, unit by unit) or ``exact`` (Eq. 4.6, whole regions).
+        seed: For the solver's own choices.
+        unit_seconds: Deterministic seconds of solving for each question about a unit.
+        diameter: Whether to measure the largest distance between any two solutions, too.
+    """
+
+    mode: Literal["relaxed", "exact"]
+    seed: int
+    unit_seconds: float
+    diameter: bool = False
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The variability of one partition.
+
+    Attributes:
+        columns: The histogram columns in use: those that the tables say something about.
+        units: One row a unit: its geoid, ``population``, ``solvar_pct`` and
+            ``solvar_upper_pct`` (a distance that a solution reaches, and one that none exceeds),
+            ``diameter_pct`` and ``diameter_upper_pct`` if asked for, ``certain_records`` and
+            ``certain_upper`` (people in every solution, at least and at most), ``status``
+            (``proven``: the two solvar columns agree; ``bounded``), ``method``
+            (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
+        intervals: One row a histogram cell that varies or is never empty: the unit's geoid, the
+            histogram columns, ``lower``, ``upper``, and ``exact``, whether solutions reach both.
+        regions: One row a region in exact mode: ``geoid``, ``population`` and the solvar columns
+            for all its units at once.
+    """
+
+    columns: tuple[str, ...]
+    units: pl.DataFrame
+    intervals: pl.DataFrame
+    regions: pl.DataFrame
+
+    def only(self, geoid: str) -> Measurement:
+        """The part of one unit."""
+        name = self.units.columns[0]
+        return Measurement(
+            self.columns,
+            self.units.filter(pl.col(name) == geoid),
+            self.intervals.filter(pl.col(name) == geoid),
+            self.regions.clear(),
+        )
+
+
+def measure_variability(
+    release: Release,
+    published: Published,
+    tables: Sequence[Table],
+    microdata: pl.DataFrame,
+    question: Question,
+) -> Measurement:
+    """How far other solutions can be from ``microdata``, and what is in all of them.
+
+    Args:
+        release: The schema.
+        published: Counts of one partition.
+        tables: The tables that ``microdata`` was reconstructed from.
+        microdata: Reconstructed records of the partition.
+        question: What to measure.
+
+    Raises:
+        StageError: The records do not reproduce the published counts.
+        SolverError: Two engines disagree on a certificate.
+    """
+    plan = make_variability_plan(release, tables, published.coverage)
+    return measure_with_plan(plan, published, microdata, question)
+
+
+def make_variability_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
+    """A plan whose grain resolves the release's histogram, as far as the tables see it."""
+    columns = histogram_columns(release, tables, coverage)
+    return make_plan(release, tables, coverage, histogram_masks(release, columns))
+
+
+def measure_with_plan(
+    plan: Plan,
+    published: Published,
+    microdata: pl.DataFrame,
+    question: Question,
+    on_progress: Progress = lambda _units, _people: None,
+) -> Measurement:
+    """`measure_variability` with a plan already made; see there."""
+    columns = histogram_columns(plan.release, plan.tables, published.coverage)
+    counts = arrange_counts(plan, published)
+    units = [pl.DataFrame(schema=_unit_schema(plan, question))]
+    intervals = [pl.DataFrame(schema=_interval_schema(plan, columns))]
+    regions = [pl.DataFrame(schema=_REGIONS)]
+    for system in build_systems(plan, counts):
+        start = start_of(plan, counts, system, microdata)
+        histogram = histogram_of(plan, system.candidates, columns)
+        space = _space(system, start, question)
+        name = counts.region_geoids[int(system.regions[0])]
+        seed = digest_seed(question.seed, "solvar", name)
+        budget = Budget(seed, question.unit_seconds, question.diameter)
+        found = measure(space, histogram, system.regions, budget)
+        people = np.bincount(system.candidates.unit, weights=start, minlength=len(system.units))
+        report = _Report(plan, counts, system, histogram, found, people.astype(np.int64))
+        units.append(report.units(_unit_schema(plan, question)))
+        intervals.append(report.intervals(_interval_schema(plan, columns)))
+        regions.append(report.regions())
+        on_progress(len(system.units), int(people.sum()))
+    return Measurement(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
+
+
+def _space(system: System, start: IntArray, question: Question) -> Space:
+    unit = system.candidates.unit
+    is_split = question.mode == "relaxed"
+    own = np.isin(system.row_geounit, system.units)
+    rows = relax(system.rows, own, unit) if is_split else system.rows
+    return Space(rows, start, unit, len(system.units), is_split)
+
+
+_REGIONS = pl.Schema(
+    {
+        "geoid": pl.String,
+        "population": pl.Int32,
+        "solvar_pct": pl.Float64,
+        "solvar_upper_pct": pl.Float64,
+        "certain_records": pl.Int32,
+        "status": pl.String,
+    }
+)
+
+
+def _unit_schema(plan: Plan, question: Question) -> pl.Schema:
+    percentages = ["solvar_pct", "solvar_upper_pct"]
+    if question.diameter:
+        percentages += ["diameter_pct", "diameter_upper_pct"]
+    schema = pl.Schema({plan.release.geoid_column: pl.String, "population": pl.Int32})
+    schema.update(dict.fromkeys(percentages, pl.Float64()))
+    schema.update(dict.fromkeys(("certain_records", "certain_upper"), pl.Int32()))
+    schema.update({"status": pl.String(), "method": pl.String(), "seconds": pl.Float64()})
+    return schema
+
+
+def _interval_schema(plan: Plan, columns: tuple[str, ...]) -> pl.Schema:
+    schema = pl.Schema({plan.release.geoid_column: pl.String})
+    schema.update({name: plan.release.column_groups(name).dtype() for name in columns})
+    schema.update({"lower": pl.Int32(), "upper": pl.Int32(), "exact": pl.Boolean()})
+    return schema
+
+
+@dataclass(frozen=True)
+class _Report:
+    """The findings of one batch as frames."""
+
+    plan: Plan
+    counts: Counts
+    system: System
+    histogram: Histogram
+    found: Variability
+    people: IntArray
+
+    def units(self, schema: pl.Schema) -> pl.DataFrame:
+        found = self.found
+        columns: dict[str, Any] = {
+            self.plan.release.geoid_column: self.counts.geoids.gather(self.system.units),
+            "population": self.people,
+            **_percent("solvar", found.solvar, self.people),
+            "certain_records": self._by_unit(found.lower),
+            "certain_upper": self._by_unit(found.lowest),
+            "status": _status(found.solvar),
+            "method": pl.Series(["propagation", "solver"]).gather(
+                found.used_solver.astype(np.int64)
+            ),
+            "seconds": found.work,
+        }
+        if found.diameter is not None:
+            columns |= _percent("diameter", found.diameter, self.people)
+        return pl.DataFrame([pl.Series(n, columns[n]).cast(t) for n, t in schema.items()])
+
+    def intervals(self, schema: pl.Schema) -> pl.DataFrame:
+        found = self.found
+        frame = self.histogram.frame(self.plan, self.counts, self.system).with_columns(
+            lower=pl.Series(found.lower), upper=pl.Series(found.upper), exact=found.is_exact
+        )
+        frame = frame.filter((pl.col("lower") > 0) | (pl.col("lower") < pl.col("upper")))
+        return frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+
+    def regions(self) -> pl.DataFrame:
+        if self.found.region is None:
+            return pl.DataFrame(schema=_REGIONS)
+        numbers, place = np.unique(self.system.regions, return_inverse=True)
+        people = np.bincount(place, weights=self.people).astype(np.int64)
+        certain = np.bincount(place, weights=self._by_unit(self.found.lower))
+        columns: dict[str, Any] = {
+            "geoid": self.counts.region_geoids.gather(numbers),
+            "population": people,
+            **_percent("solvar", self.found.region, people),
+            "certain_records": certain,
+            "status": _status(self.found.region),
+        }
+        return pl.DataFrame([pl.Series(n, columns[n]).cast(t) for n, t in _REGIONS.items()])
+
+    def _by_unit(self, values: IntArray) -> IntArray:
+        unit = self.histogram.unit
+        return np.bincount(unit, weights=values, minlength=len(self.people)).astype(np.int64)
+
+
+def _percent(name: str, distances: Distances, people: IntArray) -> dict[str, pl.Series]:
+    twice = np.maximum(2 * people, 1)
+    return {
+        f"{name}_pct": pl.Series(100 * distances.reached / twice),
+        f"{name}_upper_pct": pl.Series(100 * distances.bound / twice),
+    }
+
+
+def _status(distances: Distances) -> pl.Series:
+    proven = distances.reached == distances.bound
+    return pl.Series(["bounded", "proven"]).gather(proven.astype(np.int64))

@@ -1,0 +1,63 @@
+"""Records back to counts of candidates: the solution that variability is measured from."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from recon_cli.errors import StageError
+from recon_cli.model.counts import Counts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.plan import Plan
+from recon_cli.model.system import System
+
+
+def start_of(plan: Plan, counts: Counts, system: System, microdata: pl.DataFrame) -> IntArray:
+    """People in each candidate of a batch, counted from reconstructed records.
+
+    Args:
+        plan: The static half.
+        counts: The partition's counts.
+        system: The batch.
+        microdata: Records; those of other units are passed over.
+
+    Raises:
+        StageError: The records are not a solution of the system.
+    """
+    column = plan.release.geoid_column
+    units = pl.DataFrame(
+        {column: counts.geoids.gather(system.units), "unit": np.arange(len(system.units))}
+    )
+    here = microdata.join(units, on=column, how="inner")
+    codes = here["unit"].to_numpy().astype(np.int64)
+    known = system.candidates.unit.astype(np.int64)
+    for f, (feature, size) in enumerate(zip(plan.release.features, plan.grain.sizes, strict=True)):
+        codes = codes * size + _atoms(plan, f, here[feature.name])
+        known = known * size + system.candidates.atoms[:, f]
+    place = np.minimum(np.searchsorted(known, codes), max(len(known) - 1, 0))
+    if len(codes) and (not len(known) or (known[place] != codes).any()):
+        raise StageError(
+            "microdata/ has records that no published table allows: it was made from other "
+            "tables; run `recon reconstruct` again"
+        )
+    people = np.bincount(place, minlength=len(known)).astype(np.int64)
+    if not system.rows.are_met_by(people):
+        raise StageError(
+            "microdata/ does not reproduce the published counts: run `recon reconstruct` again"
+        )
+    return people
+
+
+def _atoms(plan: Plan, f: int, values: pl.Series) -> IntArray:
+    """The atom of each value; any atom for a feature that the tables do not see."""
+    if plan.grain.sizes[f] == 1:
+        return np.zeros(len(values), dtype=np.int64)
+    feature = plan.release.features[f]
+    atom_of = {
+        value: atom
+        for value, position in feature.position.items()
+        for atom, mask in enumerate(plan.grain.atoms[f])
+        if mask >> position & 1
+    }
+    old = pl.Series(list(atom_of), dtype=feature.dtype)
+    return values.replace_strict(old, list(atom_of.values()), return_dtype=pl.Int64).to_numpy()

@@ -1,0 +1,327 @@
+"""Solution variability: how far any other solution can differ, and who stands in all of them.
+
+For each unit of N people, over all solutions x of a system and with x0 the reconstruction,
+
+    solvar = 100 · max Σ|x − x0| / 2N,
+
+summed over the unit's histogram cells (Eq. 4.6 and 4.10 of the 2010 study). Two systems: the
+*relaxed* one takes each unit alone, with what it shares with coarser tables as upper bounds; the
+*exact* one is the whole region with every published count as an equality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from recon_cli.attack.targets import Histogram
+from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.components import Component, split_components
+from recon_cli.model.grain import IntArray
+from recon_cli.model.rows import Rows
+from recon_cli.solve.extremes import find_extremes
+from recon_cli.solve.program import Answer, Effort, Status, maximize
+from recon_cli.solve.question import Question, Targets, ask_diameter, ask_distance
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Space:
+    """The solutions to measure over, and where to measure from.
+
+    Attributes:
+        rows: The system's rows, relaxed or not.
+        start: A solution: people in each cell.
+        unit: For each cell its unit.
+        units: Number of units.
+        is_split: Whether no row couples two units, so that units can be measured together.
+    """
+
+    rows: Rows
+    start: IntArray
+    unit: IntArray
+    units: int
+    is_split: bool
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How hard to try.
+
+    Attributes:
+        seed: For the solver's own choices.
+        unit: Deterministic seconds for each question about one unit.
+        diameter: Whether to measure the diameter, too.
+    """
+
+    seed: int
+    unit: float
+    diameter: bool = False
+
+
+@dataclass
+class Distances:
+    """Sums of ``|x − x0|``, or ``|x − y|``, for each unit: a value reached and a bound."""
+
+    reached: IntArray
+    bound: IntArray
+
+
+@dataclass(frozen=True)
+class Variability:
+    """What was found for a batch.
+
+    Attributes:
+        lower: For each histogram cell its least count over all solutions, or a valid lower bound.
+        upper: Its greatest count, or a valid upper bound.
+        is_exact: Whether solutions reach both.
+        lowest: The least count of each histogram cell in a solution that was found.
+        solvar: Distances from the start, by unit, in people counted twice.
+        diameter: Distances between any two solutions, or None.
+        region: The same as `solvar` for whole regions (all units at once), or None.
+        used_solver: For each unit whether propagation alone did not decide.
+        work: For each unit its share of the solver's deterministic seconds.
+    """
+
+    lower: IntArray
+    upper: IntArray
+    is_exact: BoolArray
+    lowest: IntArray
+    solvar: Distances
+    diameter: Distances | None
+    region: Distances | None
+    used_solver: BoolArray
+    work: npt.NDArray[np.float64]
+
+
+def measure(space: Space, histogram: Histogram, regions: IntArray, budget: Budget) -> Variability:
+    """Intervals, certain records, solvar and diameter of every unit of a batch.
+
+    Args:
+        space: The solutions.
+        histogram: The histogram cells that count.
+        regions: For each unit its region, rising.
+        budget: How hard to try.
+
+    Raises:
+        SolverError: Two engines disagree on a certificate.
+    """
+    bounds = propagate(space.rows)
+    measured = _Measured(space, histogram, bounds, budget)
+    components = split_components(
+        space.rows, bounds, regions[space.unit], targets=histogram.of_cell
+    )
+    for component in components:
+        measured.add(component)
+    return measured.result(regions)
+
+
+class _Measured:
+    """The findings so far, by histogram cell and unit."""
+
+    def __init__(self, space: Space, histogram: Histogram, bounds: Bounds, budget: Budget) -> None:
+        self.space = space
+        self.histogram = histogram
+        self.budget = budget
+        sums = histogram.sums
+        self.start = sums @ space.start
+        self.fixed = sums @ np.where(bounds.free, 0, bounds.lower)
+        self.lower = sums @ bounds.lower
+        self.upper = sums @ bounds.upper
+        self.is_exact = self.lower == self.upper
+        self.lowest = self.start.copy()
+        self.solvar = _nothing(space.units)
+        self.diameter = _nothing(space.units)
+        self.together = _nothing(space.units)
+        self.used_solver = np.zeros(space.units, dtype=bool)
+        self.work = np.zeros(space.units)
+
+    def add(self, component: Component) -> None:
+        """Measure one component."""
+        numbers, sums = self.histogram.within(component)
+        part = _Part(
+            component=component,
+            numbers=numbers,
+            unit=self.histogram.unit[numbers],
+            targets=Targets(sums, sums @ component.lower, sums @ component.upper),
+            start=self.space.start[component.cells],
+        )
+        self.used_solver[part.unit] = True
+        # The farthest solutions reach most ends of the intervals already.
+        known = [part.start, *self._distances(part, self.solvar, _distance)]
+        if not self.space.is_split:
+            known += self._all_units(part)
+        if self.budget.diameter:
+            known += self._distances(part, self.diameter, _span)
+        units = np.unique(part.unit)
+        effort = Effort(self.budget.seed, self.budget.unit * len(units))
+        extremes = find_extremes(component, part.targets, known, effort)
+        self._spread(units, extremes.work)
+        self.lower[numbers] = self.fixed[numbers] + extremes.targets.lower
+        self.upper[numbers] = self.fixed[numbers] + extremes.targets.upper
+        self.is_exact[numbers] = extremes.is_exact
+        self.lowest[numbers] = self.fixed[numbers] + extremes.lowest
+
+    def _distances(self, part: _Part, into: Distances, ask: Ask) -> list[IntArray]:
+        """Measure every unit of a part: all at once where no row couples them.
+
+        Returns:
+            The solutions found on the way.
+        """
+        found: list[IntArray] = []
+        units = np.unique(part.unit)
+        groups = [units] if self.space.is_split else [units[i : i + 1] for i in range(len(units))]
+        for group in groups:
+            chosen = np.isin(part.unit, group)
+            reached, answer, question = self._ask(part, chosen, ask, len(group))
+            self._spread(group, answer.work)
+            unit = part.unit[chosen]
+            here = np.bincount(unit, weights=reached, minlength=self.space.units)
+            bound = here
+            if answer.status is not Status.OPTIMAL:
+                cap = part.highest(ask)[chosen]
+                bound = np.bincount(unit, weights=cap, minlength=self.space.units)
+                if len(group) == 1:
+                    bound[group] = np.minimum(bound[group], answer.bound + question.constant)
+            into.reached += here.astype(np.int64)
+            into.bound += bound.astype(np.int64)
+            if len(answer.values):
+                found.append(answer.values[: len(part.start)])
+        return found
+
+    def _all_units(self, part: _Part) -> list[IntArray]:
+        """Measure all units of a part as one, for the region; the solution found on the way."""
+        everywhere = np.ones(len(part.unit), dtype=bool)
+        units = np.unique(part.unit)
+        reached, answer, question = self._ask(part, everywhere, _distance, len(units))
+        self._spread(units, answer.work)
+        first = int(units[0])
+        self.together.reached[first] += int(reached.sum())
+        optimal = answer.status is Status.OPTIMAL
+        self.together.bound[first] += (
+            int(reached.sum()) if optimal else answer.bound + question.constant
+        )
+        return [answer.values[: len(part.start)]] if len(answer.values) else []
+
+    def _ask(
+        self, part: _Part, chosen: BoolArray, ask: Ask, units: int
+    ) -> tuple[IntArray, Answer, Question]:
+        """The distance of each chosen target in the best solution found."""
+        targets = part.select(chosen)
+        question = ask.question(part, targets)
+        effort = Effort(self.budget.seed, self.budget.unit * units)
+        answer = maximize(question.program, question.objective, effort)
+        if not len(answer.values):
+            return np.zeros(len(targets.lower), dtype=np.int64), answer, question
+        return ask.distance(part, targets, answer.values), answer, question
+
+    def _spread(self, units: IntArray, work: float) -> None:
+        self.work[units] += work / len(units)
+
+    def result(self, regions: IntArray) -> Variability:
+        """All findings; distances are capped by what certain records leave."""
+        certain = _by_unit(self.histogram.unit, self.lower, self.space.units)
+        people = _by_unit(self.histogram.unit, self.start, self.space.units)
+        movable = 2 * (people - certain)
+        solvar = Distances(self.solvar.reached, np.minimum(self.solvar.bound, movable))
+        diameter = None
+        if self.budget.diameter:
+            cap = np.minimum(movable, 2 * solvar.bound)
+            diameter = Distances(
+                np.maximum(self.diameter.reached, solvar.reached),
+                np.minimum(self.diameter.bound, cap),
+            )
+        region = None
+        if not self.space.is_split:
+            number = np.cumsum(np.diff(regions, prepend=-1) != 0) - 1
+            count = int(number[-1]) + 1 if len(number) else 0
+            region = Distances(
+                _by_unit(number, self.together.reached, count),
+                np.minimum(
+                    _by_unit(number, self.together.bound, count), _by_unit(number, movable, count)
+                ),
+            )
+        return Variability(
+            self.lower,
+            self.upper,
+            self.is_exact,
+            self.lowest,
+            solvar,
+            diameter,
+            region,
+            self.used_solver,
+            self.work,
+        )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The targets of one component that vary."""
+
+    component: Component
+    numbers: IntArray
+    unit: IntArray
+    targets: Targets
+    start: IntArray
+
+    def select(self, chosen: BoolArray) -> Targets:
+        rows = np.flatnonzero(chosen)
+        return Targets(
+            sparse.csr_array(self.targets.sums[rows]),
+            self.targets.lower[rows],
+            self.targets.upper[rows],
+        )
+
+    def highest(self, ask: Ask) -> IntArray:
+        """What the intervals alone allow each target."""
+        if ask is _span:
+            return self.targets.width
+        start = self.targets.sums @ self.start
+        farthest: IntArray = np.maximum(self.targets.upper - start, start - self.targets.lower)
+        return farthest
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A distance: its question, and its value at an answer."""
+
+    question: Callable[[_Part, Targets], Question]
+    distance: Callable[[_Part, Targets, IntArray], IntArray]
+
+
+def _question_from_start(part: _Part, targets: Targets) -> Question:
+    return ask_distance(part.component, targets, targets.sums @ part.start)
+
+
+def _distance_from_start(part: _Part, targets: Targets, values: IntArray) -> IntArray:
+    n = len(part.start)
+    moved: IntArray = np.abs(targets.sums @ (values[:n] - part.start))
+    return moved
+
+
+def _question_of_span(part: _Part, targets: Targets) -> Question:
+    return ask_diameter(part.component, targets)
+
+
+def _distance_of_span(part: _Part, targets: Targets, values: IntArray) -> IntArray:
+    n = len(part.start)
+    apart: IntArray = np.abs(targets.sums @ (values[:n] - values[n : 2 * n]))
+    return apart
+
+
+_distance = Ask(_question_from_start, _distance_from_start)
+_span = Ask(_question_of_span, _distance_of_span)
+
+
+def _nothing(units: int) -> Distances:
+    return Distances(np.zeros(units, dtype=np.int64), np.zeros(units, dtype=np.int64))
+
+
+def _by_unit(unit: IntArray, values: IntArray, units: int) -> IntArray:
+    total: IntArray = np.bincount(unit, weights=values, minlength=units).astype(np.int64)
+    return total

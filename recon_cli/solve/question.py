@@ -1,0 +1,197 @@
+"""Questions about a component, as integer programs of their own.
+
+A target is a histogram cell of the release: the sum of one or more cells of the component. Every
+question is linear, so that a second engine can be asked the same one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from recon_cli.model.components import Component
+from recon_cli.model.grain import IntArray
+from recon_cli.model.rows import Rows
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Histogram cells over the cells of a component.
+
+    Attributes:
+        sums: Sparse (targets × cells) of ones; no cell is in two targets.
+        lower: The least each target is known to be.
+        upper: The most each target is known to be.
+    """
+
+    sums: sparse.csr_array
+    lower: IntArray
+    upper: IntArray
+
+    @property
+    def width(self) -> IntArray:
+        """Length of each interval."""
+        return self.upper - self.lower
+
+
+@dataclass(frozen=True)
+class Question:
+    """Maximise ``objective @ x + constant`` over a program.
+
+    Attributes:
+        program: The component's cells first, then what the question adds.
+        objective: Integer coefficients.
+        constant: Added to the objective.
+    """
+
+    program: Component
+    objective: IntArray
+    constant: int
+
+    def at_least(self, value: int) -> Component:
+        """The solutions with at least ``value``, as a program; infeasible if there are none."""
+        row = sparse.csr_array(self.objective[None, :])
+        most = np.where(self.objective > 0, self.program.upper, self.program.lower)
+        side = np.array([value - self.constant])
+        top = np.array([max(int(self.objective @ most), int(side[0]))])
+        return _add_rows(self.program, Rows(row, side, top))
+
+
+def ask_ends(
+    component: Component,
+    targets: Targets,
+    at_lower: npt.NDArray[np.bool_],
+    at_upper: npt.NDArray[np.bool_],
+) -> Question:
+    """How many of some interval ends one solution can reach; 0 means that none is ever reached.
+
+    Args:
+        component: The program.
+        targets: With ``lower < upper`` where an end is asked for.
+        at_lower: Targets whose lower end is asked for.
+        at_upper: Targets whose upper end is asked for.
+    """
+    objective = np.zeros(len(component.lower), dtype=np.int64)
+    constant = 0
+    narrow = targets.width == 1
+    # A target between two neighbouring counts is its own indicator.
+    objective += targets.sums.T @ ((at_upper & narrow).astype(np.int64) - (at_lower & narrow))
+    constant += int(targets.upper[at_lower & narrow].sum() - targets.lower[at_upper & narrow].sum())
+    low, high = np.flatnonzero(at_lower & ~narrow), np.flatnonzero(at_upper & ~narrow)
+    wide = np.concatenate([low, high])
+    # An indicator that is one forces its target to the end: the link is the interval's width.
+    sign = np.repeat([1, -1], [len(low), len(high)])
+    links = sparse.csr_array(sparse.diags_array(sign * targets.width[wide], dtype=np.int64))
+    rows = Rows(
+        sparse.csr_array(sparse.hstack([targets.sums[wide], links])),
+        targets.lower[wide],
+        targets.upper[wide],
+    )
+    program = _add_columns(component, np.ones(len(wide), dtype=np.int64))
+    return Question(
+        _add_rows(program, rows),
+        np.concatenate([objective, np.ones(len(wide), dtype=np.int64)]),
+        constant,
+    )
+
+
+def ask_distance(component: Component, targets: Targets, start: IntArray) -> Question:
+    """How far a solution can be from ``start``: the sum of ``|target − start|``.
+
+    Args:
+        component: The program.
+        targets: The targets that count.
+        start: Value of each target to measure from, within its interval.
+    """
+    above, below = targets.upper - start, start - targets.lower
+    objective = targets.sums.T @ ((below == 0).astype(np.int64) - ((above == 0) & (below > 0)))
+    constant = int(start[(above == 0) & (below > 0)].sum() - start[below == 0].sum())
+    # Only a target that can go both ways needs a side (z) and a distance (d) of its own:
+    # d ≤ y − s + 2·below·(1 − z) and d ≤ s − y + 2·above·z.
+    inner = np.flatnonzero((above > 0) & (below > 0))
+    n = len(inner)
+    ups, downs, middle = above[inner], below[inner], start[inner]
+    one = sparse.eye_array(n, dtype=np.int64, format="csr")
+    y = targets.sums[inner]
+    first = sparse.hstack([y, -one, -_diagonal(2 * downs)])
+    second = sparse.hstack([-y, -one, _diagonal(2 * ups)])
+    rows = Rows(
+        sparse.csr_array(sparse.vstack([first, second])),
+        np.concatenate([middle - 2 * downs, -middle]),
+        np.concatenate([middle + ups, 2 * ups - middle + downs]),
+    )
+    far = np.maximum(ups, downs)
+    program = _add_columns(component, np.concatenate([far, np.ones(n, dtype=np.int64)]))
+    gain = np.repeat([1, 0], n)
+    return Question(_add_rows(program, rows), np.concatenate([objective, gain]), constant)
+
+
+def ask_diameter(component: Component, targets: Targets) -> Question:
+    """How far two solutions can be apart: the sum of ``|target of one − target of the other|``.
+
+    The program's columns are the one solution, the other, distances and sides.
+    """
+    n = len(targets.lower)
+    A = component.rows.A
+    twice = Component(
+        cells=np.concatenate([component.cells, component.cells]),
+        rows=Rows(
+            sparse.csr_array(sparse.block_diag([A, A], format="csr")),
+            np.tile(component.rows.least, 2),
+            np.tile(component.rows.most, 2),
+        ),
+        lower=np.tile(component.lower, 2),
+        upper=np.tile(component.upper, 2),
+        origin=np.tile(component.origin, 2),
+    )
+    width = targets.width
+    one = sparse.eye_array(n, dtype=np.int64, format="csr")
+    y = targets.sums
+    # d ≤ x − y + 2·width·(1 − z) and d ≤ y − x + 2·width·z.
+    first = sparse.hstack([y, -y, -one, -_diagonal(2 * width)])
+    second = sparse.hstack([-y, y, -one, _diagonal(2 * width)])
+    rows = Rows(
+        sparse.csr_array(sparse.vstack([first, second])),
+        np.concatenate([-2 * width, np.zeros(n, dtype=np.int64)]),
+        np.concatenate([width, 3 * width]),
+    )
+    program = _add_columns(twice, np.concatenate([width, np.ones(n, dtype=np.int64)]))
+    objective = np.repeat([0, 1, 0], [2 * A.shape[1], n, n])
+    return Question(_add_rows(program, rows), objective, 0)
+
+
+def _diagonal(values: IntArray) -> sparse.csr_array:
+    n = len(values)
+    return sparse.csr_array((values, (np.arange(n), np.arange(n))), shape=(n, n))
+
+
+def _add_columns(component: Component, upper: IntArray) -> Component:
+    """With further variables from 0 to ``upper`` that are in no row yet."""
+    more = len(upper)
+    A = component.rows.A
+    wider = sparse.csr_array((A.data, A.indices, A.indptr), shape=(A.shape[0], A.shape[1] + more))
+    return Component(
+        cells=np.concatenate([component.cells, np.full(more, -1)]),
+        rows=Rows(wider, component.rows.least, component.rows.most),
+        lower=np.concatenate([component.lower, np.zeros(more, dtype=np.int64)]),
+        upper=np.concatenate([component.upper, upper]),
+        origin=component.origin,
+    )
+
+
+def _add_rows(component: Component, rows: Rows) -> Component:
+    old = component.rows
+    return Component(
+        cells=component.cells,
+        rows=Rows(
+            sparse.csr_array(sparse.vstack([old.A, rows.A])),
+            np.concatenate([old.least, rows.least]),
+            np.concatenate([old.most, rows.most]),
+        ),
+        lower=component.lower,
+        upper=component.upper,
+        origin=np.concatenate([component.origin, np.full(len(rows.least), -1)]),
+    )
