@@ -8,6 +8,7 @@ ReconError
 ├── ContradictionError     6  published counts that no set of records can have
 ├── VerificationError      7  records that do not reproduce the published counts
 └── SolverError            8  a solver that failed, ran out of budget, or was contradicted
+    ├── DisagreementError  8  two engines contradict each other; carries the model
     └── WorkerError        9  a worker process that died
 
 Exit code 1 is left to defects of the program, 130 to an interrupt.
@@ -62,6 +63,21 @@ class SolverError(ReconError):
     """A solver failed, ran out of its budget, or two engines disagree."""
 
     exit_code = 8
+
+
+class DisagreementError(SolverError):
+    """Two engines contradict each other on one model.
+
+    Attributes:
+        model: The model as JSON text, for inspection.
+    """
+
+    def __init__(self, message: str, model: str) -> None:
+        super().__init__(message, model)  # both, so that the error travels between processes
+        self.model = model
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class WorkerError(SolverError):

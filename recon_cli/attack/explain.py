@@ -22,7 +22,11 @@ from recon_cli.schema import Cell, Table
 from recon_cli.solve.slack import least_slack
 
 #: Histogram cells that an explanation may enumerate; larger parts are only named.
-_LARGEST = 4_000_000
+_LARGEST = 1_000_000
+#: Zeros that a person may be put under; beyond, a change is found but not called the least.
+_ZEROS = 6
+#: Units that are looked at although nothing points at them.
+_TRIED = 200
 _SHOWN = 8
 
 
@@ -61,15 +65,16 @@ def contradiction(
     order = [row for row in order if cells.geoid(row).startswith(region)]
     inside = cells.rows_in(region)
     units = [row for row in inside if cells.level(row) == geography.unit.name]
-    # The suspects first; a clash between levels may come from a unit that looks fine so far.
-    for row in dict.fromkeys([*order, *units]):
+    for row in order:
         if (change := _change(plan, cells, [row], [row])) is not None:
             return ContradictionError(_message(change, where))
-    for row in order:
-        if cells.level(row) != geography.unit.name:
-            clash = _sums(cells, row, units)
-            if clash:
-                return ContradictionError(_clash_message(clash, geography.unit.name, where))
+    for row in inside:
+        if row not in units and (clash := _sums(cells, row, units)):
+            return ContradictionError(_clash_message(clash, geography.unit.name, where))
+    # A clash between levels may come from a unit that looked fine so far.
+    for row in [unit for unit in units if unit not in order][:_TRIED]:
+        if (change := _change(plan, cells, [row], [row])) is not None:
+            return ContradictionError(_message(change, where))
     change = _change(plan, cells, inside, units)
     if change is not None:
         return ContradictionError(_message(change, where))
@@ -123,14 +128,22 @@ def _change(
     grain = refine(plan.release, {c.cell.masks for c in every}, tallied)
     if math.prod(grain.sizes) * len(units) > _LARGEST:
         return None
-    matrix = _unknowns(plan, grain, cells, published, units)
     rhs = np.array([c.count for c in every], dtype=np.int64)
-    rows = np.flatnonzero((rhs > 0) | (np.diff(matrix.indptr) > 0))
-    slack = least_slack(sparse.csr_array(matrix[rows]), rhs[rows])
+    allowed = 1
+    while True:
+        matrix = _unknowns(plan, grain, cells, published, units, allowed=allowed)
+        rows = np.flatnonzero((rhs > 0) | (np.diff(matrix.indptr) > 0))
+        slack = least_slack(sparse.csr_array(matrix[rows]), rhs[rows])
+        total = int(np.abs(slack.change).sum())
+        # Whoever is put under k zeros changes each of them: more zeros cannot be cheaper.
+        if total <= allowed + 1 or not slack.is_least or allowed >= _ZEROS:
+            break
+        allowed = min(total - 1, _ZEROS)
     changed = np.flatnonzero(slack.change)
     if not len(changed):
         return None
-    return [(every[rows[i]], int(slack.change[i])) for i in changed], slack.is_least
+    is_least = slack.is_least and total <= allowed + 1
+    return [(every[rows[i]], int(slack.change[i])) for i in changed], is_least
 
 
 def _unknowns(
@@ -139,10 +152,13 @@ def _unknowns(
     cells: _Cells,
     published: dict[int, list[PublishedCell]],
     units: Sequence[int],
+    *,
+    allowed: int,
 ) -> sparse.csr_array:
-    """Sparse (published cells × unknowns): histogram cells of the units under at most one zero.
+    """Sparse (published cells × unknowns): histogram cells of the units under few zeros.
 
-    A count wrongly published as zero rules histogram cells out alone, so one zero is let pass.
+    A count wrongly published as zero rules histogram cells out alone, so ``allowed`` zeros are
+    let pass.
     """
     atoms = enumerate_domain(grain.sizes)
     full = plan.release.full
@@ -165,17 +181,21 @@ def _unknowns(
                     np.where(layer[codes] < 0, -1, layer[codes] + offsets[row])
                     for layer in group.layers
                 ]
+        if not rows:
+            continue
         table = np.stack(rows)
         counts = np.array([c.count for row in published for c in published[row]])
         zeros = ((counts[table] == 0) & (table >= 0)).sum(axis=0)
-        keep = np.flatnonzero((zeros <= 1) & (table >= 0).any(axis=0))
+        keep = np.flatnonzero((zeros <= allowed) & (table >= 0).any(axis=0))
         line, cell = np.nonzero(table[:, keep] >= 0)
         row_number = table[line, keep[cell]]
         weight = _weights(plan, grain, published, row_number, atoms[keep[cell]])
         entries.append((row_number, width + cell, weight))
         width += len(keep)
-    r, c, w = (np.concatenate(parts) for parts in zip(*entries, strict=True))
     height = sum(map(len, published.values()))
+    if not entries:
+        return sparse.csr_array((height, 0), dtype=np.int64)
+    r, c, w = (np.concatenate(parts) for parts in zip(*entries, strict=True))
     return sparse.csr_array((w, (r, c)), shape=(height, width))
 
 

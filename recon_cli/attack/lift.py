@@ -41,7 +41,9 @@ def lift_values(
         slot_key = geounit * len(pattern.masks) + pattern.first_sum + pattern.lift.sums[row]
         slots = np.lexsort([row, slot_key])
         rows = np.repeat(row[slots], counts[geounit[slots], row[slots]])
-        values[np.ix_(people, np.array(pattern.lift.features))] = pattern.lift.values[rows]
+        atoms = system.candidates.atoms[person_cell[people]]
+        for f, lowest in zip(pattern.lift.features, pattern.lift.values, strict=True):
+            values[people, f] = lowest[rows, atoms[:, f]]
 
 
 def _sums(plan: Plan, stratum: Stratum, system: System, person_cell: IntArray) -> IntArray:

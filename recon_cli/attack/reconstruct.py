@@ -26,11 +26,14 @@ class Reconstruction:
 
     Attributes:
         microdata: One row a person: the unit's geoid, the release's microdata columns, and
-            ``certain``, true when the record is in every solution of the same tables.
-        blocks: One row a unit: its geoid, ``population``, ``candidates``, ``free`` (candidates
+            ``certain``, true when propagation shows that the record's histogram columns are in
+            every solution of the same tables (``recon solvar`` finds all such records).
+        blocks: One row a unit: its geoid, ``population`` (null where unknown),
+            ``candidates``, ``free`` (candidates
             that propagation left open), ``status`` (``unique``: proven the only solution on the
-            release's histogram; ``solved``: one of possibly many), ``method``
-            (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
+            release's histogram; ``solved``: not proven unique; ``open``: the tables in use do
+            not bound everybody, so there may be more people), ``method`` (``propagation``,
+            ``solver``) and ``seconds``, the solver's deterministic effort.
     """
 
     microdata: pl.DataFrame
@@ -78,7 +81,7 @@ def reconstruct_plan(
         solved = solve_system(plan, published, counts, system, seed)
         records = person_records(plan, counts, solved, seed)
         microdata.append(records)
-        blocks.append(_unit_records(plan, published, counts, solved))
+        blocks.append(_unit_records(plan, counts, solved))
         on_progress(len(system.units), len(records))
     return Reconstruction(pl.concat(microdata), pl.concat(blocks))
 
@@ -102,20 +105,22 @@ def _unit_schema(plan: Plan) -> dict[str, type[pl.DataType]]:
     }
 
 
-def _unit_records(plan: Plan, published: Published, counts: Counts, solved: Solved) -> pl.DataFrame:
+def _unit_records(plan: Plan, counts: Counts, solved: Solved) -> pl.DataFrame:
     system = solved.system
     unit = system.candidates.unit
     n = len(system.units)
     free = solved.bounds.free
     blurred = (solved.people > 0) & ~histogram_resolved(plan, system.candidates.atoms)
-    is_open = np.bincount(unit, weights=free | blurred, minlength=n) > 0
+    varies = np.bincount(unit, weights=free | blurred, minlength=n) > 0
+    status = np.where(system.is_bounded, varies.astype(np.int64), 2)
     placed = pl.Series(np.bincount(unit, weights=solved.people, minlength=n).astype(np.int32))
+    placed = placed.set(pl.Series(~system.is_bounded), None)
     columns: list[Any] = [
         counts.geoids.gather(system.units),
-        published.geounits["population"].gather(system.units).fill_null(placed),
+        counts.population.gather(system.units).fill_null(placed),
         np.bincount(unit, minlength=n),
         np.bincount(unit, weights=free, minlength=n),
-        pl.Series(["unique", "solved"]).gather(is_open.astype(np.int64)),
+        pl.Series(["unique", "solved", "open"]).gather(status),
         pl.Series(["propagation", "solver"]).gather(solved.used_solver.astype(np.int64)),
         solved.effort,
     ]

@@ -13,6 +13,7 @@ from recon_cli.model.counts import Counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
+from recon_cli.schema import bits
 from recon_cli.seeding import generator
 
 
@@ -20,7 +21,7 @@ def person_records(plan: Plan, counts: Counts, solved: Solved, seed: int) -> pl.
     """Write a solution out.
 
     A feature that the tables see only in groups takes the lowest value of its group; one that
-    they do not see at all is null.
+    no table of the unit or of its coarser geounits sees is null.
 
     Args:
         plan: The static half.
@@ -47,10 +48,11 @@ def person_records(plan: Plan, counts: Counts, solved: Solved, seed: int) -> pl.
     rank = np.arange(len(cell)) - np.repeat(np.cumsum(people) - people, people)
     resolved = histogram_resolved(plan, cells.atoms)
     geoids = counts.geoids.gather(system.units)
+    seen = system.seen[cells.unit[cell]]
     return pl.DataFrame(
         [
             geoids.gather(cells.unit[cell]).alias(plan.release.geoid_column),
-            *(_column(plan, name, values) for name in plan.release.microdata),
+            *(_column(plan, name, values, seen) for name in plan.release.microdata),
             pl.Series("certain", (rank < solved.bounds.lower[cell]) & resolved[cell]),
         ]
     )
@@ -69,18 +71,16 @@ def histogram_resolved(plan: Plan, atoms: AtomArray) -> npt.NDArray[np.bool_]:
     return resolved
 
 
-def _column(plan: Plan, name: str, values: IntArray) -> pl.Series:
+def _column(plan: Plan, name: str, values: IntArray, seen: npt.NDArray[np.bool_]) -> pl.Series:
     groups = plan.release.column_groups(name)
     f = plan.release.feature_index[groups.feature]
-    if plan.grain.sizes[f] == 1 and not any(f in p.lift.features for p in plan.patterns):
-        return pl.Series(name, [None] * len(values), dtype=groups.dtype)
     group_of_value = np.empty(len(plan.release.features[f].values), dtype=np.int64)
     for group, mask in enumerate(groups.masks):
-        for value in range(len(group_of_value)):
-            if mask >> value & 1:
-                group_of_value[value] = group
+        for value in bits(mask):
+            group_of_value[value] = group
     labels = pl.Series(name, list(groups.labels), dtype=groups.dtype)
-    return labels.gather(group_of_value[values[:, f]])
+    known = pl.Series(group_of_value[values[:, f]])
+    return labels.gather(known.set(pl.Series(~seen[:, f]), None))
 
 
 def _random_keys(

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from recon_cli.attack.start import start_of
 from recon_cli.attack.targets import Histogram, histogram_columns, histogram_masks, histogram_of
-from recon_cli.attack.variability import Budget, Distances, Space, Variability, measure
+from recon_cli.attack.variability import BoolArray, Budget, Distances, Space, Variability, measure
 from recon_cli.model.counts import Counts, arrange_counts
 from recon_cli.model.grain import IntArray
-from recon_cli.model.plan import Plan, make_plan
+from recon_cli.model.plan import Plan, make_plan, make_relaxed_plan
 from recon_cli.model.rows import relax
 from recon_cli.model.system import System, build_systems
 from recon_cli.published import Coverage, Published
@@ -22,6 +23,7 @@ from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 
 Progress = Callable[[int, int], None]
+Mode = Literal["relaxed", "exact"]
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,15 @@ class Question:
         seed: For the solver's own choices.
         unit_seconds: Deterministic seconds of solving for each question about a unit.
         diameter: Whether to measure the largest distance between any two solutions, too.
+        person_seconds: Deterministic seconds that a region may take in all, for each of its
+            people; None for no such limit.
     """
 
-    mode: Literal["relaxed", "exact"]
+    mode: Mode
     seed: int
     unit_seconds: float
     diameter: bool = False
+    person_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,8 @@ class Measurement:
             ``solvar_upper_pct`` (a distance that a solution reaches, and one that none exceeds),
             ``diameter_pct`` and ``diameter_upper_pct`` if asked for, ``certain_records`` and
             ``certain_upper`` (people in every solution, at least and at most), ``status``
-            (``proven``: the two solvar columns agree; ``bounded``), ``method``
+            (``proven``: the two solvar columns agree; ``bounded``; ``open``: the tables in use
+            do not bound everybody, and nothing can be said from above), ``method``
             (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
         intervals: One row a histogram cell that varies or is never empty: the unit's geoid, the
             histogram columns, ``lower``, ``upper``, and ``exact``, whether solutions reach both.
@@ -95,14 +101,17 @@ def measure_variability(
         StageError: The records do not reproduce the published counts.
         SolverError: Two engines disagree on a certificate.
     """
-    plan = make_variability_plan(release, tables, published.coverage)
+    plan = make_variability_plan(release, tables, published.coverage, question.mode)
     return measure_with_plan(plan, published, microdata, question)
 
 
-def make_variability_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
-    """A plan whose grain resolves the release's histogram, as far as the tables see it."""
+def make_variability_plan(
+    release: Release, tables: Sequence[Table], coverage: Coverage, mode: Mode
+) -> Plan:
+    """A plan for one mode, whose grain resolves the histogram as far as the tables see it."""
     columns = histogram_columns(release, tables, coverage)
-    return make_plan(release, tables, coverage, histogram_masks(release, columns))
+    make = make_relaxed_plan if mode == "relaxed" else make_plan
+    return make(release, tables, coverage, histogram_masks(release, columns))
 
 
 def measure_with_plan(
@@ -124,15 +133,31 @@ def measure_with_plan(
         space = _space(system, start, question)
         name = counts.region_geoids[int(system.regions[0])]
         seed = digest_seed(question.seed, "solvar", name)
-        budget = Budget(seed, question.unit_seconds, question.diameter)
-        found = measure(space, histogram, system.regions, budget)
         people = np.bincount(system.candidates.unit, weights=start, minlength=len(system.units))
+        budget = Budget(
+            seed,
+            question.unit_seconds,
+            question.diameter,
+            _region_seconds(question, system.regions, people),
+        )
+        found = measure(space, histogram, system.regions, budget)
         report = _Report(plan, counts, system, histogram, found, people.astype(np.int64))
         units.append(report.units(_unit_schema(plan, question)))
         intervals.append(report.intervals(_interval_schema(plan, columns)))
         regions.append(report.regions())
         on_progress(len(system.units), int(people.sum()))
     return Measurement(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
+
+
+def _region_seconds(
+    question: Question, regions: IntArray, people: npt.NDArray[np.integer | np.floating]
+) -> dict[int, float] | None:
+    """What each region of a batch may take in all."""
+    if question.person_seconds is None:
+        return None
+    numbers, place = np.unique(regions, return_inverse=True)
+    total = np.bincount(place, weights=people) * question.person_seconds
+    return dict(zip(numbers.tolist(), total.tolist(), strict=True))
 
 
 def _space(system: System, start: IntArray, question: Question) -> Space:
@@ -185,21 +210,21 @@ class _Report:
     people: IntArray
 
     def units(self, schema: pl.Schema) -> pl.DataFrame:
-        found = self.found
+        found, bounded = self.found, self.system.is_bounded
         columns: dict[str, Any] = {
             self.plan.release.geoid_column: self.counts.geoids.gather(self.system.units),
             "population": self.people,
-            **_percent("solvar", found.solvar, self.people),
+            **_percent("solvar", found.solvar, self.people, bounded),
             "certain_records": self._by_unit(found.lower),
             "certain_upper": self._by_unit(found.lowest),
-            "status": _status(found.solvar),
+            "status": _status(found.solvar, bounded),
             "method": pl.Series(["propagation", "solver"]).gather(
                 found.used_solver.astype(np.int64)
             ),
             "seconds": found.work,
         }
         if found.diameter is not None:
-            columns |= _percent("diameter", found.diameter, self.people)
+            columns |= _percent("diameter", found.diameter, self.people, bounded)
         return pl.DataFrame([pl.Series(n, columns[n]).cast(t) for n, t in schema.items()])
 
     def intervals(self, schema: pl.Schema) -> pl.DataFrame:
@@ -216,12 +241,13 @@ class _Report:
         numbers, place = np.unique(self.system.regions, return_inverse=True)
         people = np.bincount(place, weights=self.people).astype(np.int64)
         certain = np.bincount(place, weights=self._by_unit(self.found.lower))
+        bounded = np.bincount(place, weights=~self.system.is_bounded) == 0
         columns: dict[str, Any] = {
             "geoid": self.counts.region_geoids.gather(numbers),
             "population": people,
-            **_percent("solvar", self.found.region, people),
+            **_percent("solvar", self.found.region, people, bounded),
             "certain_records": certain,
-            "status": _status(self.found.region),
+            "status": _status(self.found.region, bounded),
         }
         return pl.DataFrame([pl.Series(n, columns[n]).cast(t) for n, t in _REGIONS.items()])
 
@@ -230,14 +256,15 @@ class _Report:
         return np.bincount(unit, weights=values, minlength=len(self.people)).astype(np.int64)
 
 
-def _percent(name: str, distances: Distances, people: IntArray) -> dict[str, pl.Series]:
+def _percent(
+    name: str, distances: Distances, people: IntArray, bounded: BoolArray
+) -> dict[str, pl.Series]:
+    """The value reached, and the bound, which is null where more people are possible."""
     twice = np.maximum(2 * people, 1)
-    return {
-        f"{name}_pct": pl.Series(100 * distances.reached / twice),
-        f"{name}_upper_pct": pl.Series(100 * distances.bound / twice),
-    }
+    upper = pl.Series(100 * distances.bound / twice).set(pl.Series(~bounded), None)
+    return {f"{name}_pct": pl.Series(100 * distances.reached / twice), f"{name}_upper_pct": upper}
 
 
-def _status(distances: Distances) -> pl.Series:
-    proven = distances.reached == distances.bound
-    return pl.Series(["bounded", "proven"]).gather(proven.astype(np.int64))
+def _status(distances: Distances, bounded: BoolArray) -> pl.Series:
+    proven = (distances.reached == distances.bound).astype(np.int64)
+    return pl.Series(["bounded", "proven", "open"]).gather(np.where(bounded, proven, 2))

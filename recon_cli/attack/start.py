@@ -49,9 +49,7 @@ def start_of(plan: Plan, counts: Counts, system: System, microdata: pl.DataFrame
 
 
 def _atoms(plan: Plan, f: int, values: pl.Series) -> IntArray:
-    """The atom of each value; any atom for a feature that the tables do not see."""
-    if plan.grain.sizes[f] == 1:
-        return np.zeros(len(values), dtype=np.int64)
+    """The atom of each value; the first for a null, where no table sees the feature."""
     feature = plan.release.features[f]
     atom_of = {
         value: atom
@@ -60,4 +58,5 @@ def _atoms(plan: Plan, f: int, values: pl.Series) -> IntArray:
         if mask >> position & 1
     }
     old = pl.Series(list(atom_of), dtype=feature.dtype)
-    return values.replace_strict(old, list(atom_of.values()), return_dtype=pl.Int64).to_numpy()
+    atoms = values.replace_strict(old, list(atom_of.values()), return_dtype=pl.Int64, default=None)
+    return atoms.fill_null(0).to_numpy()

@@ -57,11 +57,13 @@ class Budget:
         seed: For the solver's own choices.
         unit: Deterministic seconds for each question about one unit.
         diameter: Whether to measure the diameter, too.
+        regions: Deterministic seconds that each region may take in all, or None.
     """
 
     seed: int
     unit: float
     diameter: bool = False
+    regions: dict[int, float] | None = None
 
 
 @dataclass
@@ -112,22 +114,31 @@ def measure(space: Space, histogram: Histogram, regions: IntArray, budget: Budge
         SolverError: Two engines disagree on a certificate.
     """
     bounds = propagate(space.rows)
-    measured = _Measured(space, histogram, bounds, budget)
+    measured = _Measured(space, histogram, bounds, regions, budget)
     components = split_components(
         space.rows, bounds, regions[space.unit], targets=histogram.of_cell
     )
     for component in components:
         measured.add(component)
-    return measured.result(regions)
+    return measured.result()
 
 
 class _Measured:
     """The findings so far, by histogram cell and unit."""
 
-    def __init__(self, space: Space, histogram: Histogram, bounds: Bounds, budget: Budget) -> None:
+    def __init__(
+        self,
+        space: Space,
+        histogram: Histogram,
+        bounds: Bounds,
+        regions: IntArray,
+        budget: Budget,
+    ) -> None:
         self.space = space
         self.histogram = histogram
+        self.regions = regions
         self.budget = budget
+        self.left = dict(budget.regions or {})
         sums = histogram.sums
         self.start = sums @ space.start
         self.fixed = sums @ np.where(bounds.free, 0, bounds.lower)
@@ -159,7 +170,7 @@ class _Measured:
         if self.budget.diameter:
             known += self._distances(part, self.diameter, _span)
         units = np.unique(part.unit)
-        effort = Effort(self.budget.seed, self.budget.unit * len(units))
+        effort = Effort(self.budget.seed, self._limit(units))
         extremes = find_extremes(component, part.targets, known, effort)
         self._spread(units, extremes.work)
         self.lower[numbers] = self.fixed[numbers] + extremes.targets.lower
@@ -178,7 +189,7 @@ class _Measured:
         groups = [units] if self.space.is_split else [units[i : i + 1] for i in range(len(units))]
         for group in groups:
             chosen = np.isin(part.unit, group)
-            reached, answer, question = self._ask(part, chosen, ask, len(group))
+            reached, answer, question = self._ask(part, chosen, ask)
             self._spread(group, answer.work)
             unit = part.unit[chosen]
             here = np.bincount(unit, weights=reached, minlength=self.space.units)
@@ -198,7 +209,7 @@ class _Measured:
         """Measure all units of a part as one, for the region; the solution found on the way."""
         everywhere = np.ones(len(part.unit), dtype=bool)
         units = np.unique(part.unit)
-        reached, answer, question = self._ask(part, everywhere, _distance, len(units))
+        reached, answer, question = self._ask(part, everywhere, _distance)
         self._spread(units, answer.work)
         first = int(units[0])
         self.together.reached[first] += int(reached.sum())
@@ -208,22 +219,28 @@ class _Measured:
         )
         return [answer.values[: len(part.start)]] if len(answer.values) else []
 
-    def _ask(
-        self, part: _Part, chosen: BoolArray, ask: Ask, units: int
-    ) -> tuple[IntArray, Answer, Question]:
+    def _ask(self, part: _Part, chosen: BoolArray, ask: Ask) -> tuple[IntArray, Answer, Question]:
         """The distance of each chosen target in the best solution found."""
         targets = part.select(chosen)
         question = ask.question(part, targets)
-        effort = Effort(self.budget.seed, self.budget.unit * units)
+        effort = Effort(self.budget.seed, self._limit(np.unique(part.unit[chosen])))
         answer = maximize(question.program, question.objective, effort)
         if not len(answer.values):
             return np.zeros(len(targets.lower), dtype=np.int64), answer, question
         return ask.distance(part, targets, answer.values), answer, question
 
+    def _limit(self, units: IntArray) -> float:
+        """Deterministic seconds for a question about some units of one region."""
+        limit = self.budget.unit * len(units)
+        return min(limit, self.left.get(int(self.regions[units[0]]), limit))
+
     def _spread(self, units: IntArray, work: float) -> None:
         self.work[units] += work / len(units)
+        region = int(self.regions[units[0]])
+        if region in self.left:
+            self.left[region] = max(self.left[region] - work, 0.0)
 
-    def result(self, regions: IntArray) -> Variability:
+    def result(self) -> Variability:
         """All findings; distances are capped by what certain records leave."""
         certain = _by_unit(self.histogram.unit, self.lower, self.space.units)
         people = _by_unit(self.histogram.unit, self.start, self.space.units)
@@ -238,7 +255,7 @@ class _Measured:
             )
         region = None
         if not self.space.is_split:
-            number = np.cumsum(np.diff(regions, prepend=-1) != 0) - 1
+            number = np.cumsum(np.diff(self.regions, prepend=-1) != 0) - 1
             count = int(number[-1]) + 1 if len(number) else 0
             region = Distances(
                 _by_unit(number, self.together.reached, count),

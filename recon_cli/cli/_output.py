@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from recon_cli.stages import Outcome
 
 Fact = tuple[str, str]
@@ -54,3 +56,22 @@ def seconds(value: float, people: int = 0) -> str:
     """
     rate = f" ({people / value:,.0f} people a second)" if people and value >= 0.01 else ""
     return f"{value:.2f}{rate}"
+
+
+def show_table(frame: pl.DataFrame, headers: list[str]) -> None:
+    """Print a small frame; numbers to the right, percentages with one decimal, rounded down."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+    for header, dtype in zip(headers, frame.dtypes, strict=True):
+        table.add_column(f"  {header}", justify="right" if dtype.is_numeric() else "left")
+    for row in frame.iter_rows():
+        table.add_row(*(f"  {_number(value)}" for value in row))
+    Console().print(table)
+
+
+def _number(value: object) -> str:
+    if isinstance(value, float):
+        return f"{int(10 * value) / 10:.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -54,7 +54,7 @@ def perform(options: RunOptions, *, force: bool) -> None:
             (plural(run.release.geography.unit.name).replace("_", " "), f"{units:,}"),
             ("proven unique", share(statuses.get("unique", 0), units)),
             ("  people in them", share(totals["people_in_unique"], totals["people"])),
-            ("one of several", share(statuses.get("solved", 0), units)),
+            ("not proven", share(units - statuses.get("unique", 0), units)),
             ("certain records", share(totals["certain"], totals["people"])),
             ("verified", verified if manifest.notes["verified"] else "no"),
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),

@@ -38,7 +38,7 @@ def propagate(rows: Rows) -> Bounds:
     """Tighten ``0 <= x`` under rows to a fixed point.
 
     Args:
-        rows: Every cell is in some row.
+        rows: Every cell is in some row, with a positive coefficient.
 
     Returns:
         Bounds; on a conflict they are those of the sweep that met it.

@@ -19,7 +19,8 @@ class Counts:
     """One partition's counts, indexed by the row numbers of its geounits.
 
     Attributes:
-        geoids: The geounits' geoids, as in ``Published.geounits``.
+        geoids: The geounits' geoids, by level and geoid.
+        population: Their published populations, null where unknown.
         pattern: The geounits' coverage patterns.
         units: Row numbers of the units (the finest level), ordered by region.
         region: For each of `units` the number of its region, rising.
@@ -30,6 +31,7 @@ class Counts:
     """
 
     geoids: pl.Series
+    population: pl.Series
     pattern: IntArray
     units: IntArray
     region: IntArray
@@ -52,7 +54,7 @@ def arrange_counts(plan: Plan, published: Published) -> Counts:
             belongs to no geounit.
     """
     geography = plan.release.geography
-    geounits = published.geounits.with_row_index("row")
+    geounits = published.geounits.sort("level", "geoid").with_row_index("row")
     units = geounits.filter(pl.col("level") == geography.unit.name)
     if len(geounits) and not len(units):
         raise SourceError(
@@ -82,14 +84,17 @@ def arrange_counts(plan: Plan, published: Published) -> Counts:
             (table, cell) for table in plan.tables for cell in table.cells
         )
     }
+    matrix = _matrix(plan, geounits, published.counts, columns)
+    _require_units(plan, geounits, parent, matrix)
     return Counts(
         geoids=geounits["geoid"],
+        population=geounits["population"],
         pattern=geounits["pattern"].cast(pl.Int64).to_numpy(),
         units=units["row"].cast(pl.Int64).to_numpy()[order],
         region=region[order],
         region_geoids=region_geoids,
         parent={name: rows[order] for name, rows in parent.items()},
-        matrix=_matrix(plan, geounits, published.counts, columns),
+        matrix=matrix,
         columns=columns,
     )
 
@@ -109,6 +114,23 @@ def _require_parents(
                 f"{unit} {geoid}: its {level} {geoid[:digits]} is not in the release, but the "
                 f"tables in use are published by {level} ({', '.join(tables[:6])}"
                 f"{', …' if len(tables) > 6 else ''}); {len(orphans)} such {unit}(s)"
+            )
+
+
+def _require_units(
+    plan: Plan, geounits: pl.DataFrame, parent: dict[str, IntArray], matrix: sparse.csr_array
+) -> None:
+    """Refuse coarse geounits with people and no unit to place them in."""
+    has_people = np.diff(matrix.indptr) > 0
+    unit = plan.release.geography.unit.name
+    for level in sorted({pattern.level for pattern in plan.patterns} - {unit}):
+        empty = has_people & (geounits["level"] == level).to_numpy()
+        empty[parent[level][parent[level] >= 0]] = False
+        if empty.any():
+            geoid = geounits["geoid"][int(np.flatnonzero(empty)[0])]
+            raise SourceError(
+                f"{level} {geoid}: people are published, but none of its {unit}s is in the "
+                f"release; {int(empty.sum())} such {level}(s)"
             )
 
 
@@ -134,10 +156,14 @@ def _matrix(
             f"table {lost['table'][0]} cell {lost['cell'][0]}: "
             f"geoid {lost['geoid'][0]} is not among the geounits of {plan.release.name}"
         )
-    return sparse.csr_array(
-        (
-            placed["count"].cast(pl.Int64).to_numpy(),
-            (placed["row"].to_numpy(), placed["column"].to_numpy()),
-        ),
+    entries = (placed["row"].to_numpy(), placed["column"].to_numpy())
+    matrix = sparse.csr_array(
+        (placed["count"].cast(pl.Int64).to_numpy(), entries),
         shape=(len(geounits), len(columns)),
     )
+    if matrix.nnz != len(placed):
+        twice = placed.filter(placed.select("row", "column").is_duplicated()).row(0, named=True)
+        raise SourceError(
+            f"geoid {twice['geoid']} table {twice['table']} cell {twice['cell']}: counted twice"
+        )
+    return matrix

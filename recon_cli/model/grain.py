@@ -144,7 +144,9 @@ def group_rows(
     )
 
 
-def group_screens(grain: Grain, full: Masks, margins: Sequence[Masks]) -> tuple[RowGroup, ...]:
+def group_screens(
+    grain: Grain, full: Masks, margins: Sequence[Masks]
+) -> tuple[tuple[RowGroup, ...], list[int]]:
     """Index the margins over few features that a search for candidates can start from.
 
     Args:
@@ -154,19 +156,25 @@ def group_screens(grain: Grain, full: Masks, margins: Sequence[Masks]) -> tuple[
 
     Returns:
         For each set of features small enough to enumerate in every unit, its finest disjoint
-        margins; row ``i`` of the result is ``margins[i]``.
+        margins; and which of ``margins`` their rows are, in order.
     """
     by_features: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for i, masks in enumerate(margins):
         features = tuple(f for f in range(len(full)) if masks[f] != full[f])
         if math.prod(grain.sizes[f] for f in features) <= _ENUMERATE:
             by_features[features].append(i)
-    screens = []
-    for features, members in by_features.items():
-        finest = sorted(members, key=lambda i: (_volume(margins[i]), margins[i]))
+    screens: list[RowGroup] = []
+    used: list[int] = []
+    for features in sorted(by_features):
+        finest = sorted(by_features[features], key=lambda i: (_volume(margins[i]), margins[i]))
         group = _index(grain, features, [(i, margins[i]) for i in finest])
-        screens.append(RowGroup(group.features, group.sizes, group.layers[:1]))
-    return tuple(sorted(screens, key=lambda group: group.features))
+        layer = group.layers[0]
+        rows = np.unique(layer[layer >= 0])
+        number = np.full(len(margins) + 1, -1, dtype=np.int64)
+        number[rows] = np.arange(len(rows)) + len(used)
+        used += rows.tolist()
+        screens.append(RowGroup(features, group.sizes, number[layer][None, :]))
+    return tuple(screens), used
 
 
 def _volume(masks: Masks) -> int:

@@ -28,14 +28,15 @@ class Lift:
         fine: Indices of the fine rows among the pattern's rows.
         sums: For each fine row the coarse row that it is part of.
         masks: Predicates of the coarse rows, unions of histogram cells of the working grain.
-        values: (fine rows × lifted features): the lowest value position of each fine row.
+        values: For each lifted feature (fine rows × atoms): the lowest value that is in both,
+            −1 where none is.
     """
 
     features: tuple[int, ...]
     fine: IntArray
     sums: IntArray
     masks: tuple[Masks, ...]
-    values: IntArray
+    values: tuple[IntArray, ...]
 
     @property
     def combine(self) -> sparse.csr_array:
@@ -74,15 +75,20 @@ def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
     if not all_disjoint(sums):
         return None
     order = [i for whole in sums for i in parts[whole]]
+    sizes = np.array([len(parts[whole]) for whole in sums], dtype=np.int64)
     return Lift(
         features=features,
         fine=np.array(order, dtype=np.int64),
-        sums=np.repeat(np.arange(len(sums)), [len(parts[whole]) for whole in sums]),
+        sums=np.repeat(np.arange(len(sums)), sizes),
         masks=tuple(sums),
-        values=np.array(
-            [[next(bits(rows[i][f])) for f in features] for i in order], dtype=np.int64
-        ).reshape(len(order), len(features)),
+        values=tuple(_lowest_values(grain, f, [rows[i][f] for i in order]) for f in features),
     )
+
+
+def no_lift() -> Lift:
+    """The lift of a pattern whose rows the grain resolves: of nothing."""
+    none = np.empty(0, dtype=np.int64)
+    return Lift(features=(), fine=none, sums=none, masks=(), values=())
 
 
 class _Hulls:
@@ -99,6 +105,14 @@ class _Hulls:
 
     def of(self, masks: Masks) -> Masks:
         return tuple(self.along(f, mask) for f, mask in enumerate(masks))
+
+
+def _lowest_values(grain: Grain, f: int, masks: list[int]) -> IntArray:
+    lowest = {
+        mask: [next(bits(atom & mask), -1) for atom in grain.atoms[f]]
+        for mask in dict.fromkeys(masks)
+    }
+    return np.array([lowest[mask] for mask in masks], dtype=np.int64)
 
 
 def _is_partition(whole: Masks, parts: list[Masks], features: tuple[int, ...]) -> bool:

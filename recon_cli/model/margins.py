@@ -2,9 +2,9 @@
 
 A margin is a set of histogram cells with a known count. Two known margins that differ in one
 feature, one inside the other, give a third: their difference (total minus Hispanic is not
-Hispanic). Closing the published cells under such differences, and keeping only the margins that
-are not sums of smaller ones, gives the strongest rows that arithmetic alone can offer: bounds
-from a sum of disjoint margins are never tighter than the bounds from its parts.
+Hispanic). Published cells are closed under such one-feature differences, and only the margins
+that are not sums of smaller ones are kept: bounds from a sum of disjoint margins are never
+tighter than the bounds from its parts.
 """
 
 from __future__ import annotations

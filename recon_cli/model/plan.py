@@ -14,8 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.model.grain import Grain, RowGroup, group_rows, group_screens, refine
-from recon_cli.model.lift import Lift, plan_lift
-from recon_cli.model.margins import Margins, Masks, close_margins, combination_matrix
+from recon_cli.model.lift import Lift, no_lift, plan_lift
+from recon_cli.model.margins import Margins, Masks, Terms, close_margins, combination_matrix
 from recon_cli.published import Coverage, Pattern
 from recon_cli.schema import Release, Table
 
@@ -50,6 +50,7 @@ class PatternPlan:
         lift: How finer rows were summed to the grain; its sums are the last rows.
         fine: Sparse (fine rows × columns): published counts → the lift's fine counts.
         identity: What must equal the sum over units; None at the unit level.
+        seen: For each feature whether some published cell in use tells its values apart.
     """
 
     pattern: int
@@ -64,6 +65,7 @@ class PatternPlan:
     lift: Lift
     fine: sparse.csr_array
     identity: Identity | None
+    seen: tuple[bool, ...]
 
     @property
     def first_sum(self) -> int:
@@ -114,7 +116,7 @@ def make_plan(
     found = {p: lift for p, lift in lifts.items() if lift is not None}
     if len(found) == len(lifts) and len(levels) <= 1:
         return _assemble(close, coarse, found)
-    return make_fine_plan(release, tables, coverage, distinguish)
+    return _fine_plan(close, distinguish)
 
 
 def make_fine_plan(
@@ -124,9 +126,36 @@ def make_fine_plan(
     distinguish: Sequence[Masks] = (),
 ) -> Plan:
     """Plan at the common refinement of all rows: always exact, and larger than a lifted plan."""
+    return _fine_plan(_Close(release, tables, coverage), distinguish)
+
+
+def make_relaxed_plan(
+    release: Release,
+    tables: Sequence[Table],
+    coverage: Coverage,
+    distinguish: Sequence[Masks] = (),
+) -> Plan:
+    """A plan whose coarse rows are the published cells themselves, for Eq. 4.9.
+
+    Their differences, which bound a unit's share more tightly, are left to the exact system.
+    Cells finer than the grain are summed to it within their table; where that is not possible
+    the grain is fine. Arguments as for `make_plan`.
+    """
     close = _Close(release, tables, coverage)
+    coarse = refine(release, [*close.unit_rows(), *distinguish], close.tallied())
+    plans = {p: _published_pattern(close, p, coarse) for p in close.patterns}
+    found = [plan for plan in plans.values() if plan is not None]
+    if len(found) == len(plans):
+        return Plan(release, close.tables, coarse, tuple(found))
+    cells = [masks for p in close.patterns for masks in close.patterns[p].known]
+    grain = refine(release, [*cells, *distinguish], close.tallied())
+    fine = [_published_pattern(close, p, grain) for p in close.patterns]
+    return Plan(release, close.tables, grain, tuple(plan for plan in fine if plan is not None))
+
+
+def _fine_plan(close: _Close, distinguish: Sequence[Masks]) -> Plan:
     rows = [masks for p in close.patterns for masks in close.people_rows(p)]
-    grain = refine(release, [*rows, *close.unit_rows(), *distinguish], close.tallied())
+    grain = refine(close.release, [*rows, *close.unit_rows(), *distinguish], close.tallied())
     lifts = {p: plan_lift(grain, close.people_rows(p)) for p in close.patterns}
     return _assemble(close, grain, {p: lift for p, lift in lifts.items() if lift is not None})
 
@@ -165,15 +194,14 @@ class _Close:
         margins = self.patterns[p]
         if self.is_unit(p):
             return list(range(len(margins.masks)))
-        return [
-            i
-            for i, (masks, tally) in enumerate(zip(margins.masks, margins.tally, strict=True))
-            if (
-                masks not in self.shared
-                if tally is None
-                else (masks, tally) not in self.shared_tallies
-            )
-        ]
+        both = zip(margins.masks, margins.tally, strict=True)
+        return [i for i, (masks, tally) in enumerate(both) if not self.is_shared(masks, tally)]
+
+    def is_shared(self, masks: Masks, tally: int | None) -> bool:
+        """Whether the units determine the count, whatever their patterns."""
+        if tally is None:
+            return masks in self.shared
+        return (masks, tally) in self.shared_tallies
 
     def people_rows(self, p: int) -> list[Masks]:
         margins = self.patterns[p]
@@ -237,7 +265,8 @@ def _pattern_plan(close: _Close, p: int, grain: Grain, lift: Lift) -> PatternPla
     kept = rows[~lifted]
     masks = tuple(margins.masks[i] for i in kept) + lift.masks
     tally = tuple(margins.tally[i] for i in kept) + (None,) * len(lift.masks)
-    screened = list(margins.known) if close.is_unit(p) else []
+    known = list(margins.known) if close.is_unit(p) else []
+    screens, used = group_screens(grain, close.release.full, known)
     return PatternPlan(
         pattern=p,
         level=close.coverage[p].level,
@@ -246,9 +275,61 @@ def _pattern_plan(close: _Close, p: int, grain: Grain, lift: Lift) -> PatternPla
         tally=tally,
         combine=sparse.csr_array(sparse.vstack([margins.combine[kept], lift.combine @ fine])),
         groups=group_rows(grain, close.release.full, masks, tally),
-        screens=group_screens(grain, close.release.full, screened),
-        screen=combination_matrix([margins.known[m] for m in screened], len(margins.columns)),
+        screens=screens,
+        screen=combination_matrix([margins.known[known[i]] for i in used], len(margins.columns)),
         lift=lift,
         fine=sparse.csr_array(fine),
         identity=close.identity(p),
+        seen=_seen(close.release, margins),
+    )
+
+
+def _seen(release: Release, margins: Margins) -> tuple[bool, ...]:
+    cells = [release.table_by_name[table].cells[number - 1] for table, number in margins.columns]
+    return tuple(
+        any(cell.masks[f] != full or cell.tally == f for cell in cells)
+        for f, full in enumerate(release.full)
+    )
+
+
+def _published_pattern(close: _Close, p: int, grain: Grain) -> PatternPlan | None:
+    """A pattern with its published cells as rows; None if the grain cannot hold them."""
+    nothing = no_lift()
+    if close.is_unit(p):
+        return _pattern_plan(close, p, grain, nothing)
+    margins = close.patterns[p]
+    rows: dict[tuple[Masks, int | None], Terms] = {}
+    by_table: dict[str, dict[Masks, int]] = {}
+    for column, (name, number) in enumerate(margins.columns):
+        cell = close.release.table_by_name[name].cells[number - 1]
+        if close.is_shared(cell.masks, cell.tally):
+            continue
+        if cell.tally is not None or grain.resolves(cell.masks):
+            rows.setdefault((cell.masks, cell.tally), {column: 1})
+        else:
+            by_table.setdefault(name, {}).setdefault(cell.masks, column)
+    for cells in by_table.values():
+        lift = plan_lift(grain, list(cells))
+        if lift is None:
+            return None
+        columns = list(cells.values())
+        for number, masks in enumerate(lift.masks):
+            parts = lift.fine[lift.sums == number].tolist()
+            rows.setdefault((masks, None), {columns[i]: 1 for i in parts})
+    masks_of, tally = tuple(key[0] for key in rows), tuple(key[1] for key in rows)
+    width = len(margins.columns)
+    return PatternPlan(
+        pattern=p,
+        level=close.coverage[p].level,
+        margins=margins,
+        masks=masks_of,
+        tally=tally,
+        combine=combination_matrix(list(rows.values()), width),
+        groups=group_rows(grain, close.release.full, masks_of, tally),
+        screens=(),
+        screen=combination_matrix([], width),
+        lift=nothing,
+        fine=combination_matrix([], width),
+        identity=close.identity(p),
+        seen=_seen(close.release, margins),
     )

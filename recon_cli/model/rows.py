@@ -18,7 +18,7 @@ class Rows:
     A published count has ``least == most``; a count that only bounds has ``least == 0``.
 
     Attributes:
-        A: Sparse (rows × cells), positive integer coefficients.
+        A: Sparse (rows × cells), integer coefficients; of published counts, positive ones.
         least: What each row comes to at least.
         most: What each row comes to at most.
     """

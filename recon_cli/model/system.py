@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,9 +12,15 @@ from scipy import sparse
 
 from recon_cli.model.cells import AtomArray, Candidates, Stratum, find_candidates
 from recon_cli.model.counts import Counts
-from recon_cli.model.grain import IntArray
+from recon_cli.model.grain import IntArray, enumerate_domain
 from recon_cli.model.plan import Identity, Plan
 from recon_cli.model.rows import Rows
+
+BoolArray = npt.NDArray[np.bool_]
+
+#: Histogram cells that a search for unbounded ones may enumerate; beyond it only a published
+#: total shows that there are none.
+_DOMAIN = 2_000_000
 
 #: Units in a batch. Bounds memory (counts are dense by unit) and is large enough for NumPy.
 _BATCH = 4096
@@ -31,6 +38,9 @@ class System:
         rows: One equality for each positive right-hand side.
         row_geounit: For each row the row number of its geounit in the partition.
         fine: For each stratum (geounits × fine rows) counts for its lift.
+        is_bounded: For each unit whether every possible record is in some row. Where not, the
+            tables in use do not say how many people there are.
+        seen: (units × features) whether a published cell in use tells the feature's values apart.
         suspects: Row numbers of geounits whose counts contradict each other before any bound.
     """
 
@@ -41,6 +51,8 @@ class System:
     rows: Rows
     row_geounit: IntArray
     fine: tuple[IntArray, ...]
+    is_bounded: BoolArray
+    seen: BoolArray
     suspects: IntArray
 
 
@@ -76,6 +88,8 @@ def _build(plan: Plan, counts: Counts, batch: slice) -> System:
         rows=rows,
         row_geounit=row_geounit,
         fine=tuple(fine),
+        is_bounded=_bounded(plan, strata, len(units)),
+        seen=_seen(plan, strata, len(units)),
         suspects=np.unique(np.concatenate([*suspects, empty])),
     )
 
@@ -106,9 +120,6 @@ def _strata(
             geounits[(rhs < 0).any(axis=1)],
             geounits[(fine[-1] < 0).any(axis=1)],
         ]
-        if pattern.identity is not None:
-            broken = _broken(pattern.identity, table, place, published)
-            suspects.append(geounits[broken])
         strata.append(
             Stratum(
                 pattern=at,
@@ -120,7 +131,43 @@ def _strata(
                 screen_counts=np.ascontiguousarray((pattern.screen @ table.T).T),
             )
         )
+    for stratum in strata:
+        identity = plan.patterns[stratum.pattern].identity
+        if identity is not None:
+            table, place = published[plan.patterns[stratum.pattern].pattern]
+            suspects.append(stratum.geounits[_broken(identity, table, place, published)])
     return strata, fine, suspects
+
+
+def _bounded(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
+    """Units in which every possible record is in some row, so that rows bound their number."""
+    inside = (
+        np.stack([stratum.of_unit >= 0 for stratum in strata])
+        if strata
+        else np.empty((0, units), dtype=bool)
+    )
+    patterns, which = np.unique(inside, axis=1, return_inverse=True)
+    domain = enumerate_domain(plan.grain.sizes) if math.prod(plan.grain.sizes) <= _DOMAIN else None
+    bounded = np.zeros(patterns.shape[1], dtype=bool)
+    for column in range(patterns.shape[1]):
+        here = [s for s, used in zip(strata, patterns[:, column], strict=True) if used]
+        groups = [group for stratum in here for group in stratum.groups]
+        if any(not group.features for group in groups):
+            bounded[column] = True
+        elif domain is not None:
+            mentioned = np.zeros(len(domain), dtype=bool)
+            for group in groups:
+                mentioned |= (group.layers[:, group.codes(domain)] >= 0).any(axis=0)
+            bounded[column] = mentioned.all()
+    found: BoolArray = bounded[which.ravel()]
+    return found
+
+
+def _seen(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
+    seen = np.zeros((units, len(plan.grain.sizes)), dtype=bool)
+    for stratum in strata:
+        seen[stratum.of_unit >= 0] |= np.array(plan.patterns[stratum.pattern].seen)
+    return seen
 
 
 def _broken(
@@ -128,7 +175,7 @@ def _broken(
     table: IntArray,
     place: IntArray,
     published: dict[int, tuple[IntArray, IntArray]],
-) -> npt.NDArray[np.bool_]:
+) -> BoolArray:
     """Which coarse geounits differ from the sum of their units."""
     coarse = identity.coarse @ table.T
     total = np.zeros_like(coarse)
@@ -142,7 +189,7 @@ def _broken(
             (ones, (place[rows], unit_place[rows])), shape=(len(table), len(unit_table))
         )
         total += matrix @ (gather @ unit_table).T
-    different: npt.NDArray[np.bool_] = (coarse != total).any(axis=0)
+    different: BoolArray = (coarse != total).any(axis=0)
     return different
 
 

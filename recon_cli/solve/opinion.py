@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import json
 
 from ortools.math_opt.python import mathopt
 
-from recon_cli.errors import SolverError
+from recon_cli.errors import DisagreementError
 from recon_cli.model.components import Component
 
 _LIMIT = datetime.timedelta(minutes=10)
@@ -16,7 +17,7 @@ def confirm_infeasible(component: Component) -> None:
     """Return if SCIP, too, finds ``component`` infeasible.
 
     Raises:
-        SolverError: SCIP finds a solution, or cannot decide.
+        DisagreementError: SCIP finds a solution, or cannot decide.
     """
     model = mathopt.Model()
     cells = [
@@ -38,7 +39,24 @@ def confirm_infeasible(component: Component) -> None:
     reason = result.termination.reason
     infeasible = mathopt.TerminationReason
     if reason not in {infeasible.INFEASIBLE, infeasible.INFEASIBLE_OR_UNBOUNDED}:
-        raise SolverError(
+        raise DisagreementError(
             f"CP-SAT says a component of {len(component.cells)} cells has no solution, "
-            f"SCIP says {reason.name.lower()}: neither is believed"
+            f"SCIP says {reason.name.lower()}: neither is believed",
+            _as_json(component),
         )
+
+
+def _as_json(component: Component) -> str:
+    """The integer program ``least <= A x <= most``, ``lower <= x <= upper`` as JSON."""
+    A = component.rows.A.tocoo()
+    return json.dumps(
+        {
+            "lower": component.lower.tolist(),
+            "upper": component.upper.tolist(),
+            "least": component.rows.least.tolist(),
+            "most": component.rows.most.tolist(),
+            "row": A.row.tolist(),
+            "column": A.col.tolist(),
+            "coefficient": A.data.tolist(),
+        }
+    )

@@ -88,9 +88,16 @@ def maximize(
         effort: How hard to try.
         start: A known solution to begin with.
 
+    Returns:
+        Without effort nothing is tried: the bound is then what the cells' own bounds allow.
+
     Raises:
         SolverError: The solver rejected the model, or returned values that do not satisfy it.
     """
+    if effort.limit <= 0:
+        return Answer(
+            Status.UNKNOWN, np.empty(0, dtype=np.int64), 0, _highest(component, objective), 0.0
+        )
     model = _model(component)
     used = np.flatnonzero(objective)
     # CP-SAT minimises; the negative scaling factor turns what it reports around again.

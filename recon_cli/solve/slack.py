@@ -52,7 +52,9 @@ def least_slack(A: sparse.csr_array, rhs: IntArray, seed: int = 0) -> Slack:
         origin=np.arange(rows),
     )
     objective = np.repeat([0, -1], [columns, 2 * rows])
-    answer = maximize(program, objective, Effort(seed, _LIMIT))
+    # Everything may be taken back: with this to start from there is always an answer.
+    start = np.concatenate([np.zeros(columns + rows, dtype=np.int64), rhs])
+    answer = maximize(program, objective, Effort(seed, _LIMIT), start)
     if answer.status not in {Status.OPTIMAL, Status.FEASIBLE}:
         raise SolverError(f"least slack: CP-SAT ended with {answer.status.value}")
     change = A @ answer.values[:columns] - rhs

@@ -15,6 +15,7 @@ from recon_cli.errors import VerificationError
 from recon_cli.execute import Tick
 from recon_cli.model.plan import Plan, make_plan
 from recon_cli.published import Published
+from recon_cli.stages.keeping import keeping_models
 from recon_cli.stages.run import Outcome, Run, parts_of
 from recon_cli.stages.selection import select
 from recon_cli.store import Folder, Stage, Staging, read_published, transaction
@@ -96,7 +97,8 @@ def reconstruct_partition(job: _Job, partition: str, tick: Tick) -> None:
     """Reconstruct, verify and write one partition; runs in a worker."""
     started = time.perf_counter()
     published = read_published(job.work, job.plan.release, partition)
-    result = attack.reconstruct_plan(job.plan, published, seed=job.seed, on_progress=tick)
+    with keeping_models(job.work):
+        result = attack.reconstruct_plan(job.plan, published, seed=job.seed, on_progress=tick)
     compared = 0
     if job.verify:
         compared = _verified(job, partition, published, result.microdata)

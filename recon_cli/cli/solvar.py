@@ -1,0 +1,65 @@
+"""``recon solvar``."""
+
+from __future__ import annotations
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
+
+
+@click.command()
+@run_options
+@click.option("--mode", help="relaxed, or exact.")
+@force_option
+def command(options: RunOptions, *, mode: str | None, force: bool) -> None:
+    """Measure how far any other solution could differ, and who is in all of them.
+
+    Writes solvar/ (one row a unit), intervals/ (least and most people in every histogram cell)
+    and regions/. Solvar is the largest share of a unit's records that differ in another solution
+    of the same tables; zero is said only with a proof, and what the budget does not prove is an
+    interval.
+
+    \b
+    Example:
+      recon solvar -c al.yaml
+      recon solvar --mode exact --set solvar.diameter=true
+
+    \b
+    Config keys:
+      release, work, seed, workers
+      solvar.mode           relaxed (default): unit by
+                            unit; exact: whole regions
+      solvar.diameter       largest distance between
+                            any two solutions, too
+      solvar.unit_seconds   budget of a question, in
+                            deterministic seconds (10)
+      solvar.total_seconds  budget of the whole stage
+    """  # noqa: D301 - click wants the character itself
+    perform(options.setting(solvar__mode=mode), force=force)
+
+
+def perform(options: RunOptions, *, force: bool) -> None:
+    """Run the stage and print what came of it."""
+    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.stages.solvar import solvar  # noqa: PLC0415 - imports ortools
+
+    run = options.run(force=force)
+    found = solvar(run)
+    if options.verbosity < 0:
+        return
+    manifest = found.outcome.manifest
+    totals, statuses = manifest.totals, manifest.statuses
+    facts: list[Fact] = [
+        ("mode", str(manifest.notes["mode"])),
+        ("people", f"{totals['people']:,}"),
+        (plural(run.release.geography.unit.name).replace("_", " "), f"{totals['units']:,}"),
+        ("zero solvar", share(totals["zero"], totals["units"])),
+        ("  people in them", share(totals["people_in_zero"], totals["people"])),
+        ("certain records", share(totals["certain"], totals["people"])),
+        ("proven", share(statuses.get("proven", 0), totals["units"])),
+        ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
+    ]
+    show(title_of(found.outcome), facts)
+    columns = ["size", "units", "zero_solvar_units_pct", "certain_pct"]
+    show_table(found.by_size.select(columns), ["people", "units", "zero solvar %", "certain %"])

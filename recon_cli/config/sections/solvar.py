@@ -1,0 +1,30 @@
+"""``solvar:`` which variability to measure, and how hard to try."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from recon_cli.config.model import Section
+
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Solvar(Section):
+    """The section ``solvar``.
+
+    Attributes:
+        mode: ``relaxed``: unit by unit, coarse tables as upper bounds; ``exact``: whole regions
+            with every count as an equality.
+        diameter: Measure the largest distance between any two solutions, too.
+        unit_seconds: Budget of each question about a unit, in deterministic seconds.
+        total_seconds: Budget of the whole stage, shared out by people; default none.
+        seed: For the solver's own choices; default the run's seed.
+    """
+
+    mode: Literal["relaxed", "exact"] = "relaxed"
+    diameter: bool = False
+    unit_seconds: Seconds = 10.0
+    total_seconds: Seconds | None = None
+    seed: int | None = None

@@ -1,0 +1,166 @@
+"""`recon solvar`: ``microdata/`` and ``tables/`` → ``solvar/``, ``intervals/``, ``regions/``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.attack.solvar import Question, make_variability_plan, measure_with_plan
+from recon_cli.config.sections.solvar import Solvar
+from recon_cli.errors import StageError
+from recon_cli.execute import Tick
+from recon_cli.model.plan import Plan
+from recon_cli.schema import Release
+from recon_cli.score.sizes import Sizes
+from recon_cli.score.variability import solvar_percentiles, variability_by_size
+from recon_cli.stages.keeping import keeping_models
+from recon_cli.stages.reconstruct import RECONSTRUCT, input_digests
+from recon_cli.stages.run import Outcome, Run, parts_of
+from recon_cli.stages.selection import select
+from recon_cli.store import Folder, Stage, Staging, open_folder, read_published, transaction
+from recon_cli.store.published import COVERAGE, open_published, read_coverage
+
+SOLVAR = Stage("solvar", ("solvar", "intervals", "regions"))
+#: Lowest population of each size class of the result tables, as in the study's Table 7.
+SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a finished stage says of the release.
+
+    Attributes:
+        outcome: The stage's outcome.
+        percentiles: Table 6.
+        by_size: Table 7, with certain records.
+    """
+
+    outcome: Outcome
+    percentiles: pl.DataFrame
+    by_size: pl.DataFrame
+
+
+def solvar(run: Run) -> Found:
+    """Measure the solution variability of every partition.
+
+    Raises:
+        ConfigError: The config is wrong.
+        StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
+        SolverError: Two engines disagree (the model is kept in the work folder), or a worker
+            died.
+    """
+    config = run.config.section(Solvar)
+    tables, geounits = open_published(run.work, run.release)
+    microdata = open_folder(run.work, RECONSTRUCT, "microdata")
+    if microdata.partitions != tables.partitions:
+        raise StageError(
+            f"microdata/ and tables/ in {run.work} have different partitions; "
+            f"run `{RECONSTRUCT.command}` again"
+        )
+    seed = run.config.top.seed if config.seed is None else config.seed
+    coverage = read_coverage(tables, run.release)
+    selection = select(run.release, tuple(microdata.manifest.notes["tables"]), coverage)
+    settings = config.model_dump(exclude={"seed"})
+    recipe = run.recipe(
+        SOLVAR,
+        {**settings, "tables": [table.name for table in selection.tables]},
+        seed=seed,
+        shared={f"tables/{COVERAGE}": tables.manifest.extras[COVERAGE].sha256},
+        partitions=input_digests(tables, geounits, microdata),
+    )
+    with transaction(run.work, recipe, force=run.force) as stage:
+        if stage.current is not None:
+            return _found(run, Outcome(SOLVAR, stage.current, skipped=True))
+        parts = parts_of(tables.manifest)
+        todo = [part for part in parts if part.name not in stage.done]
+        people = sum(part.people for part in parts)
+        question = Question(
+            config.mode,
+            seed,
+            config.unit_seconds,
+            config.diameter,
+            None if config.total_seconds is None else config.total_seconds / max(people, 1),
+        )
+        plan = make_variability_plan(run.release, selection.tables, coverage, config.mode)
+        job = _Job(plan, run.work, stage.staging, microdata, question)
+        results = run.for_each("solvar", measure_partition, job, todo)
+        _write_tables(stage.staging, [part.name for part in parts])
+        manifest = stage.publish(
+            [part.name for part in parts],
+            notes={"tables": [table.name for table in selection.tables], "mode": config.mode},
+            usages=results.usages,
+            workers=results.workers,
+        )
+        return _found(run, Outcome(SOLVAR, manifest))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all partitions share."""
+
+    plan: Plan
+    work: Path
+    staging: Staging
+    microdata: Folder
+    question: Question
+
+
+def measure_partition(job: _Job, partition: str, tick: Tick) -> None:
+    """Measure and write one partition; runs in a worker."""
+    started = time.perf_counter()
+    published = read_published(job.work, job.plan.release, partition)
+    microdata = job.microdata.read(partition)
+    with keeping_models(job.work):
+        found = measure_with_plan(job.plan, published, microdata, job.question, tick)
+    units = _with_uniques(job.plan.release, found.units, microdata)
+    methods = units["method"].value_counts().iter_rows()
+    zero = units.filter(pl.col("solvar_upper_pct") == 0)
+    job.staging.write(
+        partition,
+        {"solvar": units, "intervals": found.intervals, "regions": found.regions},
+        statuses=dict(units["status"].value_counts().iter_rows()),
+        totals={
+            "units": units.height,
+            "people": int(units["population"].sum()),
+            "zero": zero.height,
+            "people_in_zero": int(zero["population"].sum()),
+            "certain": int(units["certain_records"].sum()),
+            **{f"by_{method}": count for method, count in methods},
+        },
+        started=started,
+    )
+
+
+def _with_uniques(release: Release, units: pl.DataFrame, microdata: pl.DataFrame) -> pl.DataFrame:
+    """With ``uniques``: people alone in their unit on the release's binned linking key."""
+    name = release.geoid_column
+    if release.attack is None:
+        return units.with_columns(uniques=pl.lit(None, dtype=pl.Int32))
+    key = [name, *release.attack.binned]
+    alone = microdata.group_by(key).len().filter(pl.col("len") == 1).group_by(name).len("uniques")
+    return units.join(alone, on=name, how="left", maintain_order="left").with_columns(
+        pl.col("uniques").fill_null(0).cast(pl.Int32)
+    )
+
+
+def _write_tables(staging: Staging, partitions: Sequence[str]) -> None:
+    """The result tables as CSV beside the data."""
+    units = pl.concat(
+        pl.read_parquet(staging.partition_folder("solvar", partition) / "*.parquet")
+        for partition in partitions
+    )
+    for name, table in (
+        ("percentiles.csv", solvar_percentiles(units)),
+        ("by_size.csv", variability_by_size(units, SIZES)),
+    ):
+        staging.write_extra("solvar", name, table.write_csv(float_precision=4).encode())
+
+
+def _found(run: Run, outcome: Outcome) -> Found:
+    folder = open_folder(run.work, SOLVAR, "solvar")
+    tables = [pl.read_csv(folder.beside(name)) for name in ("percentiles.csv", "by_size.csv")]
+    return Found(outcome, *tables)
