@@ -111,8 +111,8 @@ def verify(
     """
     if not tables:
         raise VerificationError("verify: no tables were given, so nothing would be compared")
-    tabulation = Tabulation.of(release, records, tables)
     _check_geounits(release, published)
+    tabulation = Tabulation.of(release, _fill_unseen(release, published, records, tables), tables)
     covered = _covered(tabulation, published)
     expected = _expected(tabulation, published, covered)
     frames = [MISMATCHES.to_frame()]
@@ -122,6 +122,42 @@ def verify(
     )
     patterns = published.geounits["pattern"].to_numpy()
     return Verification(int(covered.sum(axis=1)[patterns].sum()), pl.concat(frames))
+
+
+def _fill_unseen(
+    release: Release, published: Published, records: pl.DataFrame, tables: Sequence[Table]
+) -> pl.DataFrame:
+    """Any value for a null that no published cell above its unit could tell from another.
+
+    Other nulls stay, and are refused.
+    """
+    for index, feature in enumerate(release.features):
+        if feature.name not in records.columns or not records[feature.name].null_count():
+            continue
+        seeing = [
+            at
+            for at, pattern in enumerate(published.coverage)
+            if _sees(pattern, index, feature.full, tables)
+        ]
+        seen = published.geounits.filter(pl.col("pattern").is_in(seeing))["geoid"].implode()
+        fill = records[feature.name].is_null()
+        for level in release.geography.levels:
+            fill &= ~records[release.geoid_column].str.head(level.digits).is_in(seen)
+        value = pl.lit(feature.values[0], dtype=records.schema[feature.name])
+        if records.schema[feature.name] == pl.Null:
+            value = pl.lit(feature.values[0], dtype=feature.dtype)
+        records = records.with_columns(
+            pl.when(fill).then(value).otherwise(pl.col(feature.name)).alias(feature.name)
+        )
+    return records
+
+
+def _sees(pattern: Pattern, index: int, full: int, tables: Sequence[Table]) -> bool:
+    """Whether some published cell of a pattern tells the values of a feature apart."""
+    cells = [
+        table.cells[number - 1] for table in tables for number in pattern.cells.get(table.name, ())
+    ]
+    return any(cell.masks[index] != full or cell.tally == index for cell in cells)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from recon_cli.attack.explain import contradiction
+from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.counts import Counts
@@ -17,6 +20,21 @@ from recon_cli.model.system import System
 from recon_cli.published import Published
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.feasible import Outcome, solve_component
+
+
+@contextmanager
+def naming(level: str, geoid: str) -> Iterator[None]:
+    """Say in a solver's error which geounit it is about.
+
+    Raises:
+        SolverError: As raised inside, with the geounit in front.
+    """
+    try:
+        yield
+    except DisagreementError as error:
+        raise DisagreementError(f"{level} {geoid}: {error}", error.model) from error
+    except SolverError as error:
+        raise SolverError(f"{level} {geoid}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -60,7 +78,8 @@ def solve_system(
     for component in split_components(system.rows, bounds, regions):
         units = system.candidates.unit[component.cells]
         region = counts.region_geoids[int(system.regions[units[0]])]
-        solution = solve_component(component, digest_seed(seed, region))
+        with naming(plan.release.region.name, region):
+            solution = solve_component(component, digest_seed(seed, region))
         if solution.outcome is Outcome.INFEASIBLE:
             suspects = np.unique(system.row_geounit[component.origin])
             raise contradiction(plan, published, counts, suspects)

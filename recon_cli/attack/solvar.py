@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from recon_cli.attack.solution import naming
 from recon_cli.attack.start import start_of
 from recon_cli.attack.targets import Histogram, histogram_columns, histogram_masks, histogram_of
 from recon_cli.attack.variability import BoolArray, Budget, Distances, Space, Variability, measure
@@ -140,7 +141,8 @@ def measure_with_plan(
             question.diameter,
             _region_seconds(question, system.regions, people),
         )
-        found = measure(space, histogram, system.regions, budget)
+        with naming(f"{plan.release.region.name}s from", name):
+            found = measure(space, histogram, system.regions, budget)
         report = _Report(plan, counts, system, histogram, found, people.astype(np.int64))
         units.append(report.units(_unit_schema(plan, question)))
         intervals.append(report.intervals(_interval_schema(plan, columns)))

@@ -1,11 +1,13 @@
 """The release schema: features, recodes, geography and tables of a publication."""
 
+from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode, Value, bits, column_dtype
 from recon_cli.schema.load import load_release, packaged_releases, parse_release
 from recon_cli.schema.release import Geography, Level, Release
 from recon_cli.schema.tables import Cell, Table
 
 __all__ = [
+    "AttackKeys",
     "Cell",
     "Feature",
     "Geography",

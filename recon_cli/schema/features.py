@@ -133,9 +133,12 @@ class Recode:
 
 
 def column_dtype(values: tuple[Value, ...]) -> type[pl.DataType]:
-    """The polars type that holds ``values``: Boolean, Int16, Int32 or String."""
+    """The polars type that holds ``values``: Boolean, an integer from Int16 up, or String."""
     if all(isinstance(value, bool) for value in values):
         return pl.Boolean
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        return pl.Int16 if max(int(value) for value in values) < 2**15 else pl.Int32
+        largest = max(abs(int(value)) for value in values)
+        if largest >= 2**31:
+            return pl.Int64
+        return pl.Int16 if largest < 2**15 else pl.Int32
     return pl.String

@@ -9,14 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
 from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode, Value
 from recon_cli.schema.release import Geography, Level, Release
 from recon_cli.schema.spec import (
+    AttackSpec,
     BySpec,
     CellSpec,
     ChoiceSpec,
@@ -79,7 +82,7 @@ def parse_release(text: str, *, source: str) -> Release:
         SchemaError: The text is not YAML, has unknown keys, or contradicts itself.
     """
     try:
-        raw = yaml.safe_load(text)
+        raw = yaml.load(text, Loader=_Strict)  # noqa: S506 - a SafeLoader
     except yaml.YAMLError as error:
         raise SchemaError(f"{source}: not valid YAML: {error}") from error
     try:
@@ -90,6 +93,22 @@ def parse_release(text: str, *, source: str) -> Release:
         return _build(spec, hashlib.sha256(text.encode()).hexdigest())
     except SchemaError as error:
         raise SchemaError(f"{source}: {error}") from error
+
+
+class _Strict(yaml.SafeLoader):
+    """YAML without its trap: of two equal keys the first would vanish."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A mapping whose keys differ."""
+        seen: set[object] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key!r} stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
 
 
 def _build(spec: ReleaseSpec, digest: str) -> Release:
@@ -111,7 +130,14 @@ def _build(spec: ReleaseSpec, digest: str) -> Release:
         histogram=tuple(spec.histogram),
         layouts=spec.layouts,
         digest=digest,
+        attack=_attack(spec.attack),
     )
+
+
+def _attack(form: AttackSpec | None) -> AttackKeys | None:
+    if form is None:
+        return None
+    return AttackKeys(tuple(form.exact), tuple(form.binned), tuple(form.gains))
 
 
 def _feature(name: str, form: FeatureSpec) -> Feature:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode
 from recon_cli.schema.tables import Table
 
@@ -86,6 +87,7 @@ class Release:
             reconstructions are compared.
         layouts: Where each source format keeps the tables; read by that source alone.
         digest: SHA-256 of the schema text.
+        attack: What an attacker links on and gains, where the schema says so.
     """
 
     name: str
@@ -98,8 +100,22 @@ class Release:
     histogram: tuple[str, ...]
     layouts: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
+    attack: AttackKeys | None = None
 
     def __post_init__(self) -> None:
+        for what in ("features", "tables", "microdata", "histogram"):
+            if not getattr(self, what):
+                raise SchemaError(f"release {self.name!r}: {what}: at least one is needed")
+        self._check_names()
+        self._check_levels()
+        missing = [f.name for f in self.features if f.name not in self.microdata]
+        if missing:
+            raise SchemaError(f"microdata: feature {missing[0]!r} has no column")
+        for column in (*self.microdata, *self.histogram):
+            self.column_groups(column)
+        self.check_attack(self.attack)
+
+    def _check_names(self) -> None:
         names = [feature.name for feature in self.features]
         names += [recode.name for recode in self.recodes]
         if len(set(names)) != len(names):
@@ -110,6 +126,8 @@ class Release:
         if len(set(codes)) != len(codes):
             twice = next(code for code in codes if codes.count(code) > 1)
             raise SchemaError(f"release {self.name!r}: cell code {twice!r} is used twice")
+
+    def _check_levels(self) -> None:
         for table in self.tables:
             for level in table.levels:
                 if level not in self.geography.by_name:
@@ -119,11 +137,29 @@ class Release:
                         f"table {table.name!r}: level {level!r} is coarser than the partition "
                         f"level {self.geography.partition!r}; choose a coarser partition"
                     )
-        missing = [f.name for f in self.features if f.name not in self.microdata]
-        if missing:
-            raise SchemaError(f"microdata: feature {missing[0]!r} has no column")
-        for column in (*self.microdata, *self.histogram):
-            self.column_groups(column)
+
+    def check_attack(self, keys: AttackKeys | None) -> None:
+        """Refuse columns that a linking attack cannot use.
+
+        Raises:
+            SchemaError: A column is unknown, a binned one is not coarser than the exact ones, or
+                one that the attacker gains is one that he needs.
+        """
+        if keys is None:
+            return
+        exact, binned, gains = (
+            {self.column_groups(column).feature for column in columns}
+            for columns in (keys.exact, keys.binned, keys.gains)
+        )
+        for column in keys.exact:
+            if column not in self.feature_index:
+                raise SchemaError(f"attack.exact: {column!r} is a recode, a feature is expected")
+        if binned - exact:
+            wrong = ", ".join(sorted(binned - exact))
+            raise SchemaError(f"attack.binned: {wrong} is not among the features of attack.exact")
+        if gains & exact:
+            wrong = ", ".join(sorted(gains & exact))
+            raise SchemaError(f"attack.gains: {wrong} is linked on, so it cannot be gained")
 
     @cached_property
     def feature_index(self) -> dict[str, int]:

@@ -103,6 +103,14 @@ class FamilySpec(Spec):
     tables: dict[Name, TableSpec]
 
 
+class AttackSpec(Spec):
+    """Columns that an attacker links on, exactly and then binned, and those that he gains."""
+
+    exact: list[Name]
+    binned: list[Name]
+    gains: list[Name]
+
+
 class ReleaseSpec(Spec):
     """A whole schema file."""
 
@@ -113,5 +121,6 @@ class ReleaseSpec(Spec):
     geography: GeographySpec
     microdata: list[Name]
     histogram: list[Name]
+    attack: AttackSpec | None = None
     families: list[FamilySpec]
     layouts: dict[str, Any] = Field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Counts of links → the tables that a data steward judges by."""
