@@ -109,7 +109,7 @@ def compare_with_enumeration(release: Release, published: Published, seed: int) 
         check_claims(release, result.microdata, result.blocks, every)
 
 
-many = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @many

@@ -25,7 +25,7 @@ from tests.populations import publish, random_records, random_release, random_un
 
 SEEDS = st.integers(0, 2**32 - 1)
 tiny = settings(
-    max_examples=int(os.environ.get("RECON_EXAMPLES", "150")),
+    max_examples=int(os.environ.get("RECON_EXAMPLES", "100")),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )

@@ -117,7 +117,9 @@ def test_a_wrong_record_is_found_by_verify(tmp_path: Path) -> None:
 
 def test_contradicting_counts_are_named_and_nothing_is_published(tmp_path: Path) -> None:
     shared = ("-c", ROOT / "configs" / "clinic.yaml", "--work", tmp_path / "run")
-    counts = pl.read_csv(ROOT / "fixtures" / "clinic_visits.csv", schema_overrides={"geoid": str})
+    counts = pl.read_csv(
+        ROOT / "fixtures" / "clinic_visits.csv", schema_overrides={"geoid": pl.String}
+    )
     at = counts.with_row_index().filter(
         (pl.col("geoid") == "D02003") & (pl.col("table") == "SMOKERS") & (pl.col("cell") == 2)
     )

@@ -193,7 +193,7 @@ def compare(
     return exact, relaxed
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=SEEDS, people=st.integers(1, 25))
 def test_more_tables_and_more_equalities_only_narrow(seed: int, people: int) -> None:
     release = random_release(seed)

@@ -33,7 +33,7 @@ def command(options: RunOptions, *, mode: str | None, force: bool) -> None:
       solvar.diameter       largest distance between
                             any two solutions, too
       solvar.unit_seconds   budget of a question, in
-                            deterministic seconds (10)
+                            deterministic seconds (2)
       solvar.total_seconds  budget of the whole stage
     """  # noqa: D301 - click wants the character itself
     perform(options.setting(solvar__mode=mode), force=force)

@@ -25,6 +25,6 @@ class Solvar(Section):
 
     mode: Literal["relaxed", "exact"] = "relaxed"
     diameter: bool = False
-    unit_seconds: Seconds = 10.0
+    unit_seconds: Seconds = 2.0
     total_seconds: Seconds | None = None
     seed: int | None = None
