@@ -1,0 +1,81 @@
+"""``recon link``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._output import seconds, share, show, title_of
+
+
+@click.command()
+@run_options
+@click.option("--draws", type=click.IntRange(min=1), help="Break ties anew so many times.")
+@force_option
+def command(options: RunOptions, *, draws: int | None, force: bool) -> None:
+    """Match sources with attacker files, and confirm on the truth.
+
+    Within a block records match on exact keys first, then on the binned ones, each at most once.
+    The attacker gains the source's values; the link is confirmed when the truth has the person
+    with those values there. Writes links/ (one row a putative match), and the counts that
+    `recon score` makes tables of.
+
+    \b
+    Example:
+      recon link -c al.yaml
+      recon link --set link.cef=cef.parquet --draws 5
+
+    \b
+    Config keys:
+      release, work, seed, workers
+      link.cef           the truth (default: cef/ in work)
+      link.hdf           what was tabulated (hdf/ in work)
+      link.sources       name: path, or microdata
+      link.guessers      name: {guess, of, leave_one_out}
+      link.attackers     name: path, or cef
+      link.id            column with the person's id
+      link.data_defined  column of the truth
+      link.exact, link.binned, link.gains
+                         columns (default: the schema's)
+      link.seed, link.draws
+      link.rows          false: counts only, no links/ rows
+    """  # noqa: D301 - click wants the character itself
+    if draws is not None:
+        options = replace(options, settings=(*options.settings, f"link.draws={draws}"))
+    perform(options, force=force)
+
+
+def perform(options: RunOptions, *, force: bool) -> None:
+    """Run the stage and print what came of it."""
+    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.stages.link import link  # noqa: PLC0415 - imports polars
+
+    run = options.run(force=force)
+    outcome = link(run)
+    if options.verbosity < 0:
+        return
+    manifest = outcome.manifest
+    totals, notes = manifest.totals, manifest.notes
+    left_out = [(f"  left out, {why}", f"{n:,}") for why, n in sorted(manifest.statuses.items())]
+    beyond = [
+        (f"  left out, {name}: elsewhere", f"{n:,}")
+        for name, n in notes["outside_partitions"].items()
+        if n
+    ]
+    show(
+        title_of(outcome),
+        [
+            ("sources", ", ".join(notes["sources"])),
+            ("attackers", ", ".join(notes["attackers"]) or "none: agreement only"),
+            ("people", f"{totals['people']:,}"),
+            ("  with an id", share(totals["linkable"], totals["people"])),
+            (plural(run.release.geography.unit.name).replace("_", " "), f"{totals['units']:,}"),
+            ("putative links", f"{totals['putative']:,}"),
+            ("confirmed", share(totals["confirmed"], totals["putative"])),
+            *left_out,
+            *beyond,
+            ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
+        ],
+    )

@@ -1,0 +1,142 @@
+"""``recon score``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._output import seconds, show, title_of
+
+if TYPE_CHECKING:
+    from recon_cli.score.sheet import Sheet
+
+#: What is printed without being asked for.
+_SHOWN = ("table08_agreement", "table09_overall", "table10_zero_solvar")
+
+
+@click.command()
+@run_options
+@click.option("--compare", type=click.Choice(["wp31995"]), help="Put a study's values beside.")
+@click.option(
+    "--table", "tables", multiple=True, metavar="NAME", help="Print this table. Repeatable; or all."
+)
+@click.option("--page", type=click.Path(path_type=Path), help="Write all tables to a .md page too.")
+@click.option("--notes", type=click.Path(path_type=Path), help="Markdown that the page includes.")
+@force_option
+def command(
+    options: RunOptions,
+    *,
+    compare: str | None,
+    tables: tuple[str, ...],
+    page: Path | None,
+    notes: Path | None,
+    force: bool,
+) -> None:
+    """Make the result tables: who is re-identified, against guessing.
+
+    Writes score/: every rate with its counts, an interval, the guessers' rate and the truth's
+    own beside it, as Parquet, CSV and Markdown, in the layouts of Tables 8 to 17 of the 2010
+    study. Needs links/ (`recon link`); solvar/ for Table 10.
+
+    \b
+    Example:
+      recon score -c al.yaml
+      recon score --compare wp31995 --table all
+      recon score --page docs/scores.md
+
+    \b
+    Config keys:
+      release, work, seed
+      score.compare       wp31995: published values beside
+      score.alternatives  sources of Tables 11, 15-17 only
+      score.sizes         lowest size of each class
+      score.interval      percent (95)
+      score.bootstrap     resamples of blocks (200)
+      score.seed          of the resamples
+      score.digits        round counts to so many digits
+      score.threshold     smaller classes are small,
+      score.small         and merge or withhold
+    """  # noqa: D301 - click wants the character itself
+    if notes is not None and page is None:
+        raise click.UsageError("--notes goes with --page")
+    shown = Shown(tables, page, notes)
+    perform(options.setting(score__compare=compare), shown, force=force)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is printed and written beside the folder.
+
+    Attributes:
+        tables: Names of tables to print, or ``all``.
+        page: Markdown page with all tables.
+        notes: Markdown that it includes.
+    """
+
+    tables: tuple[str, ...] = ()
+    page: Path | None = None
+    notes: Path | None = None
+
+
+def perform(options: RunOptions, shown: Shown | None = None, *, force: bool) -> None:
+    """Run the stage, print the tables, and write the page."""
+    import polars as pl  # noqa: PLC0415
+
+    from recon_cli.score.sheet import brief  # noqa: PLC0415
+    from recon_cli.score.sizes import ALL  # noqa: PLC0415
+    from recon_cli.score.tables import TITLES  # noqa: PLC0415
+    from recon_cli.stages.score import read_rates, score  # noqa: PLC0415
+    from recon_cli.stages.scores_page import write_page  # noqa: PLC0415
+
+    shown = shown or Shown()
+    tables, page = shown.tables, shown.page
+    run = options.run(force=force)
+    outcome = score(run)
+    rates = read_rates(run)
+    known = rates["table"].unique(maintain_order=True).to_list()
+    for name in tables:
+        if name not in (*known, "all"):
+            raise click.BadParameter(f"no table {name!r} (tables: {', '.join(known)}, all)")
+    if page is not None:
+        write_page(run, rates, page, shown.notes)
+    if options.verbosity < 0:
+        return
+    wanted = TITLES if "all" in tables else (tables or _SHOWN)
+    for name in wanted:
+        rows = rates.filter(pl.col("table") == name)
+        if not tables:
+            rows = rows.filter(pl.col("block_size") == ALL)
+        for sheet in brief(TITLES[name], rows):
+            _print(sheet)
+    manifest = outcome.manifest
+    show(
+        title_of(outcome),
+        [
+            ("tables", ", ".join(manifest.notes["tables"])),
+            ("zero variability", manifest.notes["zero_variability"]),
+            ("intervals", manifest.notes["intervals"]),
+            ("withheld", f"{manifest.notes['withheld']:,} rates"),
+            *([("page", str(page))] if page is not None else []),
+            ("seconds", seconds(manifest.run.wall_seconds)),
+        ],
+    )
+
+
+def _print(sheet: Sheet) -> None:
+    from rich.console import Console  # noqa: PLC0415 - only when there is something to show
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for at, name in enumerate(sheet.header):
+        words = at < sheet.text_columns
+        table.add_column(name, justify="left" if words else "right", no_wrap=True)
+    for row in sheet.rows:
+        table.add_row(*row)
+    console = Console()
+    console.print(Text(sheet.title, style="bold"))
+    console.print(table)

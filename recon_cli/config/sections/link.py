@@ -1,0 +1,83 @@
+"""``link:`` who is matched with whom, and on what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
+
+from recon_cli.config.model import ConfigPath, Names, Section, place
+
+#: What stands for a file in ``sources`` and ``attackers``.
+OWN_MICRODATA = "microdata"
+FROM_CEF = "cef"
+
+
+def _place_or(word: str) -> BeforeValidator:
+    def check(value: object, info: ValidationInfo) -> object:
+        return None if value == word else place(value, info)
+
+    return BeforeValidator(check)
+
+
+#: A path, or None where the config says ``microdata``: this run's own.
+Source = Annotated[Path | None, _place_or(OWN_MICRODATA)]
+#: A path, or None where the config says ``cef``: the CEF's own columns.
+Attacker = Annotated[Path | None, _place_or(FROM_CEF)]
+
+
+class GuesserSection(BaseModel):
+    """A guesser.
+
+    Attributes:
+        guess: ``modal`` (MDG) or ``proportional`` (PRG).
+        of: A source, or ``tables``: the run's published counts alone.
+        leave_one_out: Make each guess from everybody else.
+        tables: With ``of: tables``, which; default all that are published.
+    """
+
+    model_config = Section.model_config
+
+    guess: Literal["modal", "proportional"]
+    of: str
+    leave_one_out: bool = False
+    tables: Names | None = None
+
+
+class Link(Section):
+    """The section ``link``.
+
+    Attributes:
+        cef: The truth; default ``cef/`` or ``persons/`` (of `recon synth`) in the work folder.
+        hdf: What was tabulated, where it is known; default ``hdf/`` in the work folder, if it is
+            there.
+        sources: Further sources by name: a path, or ``microdata``. Default this run's own
+            microdata, if it is there.
+        guessers: By name; default MDG and PRG of the HDF, or of the tables where there is none.
+        attackers: By name: a path, or ``cef``, its exact columns. Default CEF_atkr of that kind,
+            and COMRCL if ``comrcl/`` is in the work folder.
+        id: Column with a person's identifier.
+        data_defined: Column of the CEF that says whose record can be found; default
+            ``data_defined`` if there is one.
+        exact: Columns of the first pass; default the schema's.
+        binned: Of the second.
+        gains: What the attacker gains.
+        seed: Breaks ties and draws guesses; default the run's seed.
+        draws: How often ties are broken anew, for intervals across seeds.
+        rows: Whether to write ``links/`` row by row; the counts are always kept.
+    """
+
+    cef: ConfigPath | None = None
+    hdf: ConfigPath | None = None
+    sources: dict[str, Source] | None = None
+    guessers: dict[str, GuesserSection] | None = None
+    attackers: dict[str, Attacker] | None = None
+    id: str = "pik"
+    data_defined: str | None = None
+    exact: Names | None = None
+    binned: Names | None = None
+    gains: Names | None = None
+    seed: int | None = None
+    draws: Annotated[int, Field(ge=1)] = 1
+    rows: bool = True

@@ -1,0 +1,38 @@
+"""``score:`` how the result tables are made."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from recon_cli.config.model import Names, Section
+
+
+class Score(Section):
+    """The section ``score``.
+
+    Attributes:
+        compare: Put the values of a published study beside ours.
+        alternatives: Sources for Tables 11 and 15-17 only: releases protected otherwise.
+        sizes: Lowest population of each block-size class, rising from 1.
+        interval: Coverage of intervals, in percent.
+        bootstrap: Resamples of geounits for intervals; 0 for none. With several draws of links
+            the intervals are across draws instead.
+        seed: Of the resamples; default the run's seed.
+        digits: Round counts to so many significant digits.
+        threshold: Classes with fewer people are small; 0 for no such thing.
+        small: ``merge`` small classes with the next, or ``withhold`` them.
+    """
+
+    compare: Literal["wp31995"] | None = None
+    alternatives: Names | None = None
+    sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        (1, 10, 50, 100, 250, 500, 1000), strict=False
+    )
+    interval: Annotated[float, Field(gt=0, lt=100)] = 95.0
+    bootstrap: Annotated[int, Field(ge=0)] = 200
+    seed: int | None = None
+    digits: Annotated[int, Field(ge=1)] | None = None
+    threshold: Annotated[int, Field(ge=0)] = 0
+    small: Literal["merge", "withhold"] = "withhold"

@@ -1,0 +1,132 @@
+"""The counts of one partition, joined with what the geounits are, and summed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from recon_cli.score.sizes import Sizes
+from recon_cli.score.sums import Floats, Kind, Sums, concat, stack, weighted
+from recon_cli.seeding import generator
+
+#: What is kept of a geounit: its class, and whether only one reconstruction is possible.
+PLACE = ("size", "zero")
+GROUPS = ("modal", "unique")
+PEOPLE = (
+    "population",
+    "linkable",
+    "nonmodal",
+    "unique_people",
+    "unique_nonmodal",
+    "people",
+    "modal",
+    "proportional",
+    "modal_without",
+    "proportional_without",
+    "units",
+)
+LINKS = ("putative", "exact", "confirmed", "expected")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What `recon link` counted in one partition, and which geounits have zero variability.
+
+    Attributes:
+        name: The partition.
+        truth: A row a geounit.
+        targets: Attacker records by draw, geounit and group.
+        tallies: Links by draw, geounit and group.
+        agreement: By geounit and pair of files.
+        zero: Geoids of the geounits with a proof of zero variability; None if nobody knows.
+    """
+
+    name: str
+    truth: pl.DataFrame
+    targets: pl.DataFrame
+    tallies: pl.DataFrame
+    agreement: pl.DataFrame
+    zero: pl.Series | None
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Sums over partitions, by size class, zero variability and what else tells them apart.
+
+    Attributes:
+        people: `PEOPLE`.
+        targets: By attacker, modal, unique: ``records``.
+        links: By attacker, source, modal, unique: `LINKS`.
+        agreement: By left and right: ``exact, agree``.
+        kind: Where intervals come from.
+    """
+
+    people: Sums
+    targets: Sums
+    links: Sums
+    agreement: Sums
+    kind: Kind
+
+
+def collect(
+    partition: Partition, place: str, sizes: Sizes, *, draws: int, resamples: int, seed: int
+) -> Collected:
+    """Sum one partition.
+
+    Args:
+        partition: Its counts.
+        place: The geoid column.
+        sizes: The size classes.
+        draws: How many draws of links there are; with more than one they are the slots.
+        resamples: Resamples of geounits (Poisson bootstrap) when there is one draw.
+        seed: Of the resamples; a partition's depend on its own geounits alone.
+    """
+    truth = partition.truth.sort(place).with_columns(units=pl.lit(1))
+    zero = pl.lit(None, dtype=pl.Boolean)
+    if partition.zero is not None:
+        zero = pl.col(place).is_in(partition.zero.implode())
+    units = truth.select(
+        place, sizes.number(pl.col("population")).alias("size"), zero.alias("zero")
+    ).with_row_index("_unit")
+    slots = draws if draws > 1 else resamples
+    weights = np.ones((units.height, 1 + slots))
+    if draws == 1 and resamples:
+        rng = generator(seed, "bootstrap", partition.name)
+        weights[:, 1:] = rng.poisson(1.0, (units.height, resamples))
+
+    def joined(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.join(units, on=place)
+
+    def linked(frame: pl.DataFrame, by: tuple[str, ...], measures: tuple[str, ...]) -> Sums:
+        if draws == 1:
+            return weighted(joined(frame), by, measures, weights)
+        return stack([_one(joined(frame.filter(draw=draw)), by, measures) for draw in range(draws)])
+
+    return Collected(
+        weighted(joined(truth), PLACE, PEOPLE, weights),
+        linked(partition.targets, ("attacker", *GROUPS, *PLACE), ("records",)),
+        linked(partition.tallies, ("attacker", "source", *GROUPS, *PLACE), LINKS),
+        weighted(
+            joined(partition.agreement), ("left", "right", *PLACE), ("exact", "agree"), weights
+        ),
+        "draws" if draws > 1 else "bootstrap",
+    )
+
+
+def _one(frame: pl.DataFrame, by: tuple[str, ...], measures: tuple[str, ...]) -> Sums:
+    units = int(frame["_unit"].max() or 0) + 1 if frame.height else 0  # type: ignore[arg-type]
+    ones: Floats = np.ones((units, 1))
+    return weighted(frame, by, measures, ones)
+
+
+def add_up(parts: list[Collected]) -> Collected:
+    """Partitions as one."""
+    return Collected(
+        concat([part.people for part in parts]),
+        concat([part.targets for part in parts]),
+        concat([part.links for part in parts]),
+        concat([part.agreement for part in parts]),
+        parts[0].kind,
+    )

@@ -1,0 +1,204 @@
+"""Rates of one table as tidy rows: Eq. 5.1–5.3 of the 2010 study, and agreement.
+
+Putative rate = putative / records of the attacker; confirmed rate = confirmed / records;
+precision = confirmed / putative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from recon_cli.score.collect import Collected
+from recon_cli.score.control import Control, label_classes
+from recon_cli.score.sizes import ALL, Sizes
+from recon_cli.score.sums import Floats, Kind, Sums, interval, ratio
+
+#: A row is one rate.
+ROW = {
+    "table": pl.String,
+    "panel": pl.String,
+    "source": pl.String,
+    "against": pl.String,
+    "block_size": pl.String,
+    "rate": pl.String,
+    "count": pl.Float64,
+    "of": pl.Float64,
+    "pct": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "rank": pl.Int8,
+    "withheld": pl.Boolean,
+}
+
+NONMODAL, MODAL = ~pl.col("modal"), pl.col("modal")
+UNIQUE, ZERO = pl.col("unique"), pl.col("zero")
+EVERYBODY = pl.lit(value=True)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Tables whose classes are published or withheld together.
+
+    Attributes:
+        tables: Table → its panels, each a condition on who is counted.
+        by_size: Whether there are rows for size classes, or for all only.
+        sources: The sources to show; None for all.
+    """
+
+    tables: Mapping[str, Mapping[str, pl.Expr]]
+    by_size: bool = True
+    sources: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How rates are shown.
+
+    Attributes:
+        sizes: The size classes.
+        control: Disclosure control.
+        coverage: Of intervals, in percent.
+        kind: Where intervals come from.
+    """
+
+    sizes: Sizes
+    control: Control
+    coverage: float
+    kind: Kind = "bootstrap"
+
+
+def link_rates(collected: Collected, family: Family, rules: Rules) -> pl.DataFrame:
+    """Putative, confirmed and precision rates of a family of tables (`ROW`)."""
+    frames = [pl.DataFrame(schema=ROW)]
+    attackers = collected.targets.keys["attacker"].unique().sort()
+    for attacker in attackers:
+        here = pl.col("attacker") == attacker
+        targets, links = collected.targets.where(here), collected.links.where(here)
+        if family.sources is not None:
+            links = links.where(pl.col("source").is_in(list(family.sources)))
+        panels = {
+            (table, panel): condition
+            for table, conditions in family.tables.items()
+            for panel, condition in conditions.items()
+        }
+        people = [targets.where(condition) for condition in panels.values()]
+        classes = _classes(people, "records", family.by_size, rules)
+        for (table, panel), whole in zip(panels, people, strict=True):
+            counted = links.where(panels[table, panel])
+            for labels in classes:
+                rows = _link_rows(counted, whole, labels, rules)
+                names = {"table": table, "panel": panel, "against": attacker}
+                named = rows.with_columns(pl.lit(v).alias(k) for k, v in names.items())
+                frames.append(named.select(list(ROW)))
+    return pl.concat(frames)
+
+
+def agreement_rates(
+    collected: Collected, table: str, sources: Sequence[str] | None, rules: Rules
+) -> pl.DataFrame:
+    """Agreement by size class (`ROW`); ``against`` is the file that is agreed with."""
+    agreement = collected.agreement
+    if sources is not None:
+        agreement = agreement.where(pl.col("left").is_in(list(sources)))
+    frames = [pl.DataFrame(schema=ROW)]
+    for labels in _classes([collected.people], "population", True, rules):
+        parts = _labelled(agreement, labels).by("left", "right", *_LABELS)
+        keys = parts.keys
+        whole = _labelled(collected.people, labels).by(*_LABELS).aligned(keys).of("population")
+        for measure, rate in (("exact", "agree_exact"), ("agree", "agree_binned")):
+            rows = _rows(keys, rate, parts.of(measure), whole, rules)
+            named = rows.rename({"left": "source", "right": "against"})
+            frames.append(
+                named.with_columns(table=pl.lit(table), panel=pl.lit("all")).select(list(ROW))
+            )
+    return pl.concat(frames)
+
+
+def guess_rates(collected: Collected, table: str, rules: Rules) -> pl.DataFrame:
+    """The closed forms of the guessers on their own origin: modal share, Σp² (`ROW`)."""
+    forms = ("modal", "proportional", "modal_without", "proportional_without")
+    frames = [pl.DataFrame(schema=ROW)]
+    for labels in _classes([collected.people], "population", True, rules):
+        people = _labelled(collected.people, labels).by(*_LABELS)
+        for form in forms:
+            rows = _rows(people.keys, form, people.of(form), people.of("people"), rules)
+            names = {"table": table, "panel": "all", "source": "closed form", "against": "origin"}
+            frames.append(
+                rows.with_columns(pl.lit(v).alias(k) for k, v in names.items()).select(list(ROW))
+            )
+    return pl.concat(frames)
+
+
+_LABELS = ("block_size", "rank", "withheld")
+
+
+def _classes(
+    people: Sequence[Sums], measure: str, by_size: bool, rules: Rules
+) -> list[pl.DataFrame]:
+    """Labels for all classes together and, if asked for, for each."""
+    parts = [part.by("size") for part in people]
+    keys = pl.concat([part.keys for part in parts]).unique().sort("size")
+    counts: Floats = np.array([part.aligned(keys).of(measure)[:, 0] for part in parts])
+    if not keys.height:
+        return []
+    threshold = rules.control.threshold
+    whole = keys.with_columns(
+        block_size=pl.lit(ALL),
+        rank=pl.lit(-1, dtype=pl.Int8),
+        withheld=pl.lit(bool(counts.sum(axis=1).min() < threshold)),
+    )
+    if not by_size:
+        return [whole]
+    # a panel that nobody is in says nothing of anybody
+    present = np.where(counts.sum(axis=1, keepdims=True) > 0, counts, np.inf)
+    smallest = np.where(np.isfinite(present).any(axis=0), present.min(axis=0), 0)
+    sizes = label_classes(
+        keys.with_columns(pl.Series("people", smallest)), rules.sizes, rules.control
+    )
+    return [whole, sizes]
+
+
+def _labelled(sums: Sums, labels: pl.DataFrame) -> Sums:
+    keys = sums.keys.join(labels, on="size", how="left", maintain_order="left")
+    return Sums(keys, sums.measures, sums.values)
+
+
+def _link_rows(links: Sums, targets: Sums, labels: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    people = _labelled(targets, labels).by(*_LABELS)
+    found = _labelled(links, labels)
+    # every source has a row for every class with people, links or none
+    sources = found.keys.select("source").unique()
+    keys = sources.join(people.keys, how="cross").sort("source", "rank")
+    counts = found.by("source", *_LABELS).aligned(keys)
+    whole = people.aligned(keys).of("records")
+    putative, confirmed = counts.of("putative"), counts.of("confirmed")
+    frames = [
+        _rows(keys, "putative", putative, whole, rules),
+        _rows(keys, "confirmed", confirmed, whole, rules),
+        _rows(keys, "precision", confirmed, putative, rules),
+    ]
+    expected = _rows(keys, "expected", counts.of("expected"), putative, rules)
+    frames.append(expected.filter(pl.col("source").is_in(_with_expectation(found).implode())))
+    return pl.concat(frames)
+
+
+def _with_expectation(links: Sums) -> pl.Series:
+    """The sources whose links have chances: proportional guessers."""
+    return links.keys.filter(pl.Series(links.of("expected")[:, 0] > 0))["source"].unique()
+
+
+def _rows(keys: pl.DataFrame, rate: str, part: Floats, whole: Floats, rules: Rules) -> pl.DataFrame:
+    rates = ratio(part, whole)
+    low, high = interval(rates, rules.kind, rules.coverage)
+    return keys.with_columns(
+        pl.lit(rate).alias("rate"),
+        pl.Series("count", part[:, 0]),
+        pl.Series("of", whole[:, 0]),
+        pl.Series("pct", rates[:, 0], nan_to_null=True),
+        pl.Series("low", low, nan_to_null=True),
+        pl.Series("high", high, nan_to_null=True),
+    )

@@ -1,0 +1,160 @@
+"""A result table as people read it: attacker files side by side, as the study prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+_RATES = {
+    "putative": "putative",
+    "confirmed": "confirmed",
+    "precision": "precision",
+    "agree_exact": "exact",
+    "agree_binned": "binned",
+    "modal": "modal share",
+    "proportional": "Σp²",
+    "modal_without": "modal, others only",
+    "proportional_without": "Σp², others only",
+}
+WITHHELD = "–"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Rows of text under a header.
+
+    Attributes:
+        title: What stands over it.
+        header: Column names.
+        rows: Cells, as many as columns.
+        text_columns: How many columns, from the left, are words and not numbers.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    text_columns: int
+
+    def markdown(self) -> str:
+        """The sheet as Markdown."""
+        marks = ["---" if at < self.text_columns else "---:" for at in range(len(self.header))]
+        lines = [self.header, tuple(marks), *self.rows]
+        body = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+        return f"## {self.title}\n\n{body}\n"
+
+
+def lay_out(title: str, rows: pl.DataFrame) -> Sheet:
+    """One table's rates as a sheet.
+
+    A rate is shown with its interval, and the published value and the difference where the rows
+    have them; the counts it is made of stand before it once.
+
+    Args:
+        title: Of the sheet.
+        rows: The table's rows, as from `recon_cli.score.tables.make_rates`.
+    """
+    compared = "published_pct" in rows.columns and rows["published_pct"].count() > 0
+    against = rows["against"].unique(maintain_order=True).to_list()
+    rates = [rate for rate in _RATES if rate in rows["rate"].unique()]
+    panels = rows["panel"].n_unique() > 1
+    index: dict[tuple[str, str, str], dict[tuple[str, str], Mapping[str, Any]]] = {}
+    for row in rows.iter_rows(named=True):
+        place = index.setdefault((row["panel"], row["block_size"], row["source"]), {})
+        place[row["against"], row["rate"]] = row
+    words = [*(["people"] if panels else []), "block size", "source"]
+    header = [*words, *(h for name in against for h in _header(name, rates, compared=compared))]
+    body = []
+    for (panel, block_size, source), found in index.items():
+        cells = [*([panel.replace("_", " ")] if panels else []), block_size, source]
+        for name in against:
+            cells += _cells({r: found.get((name, r), {}) for r in rates}, compared=compared)
+        body.append(tuple(cells))
+    return Sheet(title, tuple(header), tuple(body), len(words))
+
+
+def brief(title: str, rows: pl.DataFrame) -> list[Sheet]:
+    """One table's rates as narrow sheets, one for each file that is linked or agreed with.
+
+    Of the rates with counts only the last, the one that the table is about, is shown in percent.
+
+    Args:
+        title: Of the sheets; the file's name is added.
+        rows: As for `lay_out`.
+    """
+    if rows.is_empty():
+        return []
+    compared = "published_pct" in rows.columns and rows["published_pct"].count() > 0
+    rates = [rate for rate in _RATES if rate in rows["rate"].unique()]
+    panels = rows["panel"].n_unique() > 1
+    last = rates[-1]
+    found = []
+    for against in rows["against"].unique(maintain_order=True):
+        here = rows.filter(pl.col("against") == against)
+        sized = here["block_size"].n_unique() > 1
+        words = [*(["who"] if panels else []), "source", *(["size"] if sized else [])]
+        counted = [_RATES[rate] for rate in rates if rate != last or len(rates) < 3]
+        header = [*words, "people", *counted, "%", "interval"]
+        header += ["study", "diff"] if compared else []
+        index: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
+        for row in here.iter_rows(named=True):
+            place = row["panel"], row["source"], row["block_size"]
+            index.setdefault(place, {})[row["rate"]] = row
+        body = []
+        for (panel, source, size), each in index.items():
+            cells = [panel.replace("_", " ")] if panels else []
+            cells += [source, size] if sized else [source]
+            cells.append(_count(each[rates[0]]["of"]))
+            cells += [
+                _count(each[rate]["count"]) for rate in rates if rate != last or len(rates) < 3
+            ]
+            cells += [_decimal(each[last]["pct"]) or WITHHELD, _range(each[last])]
+            if compared:
+                cells.append(_decimal(each[last].get("published_pct")))
+                cells.append(_decimal(each[last].get("difference"), sign="+"))
+            body.append(tuple(cells))
+        found.append(Sheet(f"{title}: {against}", tuple(header), tuple(body), len(words)))
+    return found
+
+
+def _range(row: Mapping[str, Any]) -> str:
+    return "" if row.get("low") is None else f"{row['low']:.1f}-{row['high']:.1f}"
+
+
+def _header(against: str, rates: Sequence[str], *, compared: bool) -> list[str]:
+    names = [f"{against}: people"]
+    for rate in rates:
+        names.append(f"{_RATES[rate]} %")
+        if compared:
+            names += ["published %", "difference"]
+    return names
+
+
+def _cells(rates: Mapping[str, Mapping[str, Any]], *, compared: bool) -> list[str]:
+    """People, then each rate with its count and interval."""
+    first = next(iter(rates.values()))
+    cells = [_count(first.get("of"))]
+    for row in rates.values():
+        cells.append(_rate(row))
+        if compared:
+            cells += [_decimal(row.get("published_pct")), _decimal(row.get("difference"), sign="+")]
+    return cells
+
+
+def _rate(row: Mapping[str, Any]) -> str:
+    if row.get("pct") is None:
+        return WITHHELD
+    text = f"{row['pct']:.1f}"
+    if row.get("low") is not None:
+        text += f" ({row['low']:.1f} to {row['high']:.1f})"
+    return f"{text}, {_count(row['count'])}"
+
+
+def _count(value: float | None) -> str:
+    return WITHHELD if value is None else f"{value:,.0f}"
+
+
+def _decimal(value: float | None, *, sign: str = "") -> str:
+    return "" if value is None else f"{value:{sign}.1f}"

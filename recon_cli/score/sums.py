@@ -1,0 +1,168 @@
+"""Counts by group, each with its resamples: add, select, roll up, divide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse, stats
+
+Floats = npt.NDArray[np.float64]
+
+#: Where the slots after the first come from.
+Kind = Literal["bootstrap", "draws"]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Measures summed by group.
+
+    Attributes:
+        keys: One row a group, each once.
+        measures: Names of the measures.
+        values: Groups × slots × measures. Slot 0 is the value; the others are what it was in
+            resamples of geounits, or in draws of links.
+    """
+
+    keys: pl.DataFrame
+    measures: tuple[str, ...]
+    values: Floats
+
+    def __post_init__(self) -> None:
+        shape = (self.keys.height, len(self.measures))
+        if self.values.ndim != 3 or self.values.shape[::2] != shape:
+            raise ValueError(f"{shape} groups and measures expected, found {self.values.shape}")
+
+    def of(self, measure: str) -> Floats:
+        """Groups × slots of one measure."""
+        return self.values[:, :, self.measures.index(measure)]
+
+    def where(self, condition: pl.Expr) -> Sums:
+        """The groups that meet a condition on the keys; null does not."""
+        rows = self.keys.with_row_index("_at").filter(condition)["_at"]
+        return Sums(self.keys[rows], self.measures, self.values[rows.to_numpy()])
+
+    def by(self, *columns: str) -> Sums:
+        """Sum over the groups that are equal in ``columns``; without columns over all."""
+        if not columns:
+            total = self.values.sum(axis=0, keepdims=True)
+            return Sums(pl.DataFrame({"all": ["All"]}), self.measures, total)
+        groups, keys = group_rows(self.keys, columns)
+        values = np.zeros((keys.height, *self.values.shape[1:]))
+        np.add.at(values, groups, self.values)
+        return Sums(keys, self.measures, values)
+
+    def aligned(self, keys: pl.DataFrame) -> Sums:
+        """One group for every row of ``keys``, which has at least the columns of our own.
+
+        Groups that are not there are zero.
+        """
+        columns = self.keys.columns
+        found = keys.select(columns).join(
+            self.keys.with_row_index("_at"),
+            on=columns,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )["_at"]
+        padded = np.concatenate([self.values, np.zeros((1, *self.values.shape[1:]))])
+        rows = found.fill_null(self.keys.height).to_numpy()
+        return Sums(keys, self.measures, padded[rows])
+
+
+def concat(parts: Sequence[Sums]) -> Sums:
+    """Sums of disjoint parts of the data as one; equal groups are added."""
+    keys = pl.concat([part.keys for part in parts])
+    values = np.concatenate([part.values for part in parts])
+    return Sums(keys, parts[0].measures, values).by(*keys.columns)
+
+
+def group_rows(
+    frame: pl.DataFrame, columns: Sequence[str]
+) -> tuple[npt.NDArray[np.int64], pl.DataFrame]:
+    """The number of every row's group, and the groups, sorted."""
+    keys = frame.select(columns).unique().sort(columns, nulls_last=True)
+    numbers = frame.select(columns).join(
+        keys.with_row_index("_group"),
+        on=list(columns),
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )["_group"]
+    return numbers.cast(pl.Int64).to_numpy(), keys
+
+
+def weighted(
+    frame: pl.DataFrame, by: Sequence[str], measures: Sequence[str], weights: Floats
+) -> Sums:
+    """Sum measures by group under each weighting of the geounits.
+
+    Args:
+        frame: ``_unit`` (row of ``weights``), the columns ``by`` and ``measures``.
+        by: The groups.
+        measures: What is summed; null counts as 0.
+        weights: Units × slots.
+    """
+    groups, keys = group_rows(frame, by)
+    units = frame["_unit"].to_numpy()
+    values = np.empty((keys.height, weights.shape[1], len(measures)))
+    for i, measure in enumerate(measures):
+        numbers = frame[measure].cast(pl.Float64).fill_null(0.0).to_numpy()
+        shape = (keys.height, weights.shape[0])
+        values[:, :, i] = sparse.csr_array((numbers, (groups, units)), shape=shape) @ weights
+    return Sums(keys, tuple(measures), values)
+
+
+def stack(draws: Sequence[Sums]) -> Sums:
+    """Draws of the same counts as slots: their mean first, then each.
+
+    Args:
+        draws: With one slot each; groups may lack in some.
+    """
+    keys = pl.concat([draw.keys for draw in draws])
+    keys = keys.unique().sort(keys.columns, nulls_last=True)
+    each = np.concatenate([draw.aligned(keys).values for draw in draws], axis=1)
+    mean = each.mean(axis=1, keepdims=True)
+    return Sums(keys, draws[0].measures, np.concatenate([mean, each], axis=1))
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """100 × part / whole; NaN where the whole is zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole > 0, 100 * part / whole, np.nan)
+
+
+def interval(rates: Floats, kind: Kind, coverage: float) -> tuple[Floats, Floats]:
+    """Lower and upper end for each row of ``rates`` (groups × slots).
+
+    Bootstrap: percentiles of the resamples. Draws: a t interval for the mean over draws of the
+    ties, which says nothing of other populations.
+
+    Args:
+        rates: NaN where there is none.
+        kind: Where the slots come from.
+        coverage: In percent.
+
+    Returns:
+        NaN where fewer than two slots have a rate.
+    """
+    low, high = np.full((2, len(rates)), np.nan)
+    slots = rates[:, 1:]
+    enough = np.isfinite(slots).sum(axis=1) > 1
+    if not enough.any():
+        return low, high
+    tail = (100 - coverage) / 2
+    found = slots[enough]
+    if kind == "bootstrap":
+        low[enough], high[enough] = np.nanpercentile(found, [tail, 100 - tail], axis=1)
+        return low, high
+    count = np.isfinite(found).sum(axis=1)
+    centre = np.nanmean(found, axis=1)
+    half = stats.t.ppf(1 - tail / 100, count - 1) * np.nanstd(found, axis=1, ddof=1)
+    half = half / np.sqrt(count)
+    low[enough], high[enough] = np.maximum(centre - half, 0), np.minimum(centre + half, 100)
+    return low, high

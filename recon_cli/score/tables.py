@@ -1,0 +1,162 @@
+"""All result tables: the study's Tables 8–17, and what it has no table for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from recon_cli.score.collect import Collected
+from recon_cli.score.control import rounded, withhold
+from recon_cli.score.rates import (
+    EVERYBODY,
+    MODAL,
+    NONMODAL,
+    UNIQUE,
+    ZERO,
+    Family,
+    Rules,
+    agreement_rates,
+    guess_rates,
+    link_rates,
+)
+from recon_cli.score.study import KEYS, published
+
+#: Table → its title. The order is that of reports.
+TITLES = {
+    "table08_agreement": "Table 8. Agreement of records, by block size",
+    "table09_overall": "Table 9. Putative and confirmed re-identification, everybody",
+    "table10_zero_solvar": "Table 10. Zero-solvar blocks: nonmodal people, and the unique of them",
+    "table11_agreement_alternatives": "Table 11. Agreement of alternatives, by block size",
+    "table12_all": "Table 12. Re-identification of all people, by block size",
+    "table13_nonmodal": "Table 13. Re-identification of nonmodal people, by block size",
+    "table14_modal": "Table 14. Re-identification of modal people, by block size",
+    "table15_all_alternatives": "Table 15. Alternatives: all people, by block size",
+    "table16_nonmodal_alternatives": "Table 16. Alternatives: nonmodal people, by block size",
+    "table17_modal_alternatives": "Table 17. Alternatives: modal people, by block size",
+    "uniques_by_size": "People unique on their keys in their block, by block size",
+    "zero_solvar_by_size": "Zero-solvar blocks, by block size",
+    "guessers": "Closed forms of the guessers: modal share and Σp², with and without oneself",
+}
+
+_MAIN = {
+    "table12_all": {"all": EVERYBODY},
+    "table13_nonmodal": {"nonmodal": NONMODAL},
+    "table14_modal": {"modal": MODAL},
+}
+_ALTERNATIVES = {
+    "table15_all_alternatives": {"all": EVERYBODY},
+    "table16_nonmodal_alternatives": {"nonmodal": NONMODAL},
+    "table17_modal_alternatives": {"modal": MODAL},
+}
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Which sources are shown where.
+
+    Attributes:
+        order: All of them.
+        alternatives: Those of Tables 11 and 15–17 only; the study's are protected otherwise.
+        records: Those with records of their own: the others guess.
+        modal: The modal guesser that stands beside every rate, if there is one.
+        proportional: Likewise.
+        ceiling: The truth as a source.
+    """
+
+    order: tuple[str, ...]
+    alternatives: tuple[str, ...]
+    records: tuple[str, ...]
+    modal: str | None
+    proportional: str | None
+    ceiling: str
+
+    @property
+    def main(self) -> tuple[str, ...]:
+        """The sources of Tables 8–10 and 12–14."""
+        return tuple(name for name in self.order if name not in self.alternatives)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The sources of Tables 11 and 15–17: those with records."""
+        return tuple(name for name in self.order if name in self.records)
+
+
+def make_rates(
+    collected: Collected, sources: Sources, rules: Rules, compare: str | None
+) -> pl.DataFrame:
+    """Every rate of every table.
+
+    Returns:
+        A row a rate: ``table, panel, source, against, block_size, rate, count, of, pct, low,
+        high`` (percent), the same rate of the modal and the proportional guesser and of the
+        truth as a source (``modal_pct, proportional_pct, ceiling_pct``), ``withheld``, and with
+        ``compare`` the study's value and ours less it (``published_pct, difference``).
+
+    Raises:
+        ConfigError: There is no such study.
+    """
+    frames = [
+        agreement_rates(collected, "table08_agreement", sources.main, rules),
+        *(link_rates(collected, family, rules) for family in _families(collected, sources)),
+        guess_rates(collected, "guessers", rules),
+    ]
+    if sources.alternatives:
+        name = "table11_agreement_alternatives"
+        frames.append(agreement_rates(collected, name, sources.beside, rules))
+    rows = rounded(withhold(pl.concat(frames)), rules.control.digits)
+    rows = _beside(_in_order(rows, sources.order), sources)
+    if compare is not None:
+        rows = rows.join(published(compare), on=list(KEYS), how="left", maintain_order="left")
+        rows = rows.with_columns((pl.col("pct") - pl.col("published_pct")).alias("difference"))
+    return rows.drop("rank")
+
+
+def _families(collected: Collected, sources: Sources) -> list[Family]:
+    main, others = sources.main, sources.beside
+    people = {"all": EVERYBODY, "nonmodal": NONMODAL, "modal": MODAL}
+    unique = {f"{name}_unique": UNIQUE & who for name, who in people.items()}
+    families = [
+        Family({"table09_overall": {"all": EVERYBODY}}, by_size=False, sources=sources.order),
+        Family(_MAIN, sources=main),
+        Family({"uniques_by_size": unique}, sources=main),
+    ]
+    if sources.alternatives:
+        families.append(Family(_ALTERNATIVES, sources=others))
+    if collected.people.keys["zero"].null_count() < collected.people.keys.height:
+        hard = {"nonmodal": NONMODAL & ZERO, "nonmodal_unique": NONMODAL & UNIQUE & ZERO}
+        zero = {name: ZERO & who for name, who in people.items()}
+        families += [
+            Family({"table10_zero_solvar": hard}, by_size=False, sources=sources.order),
+            Family({"zero_solvar_by_size": zero}, sources=main),
+        ]
+    return families
+
+
+def _in_order(rows: pl.DataFrame, sources: Sequence[str]) -> pl.DataFrame:
+    tables = {name: at for at, name in enumerate(TITLES)}
+    names = {name: at for at, name in enumerate(sources)}
+    return rows.sort(
+        pl.col("table").replace_strict(tables, return_dtype=pl.Int32),
+        "panel",
+        "against",
+        "rank",
+        pl.col("source").replace_strict(names, default=-1, return_dtype=pl.Int32),
+        maintain_order=True,
+    )
+
+
+def _beside(rows: pl.DataFrame, sources: Sources) -> pl.DataFrame:
+    """Put the guessers' and the truth's own rate beside every rate."""
+    keys = ["table", "panel", "against", "block_size", "rate"]
+    references: Mapping[str, str | None] = {
+        "modal_pct": sources.modal,
+        "proportional_pct": sources.proportional,
+        "ceiling_pct": sources.ceiling,
+    }
+    for column, source in references.items():
+        own = rows.filter(pl.col("source") == source) if source is not None else rows.clear()
+        found = own.select(*keys, pl.col("pct").alias(column))
+        rows = rows.join(found, on=keys, how="left", maintain_order="left")
+    return rows

@@ -1,0 +1,175 @@
+"""Files of records that the program did not make: one file, a folder of parts, or a stage's.
+
+Records are read a partition at a time and with the needed columns only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.schema import Release
+from recon_cli.store import read_partition
+from recon_cli.store.files import file_digest, key_of
+from recon_cli.store.manifest import MANIFEST, read_manifest
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What a file has in one partition.
+
+    Attributes:
+        rows: Number of records.
+        digest: Changes when they do.
+    """
+
+    rows: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class RecordFile:
+    """Records by partition.
+
+    Attributes:
+        name: What messages call it.
+        path: The file or folder.
+        layout: ``stage`` (a published stage folder), ``folder`` (``county=01073/*.parquet``) or
+            ``file`` (one Parquet or CSV file).
+        place: The column with the unit's geoid.
+        level: Level whose geoid prefixes name the partitions.
+        digits: Their length.
+    """
+
+    name: str
+    path: Path
+    layout: Literal["stage", "folder", "file"]
+    place: str
+    level: str
+    digits: int
+
+    def slices(self) -> dict[str, Slice]:
+        """The partitions that the file has records in.
+
+        Raises:
+            SourceError: It cannot be read, or has no geoids.
+            StageError: A stage folder is damaged.
+        """
+        if self.layout == "stage":
+            rows = read_manifest(self.path, command="the stage that makes it").partitions
+            return {row.partition: Slice(row.rows, row.digest) for row in rows}
+        if self.layout == "folder":
+            return {name: self._slice(files) for name, files in self._parts().items()}
+        prefix = pl.col(self.place).cast(pl.String).str.slice(0, self.digits)
+        counts = self._collect(self._scan(self.path).group_by(prefix.alias("name")).len())
+        digest = file_digest(self.path)
+        if counts["name"].null_count():
+            raise SourceError(f"{self.path}: column {self.place!r} is null in some records")
+        return {name: Slice(rows, digest) for name, rows in sorted(counts.iter_rows())}
+
+    def read(self, partition: str, columns: Sequence[str]) -> pl.DataFrame:
+        """The records of a partition; those of ``columns`` that there are.
+
+        Raises:
+            SourceError: It cannot be read.
+            StageError: A stage folder is damaged.
+        """
+        if self.layout == "stage":
+            found = read_partition(self.path, partition)
+            return found.select(name for name in found.columns if name in columns)
+        if self.layout == "folder":
+            parts = self._parts().get(partition, [])
+            if not parts:
+                raise SourceError(f"{self.name}: {self.path} has no {self.level}={partition}")
+            return pl.concat([self._collect(_some(self._scan(part), columns)) for part in parts])
+        inside = pl.col(self.place).cast(pl.String).str.starts_with(partition)
+        return self._collect(_some(self._scan(self.path).filter(inside), columns))
+
+    def columns(self) -> list[str]:
+        """Names of all columns.
+
+        Raises:
+            SourceError: It cannot be read.
+            StageError: A stage folder is damaged.
+        """
+        if self.layout == "stage":
+            manifest = read_manifest(self.path, command="the stage that makes it")
+            return read_partition(self.path, manifest.partitions[0].partition).columns
+        paths = [self.path]
+        if self.layout == "folder":
+            paths = [path for files in self._parts().values() for path in files]
+        try:
+            return self._scan(paths[0]).collect_schema().names()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise SourceError(f"{paths[0]}: cannot be read: {error}") from error
+
+    def _parts(self) -> dict[str, list[Path]]:
+        folders = sorted(self.path.glob(f"{self.level}=*"))
+        return {
+            folder.name.partition("=")[2]: sorted(folder.glob("*.parquet")) for folder in folders
+        }
+
+    def _slice(self, files: Sequence[Path]) -> Slice:
+        rows = sum(self._collect(self._scan(path).select(pl.len())).item() for path in files)
+        return Slice(rows, key_of({path.name: file_digest(path) for path in files}))
+
+    def _scan(self, path: Path) -> pl.LazyFrame:
+        if path.suffix.lower() == ".csv":
+            return pl.scan_csv(path, infer_schema=False)
+        return pl.scan_parquet(path, hive_partitioning=False)
+
+    def _collect(self, frame: pl.LazyFrame) -> pl.DataFrame:
+        try:
+            return frame.collect()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise SourceError(f"{self.name}: {self.path} cannot be read: {error}") from error
+
+
+def open_records(name: str, path: Path, release: Release) -> RecordFile:
+    """Find out what ``path`` is.
+
+    Args:
+        name: What messages call it.
+        path: A Parquet or CSV file, a folder of partitions, a stage folder, or a work folder,
+            which stands for its ``microdata/``.
+        release: Names the geoid column and the partitions.
+
+    Raises:
+        ConfigError: There is no such file, or it is of another kind.
+        SourceError: It lacks the geoid column.
+    """
+    level, digits = release.geography.partition, release.geography.partition_digits
+    place = release.geoid_column
+
+    def found(path: Path, layout: Literal["stage", "folder", "file"]) -> RecordFile:
+        return RecordFile(name, path, layout, place, level, digits)
+
+    if (path / MANIFEST).is_file():
+        file = found(path, "stage")
+    elif (path / "microdata" / MANIFEST).is_file():
+        file = found(path / "microdata", "stage")
+    elif path.is_dir() and any(path.glob(f"{level}=*/*.parquet")):
+        file = found(path, "folder")
+    elif path.is_file() and path.suffix.lower() in {".csv", ".parquet"}:
+        file = found(path, "file")
+    elif path.exists():
+        raise ConfigError(
+            f"link: {name}: {path}: a .parquet or .csv file, or a folder of "
+            f"{level}=…/*.parquet is expected"
+        )
+    else:
+        raise ConfigError(f"link: {name}: no such file or folder: {path}")
+    columns = file.columns()
+    if place not in columns:
+        raise SourceError(f"{name}: {path}: no column {place!r} (columns: {', '.join(columns)})")
+    return file
+
+
+def _some(frame: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
+    names = frame.collect_schema().names()
+    return frame.select(name for name in names if name in columns)

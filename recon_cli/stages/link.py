@@ -1,0 +1,180 @@
+"""`recon link`: sources and attacker files → ``links/`` and what they count up to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.attack.lineup import TABLES
+from recon_cli.attack.outsider import outsider_records, published_margin
+from recon_cli.attack.reidentify import Attack, Counted
+from recon_cli.config.sections.link import Link
+from recon_cli.execute import Tick
+from recon_cli.seeding import digest_seed
+from recon_cli.sources.records import Slice
+from recon_cli.stages.lineup import Cast, call_up, survey
+from recon_cli.stages.run import Outcome, Part, Run
+from recon_cli.store import PartWriter, Stage, Staging, read_published, transaction
+from recon_cli.store.files import key_of
+from recon_cli.store.published import open_published
+
+#: ``links`` holds a row a link; the others a row a geounit and group, for `recon score`.
+LINK = Stage("link", ("links", "tallies", "targets", "agreement", "truth"))
+
+
+def link(run: Run) -> Outcome:
+    """Match every source with every attacker file, and confirm the links on the truth.
+
+    Raises:
+        ConfigError: A file, a name or a column is not there.
+        SourceError: A file cannot be read, lacks a column, or holds values that the schema does
+            not know.
+        StageError: A stage folder is missing or damaged, or the work folder is in use.
+        WorkerError: A worker died.
+    """
+    config = run.config.section(Link)
+    cast = call_up(run)
+    slices = {name: file.slices() for name, file in cast.files.items()}
+    cast = replace(cast, present={name: frozenset(found) for name, found in slices.items()})
+    partitions = {
+        name: {file: found[name].digest for file, found in slices.items() if name in found}
+        for name in slices[cast.lineup.truth]
+    }
+    if TABLES in cast.lineup.used:
+        tables, _ = open_published(run.work, run.release)
+        for name in partitions.keys() & set(tables.partitions):
+            partitions[name]["tables/"] = tables.digest(name)
+    recipe = run.recipe(
+        LINK,
+        _settings(cast, config),
+        seed=cast.lineup.seed,
+        shared={"all": key_of(partitions)},  # the national modes depend on every partition
+        partitions=partitions,
+    )
+    with transaction(run.work, recipe, force=run.force) as stage:
+        if stage.current is not None:
+            return Outcome(LINK, stage.current, skipped=True)
+        cast, units = survey(cast, run.work, sorted(partitions))
+        found = slices[cast.lineup.truth]
+        parts = [Part(name, units[name], found[name].rows) for name in partitions]
+        todo = [part for part in parts if part.name not in stage.done]
+        job = _Job(cast, run.work, stage.staging, config.draws, rows=config.rows)
+        results = run.for_each("link", link_partition, job, todo)
+        manifest = stage.publish(
+            [part.name for part in parts],
+            notes=_notes(cast, slices),
+            usages=results.usages,
+            workers=results.workers,
+        )
+    return Outcome(LINK, manifest)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all partitions share."""
+
+    cast: Cast
+    work: Path
+    staging: Staging
+    draws: int
+    rows: bool
+
+
+def link_partition(job: _Job, partition: str, tick: Tick) -> None:
+    """Link and write one partition; runs in a worker."""
+    started = time.perf_counter()
+    cast, writer = job.cast, PartWriter(job.staging)
+    lineup = cast.lineup
+    records = {name: cast.read(name, partition) for name in lineup.used if name != TABLES}
+    files = {
+        name: cast.read(name, partition)
+        for name in lineup.attackers
+        if name not in lineup.from_truth
+    }
+    margin = None
+    if TABLES in lineup.used:
+        published = read_published(job.work, lineup.release, partition)
+        margin = published_margin(lineup.release, published, cast.tables, lineup.keys.gains)
+        margin = margin.rename({"geoid": lineup.release.geoid_column})
+        records[TABLES] = outsider_records(lineup.release, published, cast.tables, lineup.keys)
+
+    def write(links: pl.DataFrame) -> None:
+        writer.append(partition, "links", links)
+
+    def drop(links: pl.DataFrame) -> None:
+        pass
+
+    for draw in range(job.draws):
+        seed = lineup.seed if draw == 0 else digest_seed(lineup.seed, "draw", str(draw))
+        attack = Attack(replace(lineup, seed=seed), records, files, margin)
+        counted = attack.run(write if draw == 0 and job.rows else drop)
+        _write(writer, partition, counted, draw)
+        if draw == 0:
+            first = counted
+    if not writer.has(partition, "links"):
+        writer.append(partition, "links", attack.no_links)
+    writer.finish(partition, statuses=first.left_out, totals=_totals(first), started=started)
+    tick(first.truth.height, int(first.truth["population"].sum()))
+
+
+def _write(writer: PartWriter, partition: str, counted: Counted, draw: int) -> None:
+    """Write the counts of one draw; agreement and the truth do not depend on it."""
+    number = pl.lit(draw, dtype=pl.Int16).alias("draw")
+    writer.append(partition, "tallies", counted.tallies.with_columns(number))
+    writer.append(partition, "targets", counted.targets.with_columns(number))
+    if draw == 0:
+        writer.append(partition, "agreement", counted.agreement)
+        writer.append(partition, "truth", counted.truth)
+
+
+def _totals(counted: Counted) -> dict[str, int]:
+    return {
+        "units": counted.truth.height,
+        "people": int(counted.truth["population"].sum()),
+        "linkable": int(counted.truth["linkable"].sum()),
+        "putative": int(counted.tallies["putative"].sum()),
+        "confirmed": int(counted.tallies["confirmed"].sum()),
+    }
+
+
+def _settings(cast: Cast, config: Link) -> dict[str, object]:
+    lineup = cast.lineup
+    return {
+        "exact": list(lineup.keys.exact),
+        "binned": list(lineup.keys.binned),
+        "gains": list(lineup.keys.gains),
+        "origins": list(lineup.origins),
+        "guessers": [
+            [each.name, each.kind, each.origin, each.leave_one_out] for each in lineup.guessers
+        ],
+        "attackers": list(lineup.attackers),
+        "from_truth": list(lineup.from_truth),
+        "tables": [table.name for table in cast.tables] if TABLES in lineup.used else [],
+        "id": lineup.id,
+        "data_defined": lineup.data_defined,
+        "draws": config.draws,
+        "rows": config.rows,
+    }
+
+
+def _notes(cast: Cast, slices: Mapping[str, Mapping[str, Slice]]) -> dict[str, object]:
+    """What a reader of the counts must know; records of partitions that the truth lacks."""
+    lineup = cast.lineup
+    known = slices[lineup.truth]
+    return {
+        "truth": lineup.truth,
+        "baseline": lineup.baseline,
+        "sources": [*lineup.origins, *(each.name for each in lineup.guessers)],
+        "guessers": {each.name: each.kind for each in lineup.guessers},
+        "leave_one_out": [each.name for each in lineup.guessers if each.leave_one_out],
+        "origin": {each.name: each.origin for each in lineup.guessers},
+        "attackers": list(lineup.attackers),
+        "outside_partitions": {
+            name: sum(each.rows for partition, each in found.items() if partition not in known)
+            for name, found in slices.items()
+        },
+    }

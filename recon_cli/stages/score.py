@@ -1,0 +1,195 @@
+"""`recon score`: the counts of links → ``score/``, the result tables."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from recon_cli.config.sections.score import Score
+from recon_cli.errors import ConfigError
+from recon_cli.progress import Task
+from recon_cli.score.collect import Collected, Partition, add_up, collect
+from recon_cli.score.control import Control
+from recon_cli.score.rates import Rules
+from recon_cli.score.sheet import Sheet, lay_out
+from recon_cli.score.sizes import Sizes
+from recon_cli.score.tables import TITLES, Sources, make_rates
+from recon_cli.stages.link import LINK
+from recon_cli.stages.run import Outcome, Run
+from recon_cli.store import Folder, Stage, open_folder, transaction
+from recon_cli.store.files import parquet_bytes
+from recon_cli.store.manifest import MANIFEST, read_manifest
+
+SCORE = Stage("score", ("score",))
+RATES = "rates"
+
+
+@dataclass(frozen=True)
+class Zero:
+    """Where the proofs of zero variability are from.
+
+    Attributes:
+        folder: ``solvar/``, or ``blocks/`` of the reconstruction, or None.
+        condition: Which of its rows are proofs.
+        note: What a reader should know of that.
+    """
+
+    folder: Folder | None
+    condition: pl.Expr
+    note: str
+
+
+def score(run: Run) -> Outcome:
+    """Make every result table.
+
+    Raises:
+        ConfigError: A source is unknown, or the classes are not.
+        StageError: ``links/`` is missing or damaged, or the work folder is in use.
+    """
+    config = run.config.section(Score)
+    folders = {name: open_folder(run.work, LINK, name) for name in LINK.folders[1:]}
+    notes = folders["truth"].manifest.notes
+    zero = find_zero(run)
+    seed = run.config.top.seed if config.seed is None else config.seed
+    settings = config.model_dump(mode="json")
+    shared = {"links": folders["truth"].manifest.key}
+    if zero.folder is not None:
+        shared[f"{zero.folder.path.name}/"] = zero.folder.manifest.key
+    recipe = run.recipe(SCORE, settings, seed=seed, shared=shared)
+    sources = choose_sources(notes, config)
+    rules = Rules(
+        Sizes(config.sizes),
+        Control(config.threshold, config.small, config.digits),
+        config.interval,
+    )
+    with transaction(run.work, recipe, force=run.force) as stage:
+        if stage.current is not None:
+            return Outcome(SCORE, stage.current, skipped=True)
+        collected = _collect(run, config, folders, zero, seed)
+        rates = make_rates(collected, sources, replace(rules, kind=collected.kind), config.compare)
+        for name, data in result_files(rates).items():
+            stage.staging.write_extra("score", name, data)
+        described = {
+            "tables": rates["table"].unique(maintain_order=True).to_list(),
+            "zero_variability": zero.note,
+            "intervals": collected.kind if _has_intervals(config, folders) else "none",
+            "withheld": int(rates["withheld"].sum()),
+        }
+        return Outcome(SCORE, stage.publish([], notes=described))
+
+
+def read_rates(run: Run) -> pl.DataFrame:
+    """The published rates.
+
+    Raises:
+        StageError: ``score/`` is missing or damaged.
+    """
+    folder = open_folder(run.work, SCORE, "score")
+    return pl.read_parquet(io.BytesIO(folder.beside(f"{RATES}.parquet")))
+
+
+def sheets(rates: pl.DataFrame) -> dict[str, Sheet]:
+    """The tables that there are, laid out."""
+    names = rates["table"].unique(maintain_order=True)
+    return {name: lay_out(TITLES[name], rates.filter(pl.col("table") == name)) for name in names}
+
+
+def result_files(rates: pl.DataFrame) -> dict[str, bytes]:
+    """File name → bytes: all rates, and each table as Parquet, CSV and Markdown."""
+    found = {
+        f"{RATES}.parquet": parquet_bytes(rates),
+        f"{RATES}.csv": rates.write_csv().encode(),
+    }
+    for name, sheet in sheets(rates).items():
+        rows = rates.filter(pl.col("table") == name)
+        found[f"{name}.parquet"] = parquet_bytes(rows)
+        found[f"{name}.csv"] = rows.write_csv(float_precision=4).encode()
+        found[f"{name}.md"] = sheet.markdown().encode()
+    return found
+
+
+def find_zero(run: Run) -> Zero:
+    """Which folder says where the variability is zero: ``solvar/``, else ``blocks/``.
+
+    Raises:
+        StageError: The folder is damaged.
+    """
+    if (run.work / "solvar" / MANIFEST).is_file():
+        folder = _open(run, "solvar")
+        return Zero(folder, pl.col("solvar_upper_pct") == 0, "solvar/: proven upper bound zero")
+    if (run.work / "blocks" / MANIFEST).is_file():
+        folder = _open(run, "blocks")
+        note = "blocks/: proven to have one solution; run `recon solvar` for the study's measure"
+        return Zero(folder, pl.col("status") == "unique", note)
+    note = "unknown: no solvar/ and no blocks/ in the work folder, so no Table 10"
+    return Zero(None, pl.lit(value=False), note)
+
+
+def _open(run: Run, name: str) -> Folder:
+    """A folder of whichever stage made it; no need to load that stage, and its solver."""
+    manifest = read_manifest(run.work / name, command="the stage that makes it")
+    return open_folder(run.work, Stage(manifest.stage, manifest.folders), name)
+
+
+def choose_sources(notes: Mapping[str, Any], config: Score) -> Sources:
+    """Which sources are shown where.
+
+    Raises:
+        ConfigError: An alternative is not among the linked sources.
+    """
+    order = tuple(notes["sources"])
+    for name in config.alternatives or ():
+        if name not in order:
+            raise ConfigError(
+                f"score.alternatives: no source {name!r} was linked (sources: {', '.join(order)})"
+            )
+    usual = [name for name in notes["guessers"] if name not in notes["leave_one_out"]]
+    kinds = {notes["guessers"][name]: name for name in reversed(usual)}
+    return Sources(
+        order=order,
+        alternatives=tuple(config.alternatives or ()),
+        records=tuple(name for name in order if name not in notes["guessers"]),
+        modal=kinds.get("modal"),
+        proportional=kinds.get("proportional"),
+        ceiling=notes["truth"],
+    )
+
+
+def _collect(
+    run: Run, config: Score, folders: Mapping[str, Folder], zero: Zero, seed: int
+) -> Collected:
+    """Sum all partitions, one after the other: no more than one is in memory."""
+    place, sizes = run.release.geoid_column, Sizes(config.sizes)
+    truth = folders["truth"]
+    draws = int(truth.manifest.config["draws"])
+    total: Collected | None = None
+    task = Task("score", run.release.geography.unit.name, truth.manifest.totals["units"])
+    with run.reporter.bar(task) as bar:
+        for name in truth.partitions:
+            frames = {folder: folders[folder].read(name) for folder in folders}
+            partition = Partition(name=name, zero=_proofs(zero, name, place), **frames)
+            found = collect(
+                partition, place, sizes, draws=draws, resamples=config.bootstrap, seed=seed
+            )
+            total = found if total is None else add_up([total, found])
+            people = int(frames["truth"]["population"].sum())
+            bar.advance(frames["truth"].height, people)
+    if total is None:
+        raise ConfigError("score: the truth has no records")
+    return total
+
+
+def _proofs(zero: Zero, partition: str, place: str) -> pl.Series | None:
+    if zero.folder is None:
+        return None
+    if partition not in zero.folder.partitions:
+        return pl.Series(place, [], dtype=pl.String)
+    return zero.folder.read(partition).filter(zero.condition)[place]
+
+
+def _has_intervals(config: Score, folders: Mapping[str, Folder]) -> bool:
+    return config.bootstrap > 0 or int(folders["truth"].manifest.config["draws"]) > 1
