@@ -1,0 +1,127 @@
+"""What is counted in each block of a made-up nation, and summed by class of block size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+BLOCK = "geoid_block"
+#: Counts by block; `by_class` sums them.
+COUNTS = (
+    "blocks",
+    "people",
+    "unique_binned",
+    "unique_exact",
+    "unique_binned_hdf",
+    "nonmodal",
+    "zero_solvar",
+    "agree_exact",
+    "agree_binned",
+    "with_pik",
+    "data_defined",
+    "repeated_blocks",
+    "cef_nonmodal",
+    "comrcl",
+    "matched",
+    "matched_nonmodal",
+)
+
+
+def with_bins(records: pl.DataFrame, bins: pl.Series) -> pl.DataFrame:
+    """Add ``bin``, the number of the age bin; ``bins`` has it for each age from 0 up."""
+    return records.with_columns(bin=bins.gather(records["age"].cast(pl.Int64)))
+
+
+def with_modal(persons: pl.DataFrame) -> pl.DataFrame:
+    """Add ``nonmodal``: race and ethnicity are not the most frequent of the block.
+
+    Of several that are equally frequent the one with the lowest race bits is the mode.
+    """
+    group = [BLOCK, "race", "hispanic"]
+    mode = (
+        persons.group_by(group)
+        .agg(pl.len())
+        .sort("len", "race", "hispanic", descending=[True, False, False])
+        .unique(BLOCK, keep="first", maintain_order=True)
+        .select(group)
+        .with_columns(nonmodal=pl.lit(value=False))
+    )
+    return persons.join(mode, on=group, how="left", maintain_order="left").with_columns(
+        pl.col("nonmodal").fill_null(value=True)
+    )
+
+
+def count_blocks(
+    persons: pl.DataFrame, hdf: pl.DataFrame, comrcl: pl.DataFrame, zero: pl.DataFrame
+) -> pl.DataFrame:
+    """Columns `COUNTS` for each inhabited block.
+
+    Args:
+        persons: The CEF, with ``bin`` and ``nonmodal``.
+        hdf: The HDF, with ``bin``.
+        comrcl: The commercial file, with ``bin``.
+        zero: ``geoid_block`` and ``zero_solvar``.
+    """
+    defined = pl.col("data_defined")
+    repeated = pl.col("pik").is_not_null() & ~defined
+    keys = [BLOCK, "sex"]
+    base = persons.group_by(BLOCK).agg(
+        blocks=pl.lit(1),
+        people=pl.len(),
+        nonmodal=pl.col("nonmodal").sum(),
+        with_pik=pl.col("pik").is_not_null().sum(),
+        data_defined=defined.sum(),
+        repeated_blocks=repeated.any().cast(pl.Int64),
+        cef_nonmodal=(defined & pl.col("nonmodal")).sum(),
+    )
+    full = [*keys, "bin", "race", "hispanic"]
+    matched = comrcl.join(
+        persons.filter(defined).select("pik", *keys, "bin", "nonmodal"),
+        on=["pik", *keys, "bin"],
+        how="inner",
+    )
+    parts = [
+        _unique(persons, [*keys, "bin"], "unique_binned"),
+        _unique(persons, [*keys, "age"], "unique_exact"),
+        _unique(hdf, [*keys, "bin"], "unique_binned_hdf"),
+        _agreement(
+            persons, hdf, [name if name != "bin" else "age" for name in full], "agree_exact"
+        ),
+        _agreement(persons, hdf, full, "agree_binned"),
+        zero.select(BLOCK, pl.col("zero_solvar").cast(pl.Int64)),
+        comrcl.group_by(BLOCK).agg(comrcl=pl.len()),
+        matched.group_by(BLOCK).agg(matched=pl.len(), matched_nonmodal=pl.col("nonmodal").sum()),
+    ]
+    for part in parts:
+        base = base.join(part, on=BLOCK, how="left")
+    return base.select(BLOCK, pl.col(COUNTS).fill_null(0).cast(pl.Int64))
+
+
+def _unique(records: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:
+    """People who share ``keys`` with nobody, by block."""
+    groups = records.group_by(keys).agg(pl.len())
+    return groups.group_by(BLOCK).agg((pl.col("len") == 1).sum().alias(name))
+
+
+def _agreement(
+    one: pl.DataFrame, two: pl.DataFrame, keys: Sequence[str], name: str
+) -> pl.DataFrame:
+    """Records of ``one`` that can be paired with equal ones of ``two``, by block."""
+    counts = [records.group_by(keys).agg(count=pl.len()) for records in (one, two)]
+    both = counts[0].join(counts[1], on=keys, suffix="_other")
+    least = pl.min_horizontal("count", "count_other").sum()
+    return both.group_by(BLOCK).agg(least.alias(name))
+
+
+def by_class(blocks: pl.DataFrame, lower: Sequence[int]) -> pl.DataFrame:
+    """Sums of `COUNTS` by class of block size: ``size`` is the position of the class."""
+    size = pl.sum_horizontal((pl.col("people") >= low).cast(pl.Int64) for low in lower) - 1
+    return blocks.group_by(size=size).agg(pl.col(COUNTS).sum()).sort("size")
+
+
+def answers(persons: pl.DataFrame) -> pl.DataFrame:
+    """``people`` by ``hispanic`` and ``race`` (bits), and ``quarters``, those in group quarters."""
+    return persons.group_by("hispanic", "race").agg(
+        people=pl.len(), quarters=pl.col("household").null_count()
+    )

@@ -1,0 +1,71 @@
+"""The calibration page: Markdown, one table a measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+_HEAD = """\
+# The made-up nation beside the real one
+
+`recon synth` makes up a nation; this page holds it against what was published of the real one:
+the 2010 Census and the 2010 study (NBER WP 31995). It is generated. Do not edit it; run
+
+    recon calibrate -c configs/nation.yaml
+
+Nations of {people:,} people, seeds {seeds}. {verdict}
+
+How to read it: *found* is one column a seed; *off* is the largest difference of a seed from the
+published value; *bound* is how large it may be, where the project asked for one.
+
+- **Zero-solvar blocks** are measured as the study did, on the tables tabulated from the HDF, with
+  the relaxed system (a block's tables as equalities, its tract's tables as bounds, Eq. 4.9). A
+  block counts when bounds propagation alone leaves every histogram cell one value, so the shares
+  are proven from below.
+- **Nonmodal** is measured among all people. The study's shares are among data-defined people.
+- **COMRCL** is compared in its blocks that the CEF has people in. Its share outside of them is
+  an assumption: no table that we have says it.
+- Classes of large blocks hold few blocks: in a nation of a million people some 32 of a thousand
+  people or more, so that one of them is 3 per cent.
+"""
+
+
+def calibration_page(judged: pl.DataFrame, people: int, seeds: Sequence[int]) -> str:
+    """The page.
+
+    Args:
+        judged: From `recon_cli.calibrate.measures.judge`.
+        people: In each nation.
+        seeds: Of the nations.
+    """
+    asked = judged.filter(pl.col("ok").is_not_null())
+    good = int(asked["ok"].sum())
+    verdict = f"{good} of {len(asked)} values that have a bound are within it for every seed."
+    head = _HEAD.format(people=people, seeds=", ".join(map(str, seeds)), verdict=verdict)
+    parts = [head]
+    for (title,), rows in judged.partition_by("measure", as_dict=True, maintain_order=True).items():
+        parts.append(f"\n## {title}\n\n{_table(rows, seeds)}")
+    return "".join(parts)
+
+
+def _table(rows: pl.DataFrame, seeds: Sequence[int]) -> str:
+    bounded = rows["bound"].is_not_null().any()
+    names = ["", "published", *(f"seed {seed}" for seed in seeds), "off"]
+    names += ["bound", "within"] if bounded else []
+    lines = [_line(names), _line(["---", *["---:"] * (len(names) - 1)])]
+    for row in rows.iter_rows(named=True):
+        cells = [row["size"], _number(row["published"]), *map(_number, row["found"])]
+        cells.append(_number(row["off"]))
+        if bounded:
+            cells += [_number(row["bound"]), {None: "", True: "yes", False: "**no**"}[row["ok"]]]
+        lines.append(_line(cells))
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

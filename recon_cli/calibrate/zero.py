@@ -1,0 +1,78 @@
+"""Blocks with zero solution variability, proven by bounds propagation alone.
+
+The study's measure is relaxed: a block's own tables must hold exactly, its tract's tables bound
+what the block can put into them (Eq. 4.9). A block counts as zero when propagation leaves every
+histogram cell one value; no solver is asked, so the share is a lower bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from recon_cli.model.bounds import propagate
+from recon_cli.model.counts import arrange_counts
+from recon_cli.model.plan import make_plan
+from recon_cli.model.rows import relax
+from recon_cli.model.system import build_systems
+from recon_cli.published import Pattern, Published
+from recon_cli.schema import Release
+from recon_cli.tabulate import tabulate
+
+
+def publish_all(release: Release, persons: pl.DataFrame, places: pl.DataFrame) -> Published:
+    """Everything that the release would publish of some records.
+
+    Args:
+        release: The schema.
+        persons: The records.
+        places: The unit's geoid and ``population`` of every unit, inhabited or not.
+    """
+    region, geoid = release.region, pl.col(release.geoid_column)
+    published = {name for table in release.tables for name in table.levels}
+    levels = [level for level in release.geography.levels if level.name in published]
+    frames = [
+        places.group_by(geoid.str.head(level.digits).alias("geoid"))
+        .agg(pl.col("population").sum().cast(pl.Int32))
+        .select(
+            "geoid",
+            pl.col("geoid").str.head(region.digits).alias(region.name),
+            "population",
+            level=pl.lit(level.name),
+            pattern=pl.lit(number, pl.Int16),
+        )
+        .select("geoid", "level", region.name, "population", "pattern")
+        for number, level in enumerate(levels)
+    ]
+    coverage = tuple(Pattern.complete(release, level.name) for level in levels)
+    return Published(pl.concat(frames).sort("level", "geoid"), tabulate(release, persons), coverage)
+
+
+def zero_solvar(release: Release, published: Published, tables: Sequence[str]) -> pl.DataFrame:
+    """The unit's geoid and ``zero_solvar`` of each unit.
+
+    Args:
+        release: The schema.
+        published: The counts of some whole regions.
+        tables: Names of the tables in use.
+    """
+    plan = make_plan(release, release.select_tables(tuple(tables)), published.coverage)
+    counts = arrange_counts(plan, published)
+    levels = published.geounits["level"].to_numpy()
+    found = [pl.DataFrame(schema={release.geoid_column: pl.String, "zero_solvar": pl.Boolean})]
+    for system in build_systems(plan, counts):
+        unit = system.candidates.unit
+        own = (levels[system.row_geounit] == release.geography.unit.name).astype(np.int64)
+        bounds = propagate(relax(system.rows, own, unit))
+        free = np.bincount(unit, weights=bounds.free, minlength=len(system.units))
+        found.append(
+            pl.DataFrame(
+                {
+                    release.geoid_column: counts.geoids.gather(system.units),
+                    "zero_solvar": free == 0,
+                }
+            )
+        )
+    return pl.concat(found)

@@ -1,0 +1,55 @@
+"""``recon calibrate``."""
+
+from __future__ import annotations
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._output import show
+
+
+@click.command()
+@run_options
+@force_option
+def command(options: RunOptions, *, force: bool) -> None:
+    """Put made-up nations beside the published one.
+
+    Makes a nation from each seed (`recon synth`, `recon synth attacker`, `recon protect swap`,
+    each in its own folder of the work folder), measures it, and writes a Markdown page with
+    every measure, the published value and the bound.
+
+    \b
+    Example:
+      recon calibrate -c configs/nation.yaml
+      recon calibrate -c configs/nation.yaml \\
+        --set calibrate.seeds=[7] --set synth.people=3000000
+
+    \b
+    Config keys:
+      release, work, workers, synth, swap
+      calibrate.seeds  one nation each
+      calibrate.page   default calibration.md in work
+    """  # noqa: D301 - click wants the character itself
+    import polars as pl  # noqa: PLC0415 - slow imports only when a stage runs
+
+    from recon_cli.stages.calibrate import calibrate  # noqa: PLC0415
+
+    done = calibrate(options.run(force=force))
+    if options.verbosity < 0:
+        return
+    asked = done.judged.filter(pl.col("ok").is_not_null())
+    missed = asked.filter(~pl.col("ok"))
+    show(
+        f"calibrate: wrote {done.page}",
+        [
+            ("people", f"{done.people:,}"),
+            ("seeds", ", ".join(map(str, done.seeds))),
+            ("within bounds", f"{len(asked) - len(missed)} of {len(asked)}"),
+            *(
+                (f"  off by {off:.2f}", f"{name}, {size} (bound {bound:g})")
+                for name, size, off, bound in missed.select(
+                    "measure", "size", "off", "bound"
+                ).iter_rows()
+            ),
+        ],
+    )

@@ -1,0 +1,64 @@
+"""``recon protect swap``."""
+
+from __future__ import annotations
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._output import seconds, share, show, title_of
+
+
+@click.group()
+def command() -> None:
+    """Protect records before they are published.
+
+    \b
+    Example:
+      recon protect swap -c nation.yaml
+
+    \b
+    Config keys: those of `recon protect swap`.
+    """  # noqa: D301 - click wants the character itself
+
+
+@command.command()
+@run_options
+@click.option("--setting", help="targeted, lo, hi, or the path of a .yaml file.")
+@force_option
+def swap(options: RunOptions, *, setting: str | None, force: bool) -> None:
+    """Swap households between blocks: the CEF becomes an HDF.
+
+    Writes hdf/ and hdf_households/ (the records with their new blocks) and swaps/ (the pairs).
+    Settings lo and hi are the two of the 2010 study's Appendix C; targeted swaps those at risk,
+    at rates fitted to the published agreement of HDF and CEF.
+
+    \b
+    Example:
+      recon protect swap -c nation.yaml
+      recon protect swap --setting hi --work work/hi
+
+    \b
+    Config keys:
+      release, work, seed, workers
+      swap.setting  targeted (default), lo, hi,
+                    or the path of a .yaml file
+      swap.seed     default the run's seed
+    """  # noqa: D301 - click wants the character itself
+    from recon_cli.stages.swap import swap as stage  # noqa: PLC0415 - imports polars
+
+    outcome = stage(options.setting(swap__setting=setting).run(force=force))
+    if options.verbosity < 0:
+        return
+    totals, reaches = outcome.manifest.totals, outcome.manifest.statuses
+    pairs = totals["pairs"]
+    show(
+        title_of(outcome),
+        [
+            ("setting", str(outcome.manifest.notes["setting"])),
+            ("people", f"{totals['people']:,}"),
+            ("households", f"{totals['households']:,}"),
+            ("  swapped", share(2 * pairs, totals["households"])),
+            *((f"  pairs met in {name}", share(count, pairs)) for name, count in reaches.items()),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+        ],
+    )

@@ -1,0 +1,113 @@
+"""``recon synth`` and ``recon synth attacker``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._output import seconds, share, show, title_of
+
+
+@click.group(invoke_without_command=True)
+@run_options
+@click.option("--people", type=click.IntRange(min=1), help="How many people, exactly.")
+@click.option("--blocks", type=click.IntRange(min=1), help="Or how many inhabited blocks.")
+@force_option
+@click.pass_context
+def command(
+    context: click.Context,
+    options: RunOptions,
+    *,
+    people: int | None,
+    blocks: int | None,
+    force: bool,
+) -> None:
+    """Make up a nation that behaves like the real one of 2010.
+
+    Writes persons/ (one row a person), households/ (one row a housing unit, with the features
+    of the 2010 unit tables) and places/ (every block). The same seed and size give the same
+    nation, whatever the number of workers. `recon synth attacker` then makes what attackers
+    hold of it.
+
+    \b
+    Example:
+      recon synth -c nation.yaml --people 1000000
+      recon synth attacker -c nation.yaml
+
+    \b
+    Config keys:
+      release, work, seed, workers
+      synth.people      how many people, exactly
+      synth.blocks      or how many inhabited blocks
+      synth.seed        default the run's seed
+      synth.parameters  a .yaml file, default the
+                        packaged nation of 2010
+      synth.people_per_tract, synth.people_per_county
+    """  # noqa: D301 - click wants the character itself
+    if context.invoked_subcommand is not None:
+        return
+    from recon_cli.stages.synth import synth  # noqa: PLC0415 - imports polars
+
+    outcome = synth(_sized(options, people, blocks).run(force=force))
+    if options.verbosity < 0:
+        return
+    totals, statuses = outcome.manifest.totals, outcome.manifest.statuses
+    count = totals["people"]
+    show(
+        title_of(outcome),
+        [
+            ("people", f"{count:,}"),
+            ("  in group quarters", share(totals["in_group_quarters"], count)),
+            ("  data-defined", share(totals["data_defined"], count)),
+            ("households", f"{totals['households']:,}"),
+            ("vacant units", f"{totals['vacant']:,}"),
+            ("inhabited blocks", f"{statuses.get('inhabited', 0):,}"),
+            ("uninhabited blocks", f"{statuses.get('uninhabited', 0):,}"),
+            ("counties", f"{len(outcome.manifest.partitions):,}"),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, count)),
+        ],
+    )
+
+
+def _sized(options: RunOptions, people: int | None, blocks: int | None) -> RunOptions:
+    """With a size from the command line, which replaces the config's, of whichever kind."""
+    if people is None and blocks is None:
+        return options
+    if people is not None and blocks is not None:
+        raise click.UsageError("--people and --blocks exclude each other")
+    sizes = {"people": people, "blocks": blocks}
+    said = (f"synth.{name}={'null' if size is None else size}" for name, size in sizes.items())
+    return replace(options, settings=(*options.settings, *said))
+
+
+@command.command()
+@run_options
+@force_option
+def attacker(options: RunOptions, *, force: bool) -> None:
+    """Make the files that attackers hold: COMRCL and CEF_atkr.
+
+    Writes comrcl/ (a commercial file with gaps, stale addresses and errors; its column truth
+    says what each record is) and cef_atkr/ (block, sex and age of every data-defined person).
+
+    \b
+    Example:
+      recon synth attacker -c nation.yaml
+    """  # noqa: D301 - click wants the character itself
+    from recon_cli.stages.attacker import attacker as stage  # noqa: PLC0415 - imports polars
+
+    outcome = stage(options.run(force=force))
+    if options.verbosity < 0:
+        return
+    totals, truths = outcome.manifest.totals, outcome.manifest.statuses
+    count = totals["comrcl"]
+    show(
+        title_of(outcome),
+        [
+            ("COMRCL records", f"{count:,}"),
+            *((f"  {name}", share(truths[name], count)) for name in sorted(truths)),
+            ("CEF_atkr records", f"{totals['cef_atkr']:,}"),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+        ],
+    )

@@ -1,0 +1,23 @@
+"""``calibrate:`` a made-up nation beside the published one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from recon_cli.config.model import ConfigPath, Section
+
+
+class Calibrate(Section):
+    """The section ``calibrate``.
+
+    Attributes:
+        seeds: A nation is made from each.
+        page: Markdown page to write; default ``calibration.md`` in the work folder.
+    """
+
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False, min_length=1)] = (
+        1,
+    )
+    page: ConfigPath | None = None

@@ -1,0 +1,38 @@
+"""``synth:`` the size of a made-up nation, and what it is like."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from recon_cli.config.model import ConfigPath, Section
+
+Positive = Annotated[int, Field(gt=0)]
+
+
+class Synth(Section):
+    """The section ``synth``.
+
+    Attributes:
+        people: How many people, exactly.
+        blocks: Or how many inhabited blocks; the people are then as many as usual for them.
+        seed: Same seed, same nation; default the run's seed.
+        parameters: YAML file of the generator's parameters; default the packaged nation of 2010.
+        people_per_tract: Mean population of a tract, over the parameters'.
+        people_per_county: Mean population of a county, over the parameters'.
+    """
+
+    people: Positive | None = None
+    blocks: Positive | None = None
+    seed: int | None = None
+    parameters: ConfigPath | None = None
+    people_per_tract: Positive | None = None
+    people_per_county: Positive | None = None
+
+    @model_validator(mode="after")
+    def _one_size(self) -> Synth:
+        if (self.people is None) == (self.blocks is None):
+            raise PydanticCustomError("size", "one of people and blocks is expected")
+        return self

@@ -1,0 +1,111 @@
+"""What a swap does: packaged settings, or a YAML file of the same form."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from recon_cli.errors import ConfigError
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Three = tuple[Share, Share, Share]
+
+_PREFIX, _SUFFIX = "swap_", ".yaml"
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Experimental(_Settings):
+    """The study's experimental swap (Appendix C).
+
+    Attributes:
+        method: Says which kind of settings these are.
+        rate: Share of households to swap.
+        size_noise: Probabilities that the match key is the household size less one, the size,
+            or the size plus one.
+        pseudo_tract: Probabilities that a household looks for partners from its own tract, from
+            that of another household in its county, or in its state.
+    """
+
+    method: Literal["experimental"]
+    rate: Share
+    size_noise: Three
+    pseudo_tract: Three
+
+    @model_validator(mode="after")
+    def _sums(self) -> Self:
+        for name in ("size_noise", "pseudo_tract"):
+            if abs(sum(getattr(self, name)) - 1) > 1e-9:
+                raise ValueError(f"{name}: three probabilities that sum to 1 are expected")
+        return self
+
+
+class Targeted(_Settings):
+    """A swap of households at risk.
+
+    Attributes:
+        method: Says which kind of settings these are.
+        sizes: Block sizes, rising.
+        rates: Share of households swapped in blocks of those sizes; between them it is
+            interpolated on the logarithm of the size.
+        unique_race: How many times as likely a household is chosen when a member's race is
+            unique in the block.
+    """
+
+    method: Literal["targeted"]
+    sizes: tuple[Annotated[float, Field(gt=0)], ...]
+    rates: tuple[Share, ...]
+    unique_race: Annotated[float, Field(ge=1)]
+
+    @model_validator(mode="after")
+    def _lengths(self) -> Self:
+        if len(self.sizes) != len(self.rates) or list(self.sizes) != sorted(set(self.sizes)):
+            raise ValueError("sizes must rise, and rates needs one number for each")
+        return self
+
+
+Swap = Experimental | Targeted
+_ADAPTER: TypeAdapter[Swap] = TypeAdapter(Annotated[Swap, Field(discriminator="method")])
+
+
+def packaged_swaps() -> tuple[str, ...]:
+    """Names of the packaged settings.
+
+    >>> packaged_swaps()
+    ('hi', 'lo', 'targeted')
+    """
+    files = resources.files(__package__).iterdir()
+    names = (file.name for file in files if file.name.startswith(_PREFIX))
+    return tuple(
+        sorted(n.removeprefix(_PREFIX).removesuffix(_SUFFIX) for n in names if n.endswith(_SUFFIX))
+    )
+
+
+def load_swap(name: str) -> Swap:
+    """Load packaged settings by name, or a file by path.
+
+    Raises:
+        ConfigError: There are none of that name, or something in them is wrong.
+    """
+    if name.endswith((".yaml", ".yml")):
+        path = Path(name)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    elif name in packaged_swaps():
+        resource = resources.files(__package__) / f"{_PREFIX}{name}{_SUFFIX}"
+        text = resource.read_text(encoding="utf-8")
+    else:
+        known = ", ".join(packaged_swaps())
+        raise ConfigError(f"no swap {name!r} (packaged: {known}; or the path of a .yaml file)")
+    try:
+        return _ADAPTER.validate_python(yaml.safe_load(text))
+    except (yaml.YAMLError, ValidationError) as error:
+        raise ConfigError(f"swap {name!r}: {error}") from error

@@ -1,0 +1,194 @@
+"""Household swapping: who is swapped with whom, and the records that come of it.
+
+A swap exchanges the blocks of two households of one state. Nobody's answers change, so the
+nation's totals stay; block populations stay too when partners are of equal size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from recon_cli.protect.pairs import PAIRS, match_pairs, take
+from recon_cli.protect.settings import Experimental, Swap, Targeted
+
+#: A recorded pair: the two households, their sizes and blocks before, and where they met.
+SWAPS = pl.Schema(
+    {
+        "household": pl.Int64,
+        "partner": pl.Int64,
+        "geoid_block": pl.String,
+        "partner_block": pl.String,
+        "people": pl.Int32,
+        "partner_people": pl.Int32,
+        "reach": pl.String,
+    }
+)
+#: What a swap must know of a household.
+NEEDED = ("household", "geoid_block", "people", "adults")
+
+
+def find_swaps(
+    households: pl.DataFrame,
+    settings: Swap,
+    rng: np.random.Generator,
+    digits: tuple[int, int],
+) -> pl.DataFrame:
+    """Choose the pairs of one state.
+
+    Args:
+        households: Occupied households: columns `NEEDED`, and for a targeted swap
+            ``block_people`` and ``unique_race`` too (see `with_risk`).
+        settings: Of the swap.
+        rng: Source of chance.
+        digits: Length of the geoid of a tract and of a county.
+
+    Returns:
+        Columns of `SWAPS`, no household twice; ``reach`` is ``tract``, ``county`` or ``state``,
+        for an experimental swap those of the pseudo-tract.
+    """
+    ordered = households.sort("household").with_row_index("row").cast({"row": pl.Int64})
+    ordered = ordered.with_columns(
+        tract=pl.col("geoid_block").str.head(digits[0]),
+        county=pl.col("geoid_block").str.head(digits[1]),
+        state=pl.lit(""),
+    )
+    if isinstance(settings, Targeted):
+        found = _targeted(ordered, settings, rng)
+    else:
+        found = _experimental(ordered, settings, rng)
+    one = ordered[found["first"]].select(NEEDED)
+    two = ordered[found["second"]].select(NEEDED)
+    return pl.DataFrame(
+        {
+            "household": one["household"],
+            "partner": two["household"],
+            "geoid_block": one["geoid_block"],
+            "partner_block": two["geoid_block"],
+            "people": one["people"],
+            "partner_people": two["people"],
+            "reach": found["reach"],
+        },
+        schema=SWAPS,
+    ).sort("household")
+
+
+def _experimental(
+    households: pl.DataFrame, settings: Experimental, rng: np.random.Generator
+) -> pl.DataFrame:
+    """Appendix C: noisy size as the key; pseudo-tract, else pseudo-county, else state."""
+    count = len(households)
+    noise = rng.choice((-1, 0, 1), count, p=settings.size_noise)
+    pseudo = _pseudo_tracts(households, settings, rng)
+    seekers = households.select("row", "state").with_columns(
+        key=households["people"] + pl.Series(noise),
+        tract=pseudo,
+        county=pl.Series(households["county"]).gather(_first_of(households, pseudo)),
+        chance=take(rng, count),
+    )
+    chosen = rng.permutation(count)[: round(settings.rate * count)]
+    return match_pairs(seekers[np.sort(chosen)], ["key"], ["tract", "county", "state"])
+
+
+def _first_of(households: pl.DataFrame, tracts: pl.Series) -> pl.Series:
+    """For each tract the row of a household in it."""
+    first = households.group_by("tract").agg(pl.col("row").min())
+    return tracts.replace_strict(first["tract"], first["row"], return_dtype=pl.Int64)
+
+
+def _pseudo_tracts(
+    households: pl.DataFrame, settings: Experimental, rng: np.random.Generator
+) -> pl.Series:
+    """The tract that each household pretends to live in.
+
+    Households of the second kind exchange tracts within their county, those of the third within
+    the state, so that every tract is pretended as often as it is left.
+    """
+    kind = rng.choice(3, len(households), p=settings.pseudo_tract)
+    tract = households["tract"]
+    rows = np.arange(len(households))
+    codes = tract.rank("dense").to_numpy() - 1
+    county = households["county"].rank("dense").to_numpy()
+    mixed = codes.copy()
+    for which, group in ((1, county), (2, np.zeros(len(county)))):
+        members = rows[kind == which]
+        order = np.lexsort((rng.random(len(members)), group[members]))
+        stay = members[np.argsort(group[members], kind="stable")]
+        mixed[stay] = codes[members[order]]
+    return tract.unique().sort().gather(mixed)
+
+
+def with_risk(households: pl.DataFrame, persons: pl.DataFrame) -> pl.DataFrame:
+    """Add what a targeted swap looks at.
+
+    Args:
+        households: Columns `NEEDED`.
+        persons: ``geoid_block``, ``household`` (null in group quarters), ``race``.
+
+    Returns:
+        The frame with ``block_people`` and ``unique_race``: whether a member's race is that of
+        nobody outside the household in the block.
+    """
+    block = persons.group_by("geoid_block").agg(block_people=pl.len())
+    race = ["geoid_block", "race"]
+    shared = persons.group_by(race).agg(homes=pl.col("household").n_unique())
+    alone = (
+        persons.filter(pl.col("household").is_not_null())
+        .join(shared.filter(pl.col("homes") == 1), on=race, how="semi")
+        .select("household")
+        .unique()
+        .with_columns(unique_race=pl.lit(value=True))
+    )
+    return (
+        households.join(block, on="geoid_block", how="left", maintain_order="left")
+        .join(alone, on="household", how="left", maintain_order="left")
+        .with_columns(pl.col("unique_race").fill_null(value=False))
+    )
+
+
+def _targeted(
+    households: pl.DataFrame, settings: Targeted, rng: np.random.Generator
+) -> pl.DataFrame:
+    """Small blocks and unique races first; same size and number of adults, another block."""
+    size = households["block_people"].to_numpy()
+    rate = np.interp(np.log(size), np.log(settings.sizes), settings.rates)
+    weight = np.where(households["unique_race"], settings.unique_race, 1.0)
+    chance = rate * weight / _local_mean(weight, size, settings)
+    chosen = rng.random(len(households)) < chance
+    if not chosen.any():
+        return PAIRS.to_frame()
+    seekers = households.filter(pl.Series(chosen)).with_columns(chance=take(rng, int(chosen.sum())))
+    return match_pairs(
+        seekers, ["people", "adults"], ["tract", "county", "state"], apart="geoid_block"
+    )
+
+
+def _local_mean(
+    weight: np.ndarray[tuple[int], np.dtype[np.float64]],
+    size: np.ndarray[tuple[int], np.dtype[np.int64]],
+    settings: Targeted,
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Mean weight among households in blocks of like size, so that the rates hold."""
+    middle = np.sqrt(np.array(settings.sizes[1:]) * np.array(settings.sizes[:-1]))
+    group = np.searchsorted(middle, size)
+    count = np.maximum(np.bincount(group, minlength=len(settings.sizes)), 1)
+    return (np.bincount(group, weight, len(settings.sizes)) / count)[group]
+
+
+def moves_of(swaps: pl.DataFrame) -> pl.DataFrame:
+    """``household`` and the ``new_block`` it moves to, two rows a pair."""
+    return pl.concat(
+        [
+            swaps.select("household", new_block="partner_block"),
+            swaps.select(household="partner", new_block="geoid_block"),
+        ]
+    )
+
+
+def apply_moves(records: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
+    """Records (persons or households) with their new ``geoid_block``; order kept."""
+    return (
+        records.join(moves, on="household", how="left", maintain_order="left")
+        .with_columns(geoid_block=pl.coalesce("new_block", "geoid_block"))
+        .drop("new_block")
+    )

@@ -1,0 +1,102 @@
+"""`recon synth attacker`: ``persons/`` → ``comrcl/`` and ``cef_atkr/``."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from recon_cli.config.sections.synth import Synth
+from recon_cli.errors import ConfigError
+from recon_cli.execute import Tick
+from recon_cli.schema import Release
+from recon_cli.seeding import generator
+from recon_cli.stages.reconstruct import input_digests
+from recon_cli.stages.run import Outcome, Run, parts_of
+from recon_cli.stages.synth import SYNTH, nation_of
+from recon_cli.store import Stage, Staging, open_folder, transaction
+from recon_cli.synth import Nation
+from recon_cli.synth.attacker import bins_of, commercial, exact_columns
+from recon_cli.synth.sizes import Integers
+
+ATTACKER = Stage("synth attacker", ("comrcl", "cef_atkr"))
+_AGE, _BINS = "age", "agebin"
+
+
+def attacker(run: Run) -> Outcome:
+    """Make the files that attackers hold of the nation.
+
+    Raises:
+        ConfigError: The release has no age bins, or the parameters are wrong.
+        StageError: There is no nation, or the work folder is in use.
+        WorkerError: A worker died.
+    """
+    config = run.config.section(Synth)
+    seed = run.config.top.seed if config.seed is None else config.seed
+    nation = nation_of(config)
+    folders = [open_folder(run.work, SYNTH, name) for name in ("persons", "places")]
+    recipe = run.recipe(
+        ATTACKER,
+        {"attacker": nation.attacker.model_dump(mode="json")},
+        seed=seed,
+        partitions=input_digests(*folders),
+    )
+    with transaction(run.work, recipe, force=run.force) as stage:
+        if stage.current is not None:
+            return Outcome(ATTACKER, stage.current, skipped=True)
+        parts = parts_of(folders[0].manifest)
+        todo = [part for part in parts if part.name not in stage.done]
+        job = _Job(nation, age_bins(run.release), run.work, stage.staging, seed)
+        results = run.for_each("attacker", attacker_partition, job, todo)
+        manifest = stage.publish(
+            [part.name for part in parts], usages=results.usages, workers=results.workers
+        )
+        return Outcome(ATTACKER, manifest)
+
+
+def age_bins(release: Release) -> Integers:
+    """The number of the bin of each age; see `recon_cli.synth.attacker.bins_of`.
+
+    Raises:
+        ConfigError: The release knows no ages or no bins of them.
+    """
+    if _AGE not in release.feature_index or _BINS not in release.microdata:
+        raise ConfigError(f"release {release.name!r} has no {_AGE!r} with a recode {_BINS!r}")
+    feature = release.features[release.feature_index[_AGE]]
+    return bins_of(feature, release.column_groups(_BINS))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all counties share."""
+
+    nation: Nation
+    agebin: Integers
+    work: Path
+    staging: Staging
+    seed: int
+
+
+def attacker_partition(job: _Job, partition: str, tick: Tick) -> None:
+    """Make and write one county's files; runs in a worker."""
+    started = time.perf_counter()
+    persons = open_folder(job.work, SYNTH, "persons").read(partition)
+    places = open_folder(job.work, SYNTH, "places").read(partition)
+    rng = generator(job.seed, "attacker", partition)
+    bought = commercial(
+        job.nation, persons, places, agebin=job.agebin, county=int(partition), rng=rng
+    )
+    exact = exact_columns(persons)
+    job.staging.write(
+        partition,
+        {"comrcl": bought, "cef_atkr": exact},
+        statuses=dict(bought["truth"].value_counts().iter_rows()),
+        totals={
+            "units": len(places),
+            "people": len(persons),
+            "comrcl": len(bought),
+            "cef_atkr": len(exact),
+        },
+        started=started,
+    )
+    tick(len(places), len(persons))

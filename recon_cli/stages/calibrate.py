@@ -1,0 +1,110 @@
+"""`recon calibrate`: made-up nations beside the published one, and the page that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.calibrate.blocks import answers, by_class, count_blocks, with_bins, with_modal
+from recon_cli.calibrate.measures import judge, measure
+from recon_cli.calibrate.page import calibration_page
+from recon_cli.calibrate.study import load_study
+from recon_cli.calibrate.zero import publish_all, zero_solvar
+from recon_cli.config.sections.calibrate import Calibrate
+from recon_cli.config.sections.synth import Synth
+from recon_cli.execute import Tick
+from recon_cli.schema import Release
+from recon_cli.stages.attacker import ATTACKER, age_bins, attacker
+from recon_cli.stages.run import Run, parts_of
+from recon_cli.stages.swap import SWAP, swap
+from recon_cli.stages.synth import SYNTH, synth
+from recon_cli.store import open_folder
+from recon_cli.store.files import write_bytes
+
+PAGE = "calibration.md"
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What came of a calibration.
+
+    Attributes:
+        page: The page that was written.
+        judged: Measures, see `recon_cli.calibrate.measures.judge`.
+        people: In each nation.
+        seeds: Of the nations.
+    """
+
+    page: Path
+    judged: pl.DataFrame
+    people: int
+    seeds: tuple[int, ...]
+
+
+def calibrate(run: Run) -> Calibrated:
+    """Make a nation from each seed, measure them, and write the page.
+
+    Raises:
+        ConfigError: A section is missing or wrong.
+        StageError: The work folder cannot be written, or is in use.
+        WorkerError: A worker died.
+    """
+    config = run.config.section(Calibrate)
+    found, people = [], 0
+    for seed in config.seeds:
+        nation = _of_seed(run, seed)
+        people = synth(nation).manifest.totals["people"]
+        attacker(nation)
+        swap(nation)
+        found.append(_measured(nation, seed))
+    judged = judge(pl.concat(found))
+    page = config.page or run.work / PAGE
+    write_bytes(page, calibration_page(judged, people, config.seeds).encode())
+    return Calibrated(page, judged, people, config.seeds)
+
+
+def _of_seed(run: Run, seed: int) -> Run:
+    """The same run with another seed, in a work folder of its own."""
+    top = run.config.top.model_copy(update={"seed": seed, "work": run.work / f"seed-{seed}"})
+    sections = dict(run.config.sections)
+    sections["synth"] = run.config.section(Synth).model_copy(update={"seed": None})
+    return replace(run, config=replace(run.config, top=top, sections=sections))
+
+
+def _measured(run: Run, seed: int) -> pl.DataFrame:
+    study = load_study()
+    job = _Job(run.release, run.work, pl.Series(age_bins(run.release)), study.lower)
+    parts = parts_of(open_folder(run.work, SYNTH, "persons").manifest)
+    counted = run.for_each("calibrate", count_partition, job, parts).values
+    counts = pl.concat([each[0] for each in counted]).group_by("size").sum().sort("size")
+    told = pl.concat([each[1] for each in counted]).group_by("hispanic", "race").sum()
+    return measure(study, counts, told, seed)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all counties share."""
+
+    release: Release
+    work: Path
+    bins: pl.Series
+    lower: Sequence[int]
+
+
+def count_partition(job: _Job, partition: str, tick: Tick) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Count one county; runs in a worker."""
+    persons = open_folder(job.work, SYNTH, "persons").read(partition)
+    places = open_folder(job.work, SYNTH, "places").read(partition)
+    hdf = open_folder(job.work, SWAP, "hdf").read(partition)
+    comrcl = open_folder(job.work, ATTACKER, "comrcl").read(partition)
+    homes = hdf.group_by("geoid_block").agg(population=pl.len())
+    after = places.select("geoid_block").join(homes, on="geoid_block", how="left").fill_null(0)
+    published = publish_all(job.release, hdf, after)
+    zero = zero_solvar(job.release, published, [table.name for table in job.release.tables])
+    binned = with_modal(with_bins(persons, job.bins))
+    blocks = count_blocks(binned, with_bins(hdf, job.bins), with_bins(comrcl, job.bins), zero)
+    tick(len(places), len(persons))
+    return by_class(blocks, job.lower), answers(persons)

@@ -1,0 +1,160 @@
+"""`recon protect swap`: persons and households → ``hdf/``, ``hdf_households/``, ``swaps/``.
+
+Partners live in one state, so a state is done at a time; its counties are written as they are
+finished.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.config.sections.swap import Swap as SwapSection
+from recon_cli.errors import ConfigError
+from recon_cli.execute import Tick
+from recon_cli.protect import Swap, Targeted, load_swap
+from recon_cli.protect.swap import NEEDED, apply_moves, find_swaps, moves_of, with_risk
+from recon_cli.schema import Release
+from recon_cli.seeding import generator
+from recon_cli.stages.run import Outcome, Part, Run, parts_of
+from recon_cli.stages.synth import SYNTH
+from recon_cli.store import Folder, Stage, Staging, open_folder, transaction
+
+SWAP = Stage("protect swap", ("hdf", "hdf_households", "swaps"))
+_LEVELS = ("tract", "county", "state")
+_SOURCES = ("persons", "households")
+
+
+def swap(run: Run) -> Outcome:
+    """Swap households between blocks.
+
+    Raises:
+        ConfigError: The release has no tracts, counties and states, or the settings are wrong.
+        StageError: There is no nation, or the work folder is in use.
+        WorkerError: A worker died.
+    """
+    config = run.config.section(SwapSection)
+    seed = run.config.top.seed if config.seed is None else config.seed
+    settings = load_swap(config.setting)
+    digits = _digits(run.release)
+    folders = [open_folder(run.work, SYNTH, name) for name in _SOURCES]
+    parts = parts_of(folders[0].manifest)
+    states = _by_state(parts, digits["state"])
+    recipe = run.recipe(
+        SWAP,
+        {"settings": settings.model_dump(mode="json")},
+        seed=seed,
+        partitions=_inputs(states, folders),
+    )
+    with transaction(run.work, recipe, force=run.force) as stage:
+        if stage.current is not None:
+            return Outcome(SWAP, stage.current, skipped=True)
+        todo = [
+            Part(state, sum(part.units for part in inside), sum(part.people for part in inside))
+            for state, inside in states.items()
+            if any(part.name not in stage.done for part in inside)
+        ]
+        counties = {state: tuple(part.name for part in inside) for state, inside in states.items()}
+        job = _Job(settings, counties, digits, run.work, stage.staging, seed)
+        results = run.for_each("swap", swap_state, job, todo)
+        manifest = stage.publish(
+            [part.name for part in parts],
+            notes={"setting": config.setting},
+            usages=results.usages,
+            workers=results.workers,
+        )
+        return Outcome(SWAP, manifest)
+
+
+def _digits(release: Release) -> dict[str, int]:
+    levels = release.geography.by_name
+    missing = [name for name in _LEVELS if name not in levels]
+    if missing:
+        raise ConfigError(f"release {release.name!r} has no level {missing[0]!r} to swap within")
+    return {name: levels[name].digits for name in _LEVELS}
+
+
+def _by_state(parts: Sequence[Part], digits: int) -> dict[str, list[Part]]:
+    states: dict[str, list[Part]] = {}
+    for part in parts:
+        states.setdefault(part.name[:digits], []).append(part)
+    return states
+
+
+def _inputs(
+    states: Mapping[str, Sequence[Part]], folders: Sequence[Folder]
+) -> dict[str, dict[str, str]]:
+    """Each county depends on every county of its state."""
+    return {
+        part.name: {
+            f"{folder.path.name}/{other.name}": folder.digest(other.name)
+            for folder in folders
+            for other in inside
+        }
+        for inside in states.values()
+        for part in inside
+    }
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all states share."""
+
+    settings: Swap
+    counties: Mapping[str, tuple[str, ...]]
+    digits: Mapping[str, int]
+    work: Path
+    staging: Staging
+    seed: int
+
+
+def swap_state(job: _Job, state: str, tick: Tick) -> None:
+    """Swap within one state and write its counties; runs in a worker."""
+    started = time.perf_counter()
+    persons, households = (_read(job, name, state) for name in _SOURCES)
+    occupied = households.filter(pl.col("people") > 0).select(NEEDED)
+    if isinstance(job.settings, Targeted):
+        occupied = with_risk(occupied, persons.select("geoid_block", "household", "race"))
+    rng = generator(job.seed, "swap", state)
+    swaps = find_swaps(occupied, job.settings, rng, (job.digits["tract"], job.digits["county"]))
+    moves = moves_of(swaps)
+    frames = {
+        "hdf": apply_moves(persons, moves),
+        "hdf_households": apply_moves(households, moves),
+        "swaps": swaps,
+    }
+    split = {name: _split(frame, job.digits["county"]) for name, frame in frames.items()}
+    for county in job.counties[state]:
+        of_county = {name: parts.get(county, frames[name].clear()) for name, parts in split.items()}
+        job.staging.write(
+            county,
+            of_county,
+            statuses=dict(of_county["swaps"]["reach"].value_counts().iter_rows()),
+            totals={
+                "units": of_county["hdf"]["geoid_block"].n_unique(),
+                "people": len(of_county["hdf"]),
+                "households": int((of_county["hdf_households"]["people"] > 0).sum()),
+                "pairs": len(of_county["swaps"]),
+            },
+            started=started,
+        )
+        tick(1, len(of_county["hdf"]))
+
+
+def _read(job: _Job, name: str, state: str) -> pl.DataFrame:
+    folder = open_folder(job.work, SYNTH, name)
+    return pl.concat([folder.read(county) for county in job.counties[state]])
+
+
+def _split(frame: pl.DataFrame, digits: int) -> dict[str, pl.DataFrame]:
+    """Rows by county, in order of block and household."""
+    order = ["geoid_block", "household"]
+    prefixed = frame.sort(order, nulls_last=True, maintain_order=True).with_columns(
+        pl.col("geoid_block").str.head(digits).alias("_county")
+    )
+    parts = prefixed.partition_by("_county", include_key=False, as_dict=True)
+    return {str(county): rows for (county,), rows in parts.items()}

@@ -1,0 +1,97 @@
+"""`recon synth`: a made-up nation → ``persons/``, ``households/`` and ``places/``."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import polars as pl
+
+from recon_cli.config.sections.synth import Synth
+from recon_cli.execute import Tick
+from recon_cli.stages.run import Outcome, Part, Run
+from recon_cli.store import Stage, Staging, transaction
+from recon_cli.synth import Nation, load_nation
+from recon_cli.synth.county import make_county
+from recon_cli.synth.geography import County, plan_nation
+
+SYNTH = Stage("synth", ("persons", "households", "places"))
+
+
+def synth(run: Run) -> Outcome:
+    """Make a nation, county by county.
+
+    Raises:
+        ConfigError: No size, or wrong parameters.
+        StageError: The work folder cannot be written, or is in use.
+        WorkerError: A worker died.
+    """
+    config = run.config.section(Synth)
+    seed = run.config.top.seed if config.seed is None else config.seed
+    nation = nation_of(config)
+    people = config.people
+    if people is None:
+        people = round((config.blocks or 0) * nation.geography.people_per_block)
+    recipe = run.recipe(
+        SYNTH, {"people": people, "parameters": nation.model_dump(mode="json")}, seed=seed
+    )
+    with transaction(run.work, recipe, force=run.force) as stage:
+        if stage.current is not None:
+            return Outcome(SYNTH, stage.current, skipped=True)
+        plan = plan_nation(nation, people, seed)
+        parts = [Part(county.geoid, len(county.population), county.people) for county in plan]
+        todo = [part for part in parts if part.name not in stage.done]
+        job = _Job(nation, {county.geoid: county for county in plan}, stage.staging, seed)
+        results = run.for_each("synth", synth_partition, job, todo)
+        manifest = stage.publish(
+            [part.name for part in parts], usages=results.usages, workers=results.workers
+        )
+        return Outcome(SYNTH, manifest)
+
+
+def nation_of(config: Synth) -> Nation:
+    """The parameters that a section asks for.
+
+    Raises:
+        ConfigError: The file of parameters is wrong.
+    """
+    nation = load_nation(config.parameters)
+    sizes = {
+        name: value
+        for name in ("people_per_tract", "people_per_county")
+        if (value := getattr(config, name)) is not None
+    }
+    return nation.model_copy(update={"geography": nation.geography.model_copy(update=sizes)})
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all counties of one nation share."""
+
+    nation: Nation
+    plan: dict[str, County]
+    staging: Staging
+    seed: int
+
+
+def synth_partition(job: _Job, partition: str, tick: Tick) -> None:
+    """Make and write one county; runs in a worker."""
+    started = time.perf_counter()
+    county = job.plan[partition]
+    made = make_county(job.nation, county, job.seed)
+    inhabited = made.places.filter(pl.col("population") > 0).height
+    job.staging.write(
+        partition,
+        {"persons": made.persons, "households": made.households, "places": made.places},
+        statuses={"inhabited": inhabited, "uninhabited": made.places.height - inhabited},
+        totals={
+            "units": made.places.height,
+            "people": made.persons.height,
+            "households": int((made.households["people"] > 0).sum()),
+            "vacant": int((made.households["people"] == 0).sum()),
+            "in_group_quarters": made.persons["household"].null_count(),
+            "data_defined": int(made.persons["data_defined"].sum()),
+        },
+        started=started,
+    )
+    tick(made.places.height, made.persons.height)

@@ -1,0 +1,67 @@
+"""What the members of a household answer about race and ethnicity.
+
+The householder's origin is drawn where the household lives. Partners mostly share it, children
+tick the races of their parents, a few members answer otherwise, lodgers come from the block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recon_cli.synth.households import Homes, Role
+from recon_cli.synth.origins import Answers, Ballot, draw
+from recon_cli.synth.parameters import Floats, Origins
+from recon_cli.synth.sizes import Integers
+
+
+@dataclass(frozen=True)
+class Family:
+    """Everything that the answers of a county's households depend on.
+
+    Attributes:
+        origins: Parameters.
+        homes: Households and roles.
+        blocks: For each block the shares of origins.
+        tracts: For each block the shares of origins in its tract.
+    """
+
+    origins: Origins
+    homes: Homes
+    blocks: Floats
+    tracts: Floats
+
+    def answer(self, rng: np.random.Generator) -> Answers:
+        """Race and ethnicity of every member."""
+        homes, ballot = self.homes, Ballot(self.origins)
+        local = self.blocks[homes.block]
+        origin = draw(local, rng)
+        head = ballot.fill(origin, rng)
+        mate = self._mates(origin, head, rng)
+        person, role = homes.home, homes.role
+        own, other = head.at(person), mate.at(person)
+        coupled = homes.second(Role.SPOUSE) | homes.second(Role.PARTNER)
+        answers = own.where((role == Role.SPOUSE) | (role == Role.PARTNER), other)
+        answers = answers.where(
+            (role == Role.CHILD) & coupled[person], self._children(own, other, rng)
+        )
+        otherwise = ballot.dissent(origin[person], answers, local[person], rng)
+        answers = answers.where(role != Role.HOUSEHOLDER, otherwise)
+        lodger = (role == Role.NONRELATIVE) & (rng.random(len(person)) < self.origins.stranger)
+        return answers.put(lodger, ballot.fill(draw(local[person[lodger]], rng), rng))
+
+    def _mates(self, origin: Integers, head: Answers, rng: np.random.Generator) -> Answers:
+        """What a spouse or partner of each householder answers: mostly the same."""
+        mixed = rng.random(self.homes.count) < self.origins.mixed
+        anew = draw(self.tracts[self.homes.block], rng)
+        return head.where(mixed, Ballot(self.origins).fill(np.where(mixed, anew, origin), rng))
+
+    def _children(self, one: Answers, two: Answers, rng: np.random.Generator) -> Answers:
+        """Children of two parents: the races of both or of one, alike within a household."""
+        both, which, ethnicity = rng.random((3, self.homes.count))[:, self.homes.home]
+        single = np.where(which < 0.5, one.race, two.race)
+        race = np.where(both < self.origins.both, one.race | two.race, single)
+        mixed = one.hispanic != two.hispanic
+        hispanic = np.where(mixed, ethnicity < self.origins.child_hispanic, one.hispanic)
+        return Answers(race, hispanic)

@@ -1,0 +1,223 @@
+"""One county of a made-up nation: its places, households and persons as frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from recon_cli.seeding import generator
+from recon_cli.synth.ages import Lives, live
+from recon_cli.synth.answers import Family
+from recon_cli.synth.geography import County
+from recon_cli.synth.households import RELATIONSHIPS, Homes, make_homes
+from recon_cli.synth.linkage import give_keys, originals, repeat_households
+from recon_cli.synth.origins import Ballot, block_mixes, draw
+from recon_cli.synth.parameters import Floats, Nation
+from recon_cli.synth.quarters import Residents, house_residents
+from recon_cli.synth.sizes import Integers
+from recon_cli.synth.units import FEATURES, occupied_units, vacant_units
+
+#: Ids of a county's housing units start at its code times this.
+IDS_OF_COUNTY = 10_000_000
+
+PERSONS = pl.Schema(
+    {
+        "pik": pl.Int64,
+        "geoid_block": pl.String,
+        "household": pl.Int64,
+        "sex": pl.String,
+        "age": pl.Int16,
+        "race": pl.Int16,
+        "hispanic": pl.Boolean,
+        "relationship": pl.String,
+        "data_defined": pl.Boolean,
+        "r_keep": pl.Float64,
+        "r": pl.Float64,
+    }
+)
+
+HOUSEHOLDS = pl.Schema(
+    {
+        "household": pl.Int64,
+        "geoid_block": pl.String,
+        "people": pl.Int32,
+        "adults": pl.Int32,
+        **dict.fromkeys(FEATURES, pl.Int8),
+    }
+)
+
+PLACES = pl.Schema({"geoid_block": pl.String, "population": pl.Int32, "units": pl.Int32})
+
+
+@dataclass(frozen=True)
+class People:
+    """A county as frames; see `make_county`."""
+
+    places: pl.DataFrame
+    households: pl.DataFrame
+    persons: pl.DataFrame
+
+
+def make_county(nation: Nation, county: County, seed: int) -> People:
+    """People one county.
+
+    Args:
+        nation: The parameters.
+        county: Its part of the plan.
+        seed: Of the nation.
+
+    Returns:
+        ``places``: a row a block (``geoid_block``, ``population``, ``units``). ``households``: a
+        row a housing unit, columns of `HOUSEHOLDS`, see `recon_cli.synth.units`. ``persons``: a
+        row a person, columns of `PERSONS`, in order of block and household; ``household`` is null
+        in group quarters, ``pik`` is null without a person key, ``data_defined`` is true when
+        the record has a key and stands for it in its block.
+    """
+    return _Maker(nation, county, seed).make()
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """The making of one county."""
+
+    nation: Nation
+    county: County
+    seed: int
+
+    def rng(self, purpose: str) -> np.random.Generator:
+        """A generator of the county's own for each purpose."""
+        return generator(self.seed, "synth", self.county.geoid, purpose)
+
+    @cached_property
+    def places(self) -> Integers:
+        """Positions of the inhabited blocks among all."""
+        return np.flatnonzero(self.county.population > 0)
+
+    @cached_property
+    def geoid(self) -> pl.Series:
+        """The 15 digits of every block of the plan, in its order."""
+        codes = zip(self.county.tract.tolist(), self.county.block.tolist(), strict=True)
+        prefix = self.county.geoid
+        return pl.Series(
+            [f"{prefix}{tract + 1:04d}00{block:04d}" for tract, block in codes], dtype=pl.String
+        )
+
+    @property
+    def first_household(self) -> int:
+        """Id of the county's first housing unit."""
+        return int(self.county.geoid) * IDS_OF_COUNTY + 1
+
+    def make(self) -> People:
+        nation, places = self.nation, self.places
+        population = self.county.population[places]
+        residents = house_residents(
+            nation.quarters, nation.geography, population, self.rng("quarters")
+        )
+        private = population - np.bincount(residents.block, minlength=len(population))
+        homes = make_homes(nation.households, private, self.rng("households"))
+        lives = live(nation.ages, nation.households, homes, self._kinship(homes), self.rng("ages"))
+        rows = self._rows(homes, lives, residents)
+        source = originals(nation.linkage, homes, len(rows), self.rng("repeats"))
+        rows = repeat_households(rows, source)
+        rows = give_keys(
+            nation,
+            rows,
+            source=source,
+            first_person=self.county.first_person,
+            seed=self.seed,
+            rng=self.rng("keys"),
+        )
+        units = self._units(homes, rows)
+        return People(self._places(units), self._households(units), self._persons(rows))
+
+    def _kinship(self, homes: Homes) -> Floats:
+        """A standard normal score of each household, correlated within blocks and tracts."""
+        rng, tract = self.rng("kinship"), self.county.tract[self.places]
+        ages, population = self.nation.ages, self.county.population[self.places]
+        common = ages.alike_tract
+        of_tract = rng.standard_normal(len(self.county.density))[tract]
+        of_block = rng.standard_normal(len(tract))
+        local = np.sqrt(common) * of_tract + np.sqrt(1 - common) * of_block
+        rho = self.nation.geography.at_size(ages.alike, population)[homes.block]
+        own = rng.standard_normal(homes.count)
+        score: Floats = np.sqrt(rho) * local[homes.block] + np.sqrt(1 - rho) * own
+        return score
+
+    def _rows(self, homes: Homes, lives: Lives, residents: Residents) -> pl.DataFrame:
+        """All people, those in households first, as numbers."""
+        tracts = self.county.mixes[self.county.tract[self.places]]
+        blocks = block_mixes(
+            self.nation,
+            mixes=self.county.mixes,
+            tract=self.county.tract[self.places],
+            population=self.county.population[self.places],
+            diversity=self.county.diversity[self.places],
+            rng=self.rng("mixes"),
+        )
+        family = Family(self.nation.origins, homes, blocks, tracts)
+        inside = family.answer(self.rng("answers"))
+        rng = self.rng("residents")
+        outside = Ballot(self.nation.origins).fill(draw(blocks[residents.block], rng), rng)
+        block = self.places[np.concatenate([homes.block[homes.home], residents.block])]
+        role = np.concatenate([homes.role, residents.role])
+        return pl.DataFrame(
+            {
+                "block": block,
+                "size": self.county.population[block],
+                "household": np.concatenate([homes.home, np.full(len(residents.block), -1)]),
+                "male": np.concatenate([lives.male, residents.male]),
+                "age": np.concatenate([lives.age, residents.age]),
+                "race": np.concatenate([inside.race, outside.race]),
+                "hispanic": np.concatenate([inside.hispanic, outside.hispanic]),
+                "role": role,
+                "relationship": pl.Series(RELATIONSHIPS).gather(role),
+            }
+        )
+
+    def _units(self, homes: Homes, rows: pl.DataFrame) -> pl.DataFrame:
+        """All housing units, occupied and vacant, with the position of their block."""
+        rng = self.rng("units")
+        block = self.places[homes.block]
+        lived = occupied_units(self.nation.units, rows.filter(pl.col("household") >= 0), rng)
+        lived = lived.with_columns(block=pl.Series(block, dtype=pl.Int64)).cast(pl.Int64)
+        occupied = np.bincount(block, minlength=len(self.county.population))
+        empty, vacancy = vacant_units(self.nation.units, occupied, rng)
+        vacant = pl.DataFrame(
+            {"household": homes.count + np.arange(len(empty)), "block": empty, "VACS": vacancy}
+        )
+        zero = [name for name in lived.columns if name not in vacant.columns]
+        vacant = vacant.with_columns(pl.lit(0).alias(name) for name in zero)
+        return pl.concat([lived, vacant.select(lived.columns).cast(pl.Int64)])
+
+    def _places(self, units: pl.DataFrame) -> pl.DataFrame:
+        count = np.bincount(units["block"], minlength=len(self.geoid))
+        return pl.DataFrame(
+            {"geoid_block": self.geoid, "population": self.county.population, "units": count}
+        ).cast(PLACES)
+
+    def _households(self, units: pl.DataFrame) -> pl.DataFrame:
+        return (
+            units.with_columns(
+                pl.col("household") + self.first_household,
+                geoid_block=self.geoid.gather(units["block"]),
+            )
+            .sort("geoid_block", "household")
+            .select(HOUSEHOLDS.names())
+            .cast(HOUSEHOLDS)
+        )
+
+    def _persons(self, rows: pl.DataFrame) -> pl.DataFrame:
+        home = pl.col("household")
+        return (
+            rows.with_columns(
+                geoid_block=self.geoid.gather(rows["block"]),
+                household=pl.when(home >= 0).then(home + self.first_household),
+                sex=pl.when("male").then(pl.lit("male")).otherwise(pl.lit("female")),
+            )
+            .sort("geoid_block", "household", nulls_last=True, maintain_order=True)
+            .select(PERSONS.names())
+            .cast(PERSONS)
+        )

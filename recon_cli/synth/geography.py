@@ -1,0 +1,184 @@
+"""The plan of a nation: which blocks there are, how they nest, how many people live in each.
+
+The plan is made once, in one place, from the seed and the size alone. Everything else is drawn
+county by county.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from recon_cli.seeding import generator
+from recon_cli.sources.legacy.states import STATES
+from recon_cli.synth.origins import block_diversity, tract_mixes
+from recon_cli.synth.parameters import Floats, Nation
+from recon_cli.synth.sizes import Integers, block_sizes
+
+#: Real county codes end at 840: no geoid of a made-up nation is a real place.
+FIRST_COUNTY = 841
+LAST_COUNTY = 999
+_TERRITORIES = {"72"}
+_BLOCKS_IN_GROUP = 1000
+
+
+@dataclass(frozen=True)
+class County:
+    """One county of the plan, all that is needed to people it.
+
+    Attributes:
+        geoid: Five digits.
+        first_person: Number of people in the counties before it.
+        tract: For each block, inhabited or not, the number of its tract in the county.
+        block: Its four-digit block code; the first digit is the block group.
+        population: People in it.
+        density: For each tract, how densely built it is, in standard deviations.
+        mixes: For each tract (row) the shares of the origins (columns) among householders.
+        diversity: For each block the share of householders not of its most frequent origin.
+    """
+
+    geoid: str
+    first_person: int
+    tract: Integers
+    block: Integers
+    population: Integers
+    density: Floats
+    mixes: Floats
+    diversity: Floats
+
+    @property
+    def people(self) -> int:
+        """Population."""
+        return int(self.population.sum())
+
+
+def plan_nation(nation: Nation, people: int, seed: int) -> tuple[County, ...]:
+    """Lay out a nation of ``people``.
+
+    Args:
+        nation: The parameters.
+        people: Exactly how many.
+        seed: Same seed, same nation.
+
+    Returns:
+        Counties by geoid.
+    """
+    geography = nation.geography
+    rng = generator(seed, "synth", "plan")
+    sizes = block_sizes(geography, people, rng)
+    tract, density = _tracts(nation, sizes, rng)
+    tract_people = np.bincount(tract, sizes, len(density)).astype(np.float64)
+    mixes = tract_mixes(nation.origins, tract_people, density, rng)
+    diversity = block_diversity(nation, sizes=sizes, tract=tract, mixes=mixes, rng=rng)
+    tract, sizes, diversity = _with_uninhabited(geography.uninhabited, tract, sizes, diversity, rng)
+    county = _counties(nation, tract_people, density, rng)
+    geoids = county_geoids(int(county.max()) + 1, geography.counties_per_state)
+    made, first = [], 0
+    for number, geoid in enumerate(geoids):
+        members = np.flatnonzero(county == number)
+        place = np.full(len(density), -1)
+        place[members] = np.arange(len(members))
+        rows = np.flatnonzero(place[tract] >= 0)
+        rows = rows[np.argsort(place[tract[rows]], kind="stable")]
+        local = place[tract[rows]]
+        codes = _block_codes(geography.block_groups, local, len(members), rng)
+        made.append(
+            County(
+                geoid,
+                first,
+                local,
+                codes,
+                sizes[rows],
+                density[members],
+                mixes[members],
+                diversity[rows],
+            )
+        )
+        first += made[-1].people
+    return tuple(made)
+
+
+def county_geoids(count: int, counties_per_state: int) -> list[str]:
+    """Geoids of ``count`` made-up counties in real states, in order.
+
+    >>> county_geoids(3, 2)
+    ['01841', '01842', '02841']
+    """
+    states = [code for code in sorted(STATES) if code not in _TERRITORIES]
+    used = min(len(states), -(-count // counties_per_state))
+    shares = [len(part) for part in np.array_split(np.arange(count), used)]
+    return [
+        f"{state}{FIRST_COUNTY + number:03d}"
+        for state, share in zip(states, shares, strict=False)
+        for number in range(share)
+    ]
+
+
+def _tracts(nation: Nation, sizes: Integers, rng: np.random.Generator) -> tuple[Integers, Floats]:
+    """The tract of each block, and each tract's density; blocks of a tract are of like size."""
+    geography = nation.geography
+    count = max(1, round(float(sizes.sum()) / geography.people_per_tract))
+    rank = _scores(len(sizes))[::-1]  # sizes fall
+    signal = geography.size_signal
+    drawn = signal * rank + np.sqrt(1 - signal**2) * rng.standard_normal(len(sizes))
+    order = np.argsort(drawn, kind="stable")
+    tract = np.empty(len(sizes), np.int64)
+    tract[order] = _cut(sizes[order], count, geography.spread_of_tracts, rng)
+    count = int(tract.max()) + 1
+    return tract, _scores(count)
+
+
+def _counties(
+    nation: Nation, people: Floats, density: Floats, rng: np.random.Generator
+) -> Integers:
+    """The county of each tract; dense tracts tend to be in the same counties."""
+    geography = nation.geography
+    count = max(1, round(float(people.sum()) / geography.people_per_county))
+    signal = geography.urban_signal
+    drawn = signal * density + np.sqrt(1 - signal**2) * rng.standard_normal(len(density))
+    order = np.argsort(drawn, kind="stable")
+    county = np.empty(len(people), np.int64)
+    county[order] = _cut(people[order], count, geography.spread_of_counties, rng)
+    return rng.permutation(int(county.max()) + 1)[county]
+
+
+def _cut(
+    weights: Floats | Integers, count: int, spread: float, rng: np.random.Generator
+) -> Integers:
+    """Number at most ``count`` consecutive runs of about lognormal total weight, none empty."""
+    shares = np.cumsum(rng.lognormal(0.0, spread, count))
+    ends = shares / shares[-1] * float(np.sum(weights))
+    middle = np.cumsum(weights) - np.asarray(weights) / 2
+    runs = np.searchsorted(ends, middle)
+    return np.unique(np.minimum(runs, count - 1), return_inverse=True)[1].astype(np.int64)
+
+
+def _scores(count: int) -> Floats:
+    """Normal scores, rising."""
+    return np.asarray(ndtri((np.arange(count) + 0.5) / count), np.float64)
+
+
+def _with_uninhabited(
+    share: float, tract: Integers, sizes: Integers, diversity: Floats, rng: np.random.Generator
+) -> tuple[Integers, Integers, Floats]:
+    """Add blocks without people, to tracts in proportion to their blocks."""
+    count = round(len(sizes) * share / (1 - share))
+    tract = np.concatenate([tract, tract[rng.integers(0, len(tract), count)]])
+    order = rng.permutation(len(tract))
+    sizes = np.concatenate([sizes, np.zeros(count, np.int64)])[order]
+    return tract[order], sizes, np.concatenate([diversity, np.zeros(count)])[order]
+
+
+def _block_codes(
+    groups: tuple[int, ...], tract: Integers, tracts: int, rng: np.random.Generator
+) -> Integers:
+    """Codes 1000, 1001, … of the blocks of each tract, which come one tract after another."""
+    blocks = np.bincount(tract, minlength=tracts)
+    wanted = rng.choice(np.array(groups), tracts)
+    wanted = np.clip(wanted, -(-blocks // _BLOCKS_IN_GROUP), np.minimum(9, blocks))
+    within = np.arange(len(tract)) - (np.cumsum(blocks) - blocks)[tract]
+    size = -(-blocks // wanted)
+    codes: Integers = (1 + within // size[tract]) * _BLOCKS_IN_GROUP + within % size[tract]
+    return codes

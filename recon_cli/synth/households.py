@@ -1,0 +1,181 @@
+"""Households: their sizes and kinds, and who is in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from recon_cli.synth.origins import Booleans
+from recon_cli.synth.parameters import Floats, Households
+from recon_cli.synth.sizes import Integers
+
+
+class Kind(IntEnum):
+    """Kinds of household."""
+
+    ALONE = 0
+    MARRIED = 1
+    FAMILY = 2
+    OTHER = 3
+
+
+class Role(IntEnum):
+    """Relationship to the householder; `RELATIONSHIPS` has the words."""
+
+    HOUSEHOLDER = 0
+    SPOUSE = 1
+    PARTNER = 2
+    CHILD = 3
+    PARENT = 4
+    SIBLING = 5
+    GRANDCHILD = 6
+    OTHER_RELATIVE = 7
+    NONRELATIVE = 8
+    INSTITUTIONAL = 9
+    NONINSTITUTIONAL = 10
+
+
+RELATIONSHIPS = tuple(role.name.lower() for role in Role)
+RELATIVES = (
+    Role.SPOUSE,
+    Role.CHILD,
+    Role.PARENT,
+    Role.SIBLING,
+    Role.GRANDCHILD,
+    Role.OTHER_RELATIVE,
+)
+
+
+@dataclass(frozen=True)
+class Homes:
+    """The households of a county, block by block, and their members, household by household.
+
+    Attributes:
+        block: For each household the position of its block.
+        size: People in it.
+        kind: A `Kind`.
+        first: For each household the row of its first member, the householder.
+        home: For each person the household.
+        role: For each person a `Role`.
+    """
+
+    block: Integers
+    size: Integers
+    kind: Integers
+    first: Integers
+    home: Integers
+    role: Integers
+
+    @property
+    def count(self) -> int:
+        """Number of households."""
+        return len(self.size)
+
+    def second(self, role: Role) -> Booleans:
+        """Whether the second member has that role."""
+        has = self.size > 1
+        second = self.role[np.where(has, self.first + 1, self.first)]
+        return np.asarray(has & (second == role), np.bool_)
+
+
+def make_homes(parameters: Households, people: Integers, rng: np.random.Generator) -> Homes:
+    """Divide the household population of each block into households with members.
+
+    Args:
+        parameters: Sizes, kinds and members.
+        people: For each block, how many live in households.
+        rng: Source of chance.
+    """
+    block, size = _divide(parameters, people, rng)
+    kind = _kinds(parameters, block, size, len(people), rng)
+    first = np.cumsum(size) - size
+    home = np.repeat(np.arange(len(size)), size)
+    role = _roles(parameters, kind=kind, size=size, first=first, home=home, rng=rng)
+    return Homes(block, size, kind, first, home, role)
+
+
+def _divide(
+    parameters: Households, people: Integers, rng: np.random.Generator
+) -> tuple[Integers, Integers]:
+    """Block and size of each household; a household that would straddle two blocks is cut."""
+    shares = np.array(parameters.sizes) / sum(parameters.sizes)
+    total = int(people.sum())
+    if total == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    drawn = 1 + rng.choice(len(shares), total, p=shares)
+    ends = np.cumsum(drawn[: int(np.searchsorted(np.cumsum(drawn), total)) + 1])
+    borders = np.cumsum(people)
+    ends = np.union1d(ends[ends < total], borders[people > 0])
+    size = np.diff(ends, prepend=0)
+    return np.searchsorted(borders, ends, side="left"), size
+
+
+def _kinds(
+    parameters: Households,
+    block: Integers,
+    size: Integers,
+    blocks: int,
+    rng: np.random.Generator,
+) -> Integers:
+    """The kind of each household; neighbours tend to be of one kind."""
+    largest = len(parameters.married) + 1
+    at = np.clip(size, 2, largest) - 2
+    married = np.array(parameters.married)[at]
+    family = married + np.array(parameters.family)[at]
+    common = parameters.alike
+    local = np.sqrt(common) * rng.standard_normal(blocks)[block]
+    chance = ndtr(local + np.sqrt(1 - common) * rng.standard_normal(len(size)))
+    several = np.where(
+        chance < married, Kind.MARRIED, np.where(chance < family, Kind.FAMILY, Kind.OTHER)
+    )
+    return np.where(size == 1, Kind.ALONE, several).astype(np.int64)
+
+
+def _roles(
+    parameters: Households,
+    *,
+    kind: Integers,
+    size: Integers,
+    first: Integers,
+    home: Integers,
+    rng: np.random.Generator,
+) -> Integers:
+    others = np.array(parameters.others) / sum(parameters.others)
+    chance = rng.random(len(home))
+    further = Role.PARENT + rng.choice(len(others), len(home), p=others)
+    role = np.where(chance < parameters.own_child, Role.CHILD, further)
+    of_other = kind[home] == Kind.OTHER
+    role[of_other] = Role.NONRELATIVE
+    role[first] = Role.HOUSEHOLDER
+    couple = rng.random(len(size))
+    second = first + 1
+    role[second[kind == Kind.MARRIED]] = Role.SPOUSE
+    cohabit = (kind == Kind.FAMILY) & (size > 2) & (couple < parameters.partner)
+    cohabit |= (kind == Kind.OTHER) & (size == 2) & (couple < parameters.partner_other)
+    role[second[cohabit]] = Role.PARTNER
+    _ensure_family(role, kind, first, cohabit)
+    return role.astype(np.int64)
+
+
+def _ensure_family(role: Integers, kind: Integers, first: Integers, cohabit: Booleans) -> None:
+    """Somebody in a family without a married couple is a relative: a child, if need be."""
+    families = np.flatnonzero(kind == Kind.FAMILY)
+    spot = first[families] + 1 + cohabit[families]
+    role[spot[role[spot] == Role.NONRELATIVE]] = Role.CHILD
+
+
+def running(values: Floats | Integers, group: Integers) -> npt.NDArray[np.float64]:
+    """Cumulative sums within runs of equal ``group``.
+
+    >>> running(np.array([1, 2, 3, 4]), np.array([0, 0, 1, 1])).tolist()
+    [1.0, 3.0, 3.0, 7.0]
+    """
+    total = np.cumsum(values, dtype=np.float64)
+    starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1 if len(group) else 0))
+    before = total[starts] - np.asarray(values, np.float64)[starts]
+    lengths = np.diff(np.append(starts, len(group)))
+    return total - np.repeat(before, lengths)

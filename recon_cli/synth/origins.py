@@ -1,0 +1,240 @@
+"""Where people come from: mixes of origins in tracts and blocks, and the races people tick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv, ndtri
+
+from recon_cli.synth.parameters import Floats, Nation, Origins
+from recon_cli.synth.sizes import Integers
+
+#: Rounds of raking; the totals agree to about a millionth after a few dozen.
+_ROUNDS = 60
+#: Rounds for the blocks of a county: enough to take away most of what chance did.
+_FEW_ROUNDS = 4
+#: Most that one round may scale by.
+_STEP = 2.0
+_TINY = 1e-12
+#: Blocks of like size that share out the quantiles of diversity.
+_BUCKET = 8
+_MOST_DIVERSE = 0.8
+#: How much of its tract a block without other origins takes them from.
+_RESERVE = 0.02
+
+Booleans = npt.NDArray[np.bool_]
+
+
+def tract_mixes(
+    origins: Origins,
+    people: Floats,
+    density: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """Shares of origins among the householders of each tract (rows sum to 1).
+
+    Dense tracts are more mixed, tracts differ strongly, and together they have the nation's
+    shares exactly.
+    """
+    base = np.array(origins.fitted) / sum(origins.fitted)
+    tilted = base * np.exp(np.outer(density, origins.urban))
+    tilted /= tilted.sum(1, keepdims=True)
+    place = np.linspace(0, 1, len(origins.tract))
+    rank = (np.argsort(np.argsort(density)) + 0.5) / len(density)
+    concentration = np.interp(rank, place, origins.tract)
+    return rake(dirichlet(concentration[:, None] * tilted, rng), base, people)
+
+
+def rake(
+    mixes: Floats, shares: Floats, weights: Floats | Integers, rounds: int = _ROUNDS
+) -> Floats:
+    """Scale columns and rows until the weighted mean of the rows is ``shares``, or nearly.
+
+    Args:
+        mixes: Rows that sum to 1.
+        shares: What their mean should be.
+        weights: Of the rows.
+        rounds: How often; few rounds move rows little.
+    """
+    weights = weights / weights.sum()
+    mixes = mixes + _TINY
+    for _ in range(rounds):
+        mixes = mixes * np.clip(shares / (weights @ mixes), 1 / _STEP, _STEP)
+        mixes = mixes / mixes.sum(1, keepdims=True)
+    return mixes
+
+
+def dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
+    """One draw for each row of ``alpha``."""
+    drawn = rng.standard_gamma(np.maximum(alpha, 1e-4)) + 1e-300
+    return np.asarray(drawn / drawn.sum(1, keepdims=True), np.float64)
+
+
+def block_diversity(
+    nation: Nation,
+    *,
+    sizes: Integers,
+    tract: Integers,
+    mixes: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """The diversity that each block is to have; see `Origins.diversity`.
+
+    Blocks of like size share out the quantiles of its distribution, so that even a small nation
+    has the right mean in every class of size; those of diverse tracts get the higher ones.
+
+    Args:
+        nation: Parameters.
+        sizes: Populations of inhabited blocks, largest first.
+        tract: The tract of each block.
+        mixes: For each tract the shares of origins.
+        rng: Source of chance.
+    """
+    origins, geography = nation.origins, nation.geography
+    variety = 1 - mixes.max(axis=1)
+    score = ndtri((np.argsort(np.argsort(variety)) + 0.5) / len(variety))
+    common = origins.diversity_tract
+    latent = np.sqrt(common) * score[tract]
+    latent += np.sqrt(1 - common) * rng.standard_normal(len(tract))
+    bucket = np.arange(len(sizes)) // _BUCKET
+    order = np.lexsort((latent, bucket))
+    place = np.empty(len(sizes))
+    full = np.bincount(bucket)
+    jitter = rng.random(len(sizes))
+    place[order] = (np.arange(len(sizes)) % _BUCKET + jitter) / full[bucket]
+    single = geography.at_size(origins.one_origin, sizes)
+    mean = geography.at_size(origins.diversity, sizes)
+    evenness = geography.at_size(origins.diversity_evenness, sizes)
+    quantile = np.clip((place - single) / (1 - single), 0, 1)
+    drawn = betaincinv(mean * evenness, (1 - mean) * evenness, quantile)
+    return np.where(place < single, 0.0, np.minimum(drawn, _MOST_DIVERSE))
+
+
+def block_mixes(
+    nation: Nation,
+    *,
+    mixes: Floats,
+    tract: Integers,
+    population: Integers,
+    diversity: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """Shares of origins among the householders of each block.
+
+    They vary around those of the tract; the most frequent origin then gets the share that the
+    block's diversity leaves it.
+    """
+    concentration = np.exp(
+        nation.geography.at_size(tuple(np.log(nation.origins.block)), population)
+    )
+    local = mixes[tract]
+    drawn = dirichlet(concentration[:, None] * local, rng)
+    mixed = _with_diversity(drawn, local, diversity)
+    if not len(mixed):
+        return mixed
+    target = np.average(local, axis=0, weights=population)
+    return _with_diversity(rake(mixed, target, population, _FEW_ROUNDS), local, diversity)
+
+
+def _with_diversity(mixes: Floats, local: Floats, diversity: Floats) -> Floats:
+    """Leave the most frequent origin of each row what diversity does not give to the others."""
+    rows = np.arange(len(mixes))
+    mode = mixes.argmax(axis=1)
+    others = mixes + _RESERVE * local + _TINY
+    others[rows, mode] = 0.0
+    scaled: Floats = others * (diversity / others.sum(axis=1))[:, None]
+    scaled[rows, mode] = 1 - diversity
+    return scaled
+
+
+def draw(shares: Floats, rng: np.random.Generator) -> Integers:
+    """One column for each row, with the row's shares as probabilities."""
+    cumulative = np.cumsum(shares, axis=1)
+    at = rng.random(len(shares)) * cumulative[:, -1]
+    found = (cumulative < at[:, None]).sum(1)
+    return np.asarray(np.minimum(found, shares.shape[1] - 1), np.int64)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Race bits and ethnicity, as ticked on the form."""
+
+    race: Integers
+    hispanic: Booleans
+
+    def at(self, rows: Integers) -> Answers:
+        """Those of some rows."""
+        return Answers(self.race[rows], self.hispanic[rows])
+
+    def put(self, mask: Booleans, other: Answers) -> Answers:
+        """``other`` in the places of ``mask``, one after another."""
+        race, hispanic = self.race.copy(), self.hispanic.copy()
+        race[mask], hispanic[mask] = other.race, other.hispanic
+        return Answers(race, hispanic)
+
+    def where(self, mask: Booleans, other: Answers) -> Answers:
+        """``other`` where ``mask`` holds, else these."""
+        return Answers(
+            np.where(mask, other.race, self.race), np.where(mask, other.hispanic, self.hispanic)
+        )
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """Turns origins into answers.
+
+    Attributes:
+        origins: The parameters.
+    """
+
+    origins: Origins
+
+    @cached_property
+    def _single(self) -> dict[str, int]:
+        names = ("white", "black", "aian", "asian", "nhpi", "other")
+        return {name: 1 << bit for bit, name in enumerate(names)}
+
+    def fill(self, origin: Integers, rng: np.random.Generator) -> Answers:
+        """The answers of one person of each origin."""
+        names = self.origins.names
+        race = np.zeros(len(origin), np.int64)
+        for number, name in enumerate(names):
+            rows = np.flatnonzero(origin == number)
+            plain = name.removeprefix("hispanic_")
+            if plain in self._single:
+                race[rows] = self._single[plain]
+            else:
+                table = self.origins.several if name == "several" else self.origins.hispanic_rest
+                weights = np.array(list(table.values()))
+                race[rows] = rng.choice(np.array(list(table)), len(rows), p=weights / weights.sum())
+        hispanic = np.array([name.startswith("hispanic_") for name in names])
+        return Answers(race, hispanic[origin])
+
+    def dissent(
+        self, origin: Integers, answers: Answers, local: Floats, rng: np.random.Generator
+    ) -> Answers:
+        """Some members of a household answer otherwise than the rest.
+
+        Hispanic people choose another race, others tick a further one.
+
+        Args:
+            origin: Of the person's household.
+            answers: What the household would answer.
+            local: Shares of origins where the person lives.
+            rng: Source of chance.
+        """
+        rare = rng.random(len(origin)) < np.array(self.origins.dissent)[origin]
+        rows = np.flatnonzero(rare)
+        race = answers.race.copy()
+        hispanic = answers.hispanic[rows]
+        names = self.origins.names
+        kinds = np.array([name.startswith("hispanic_") for name in names])
+        shares = np.where(kinds[None, :], local[rows] + 0.01, 0.0)
+        other = self.fill(draw(shares, rng), rng).race
+        weights = np.array(self.origins.further)
+        further = race[rows] | (1 << rng.choice(len(weights), len(rows), p=weights / weights.sum()))
+        race[rows] = np.where(hispanic, other, further)
+        return Answers(race, answers.hispanic)
