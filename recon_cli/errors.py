@@ -72,7 +72,7 @@ class DisagreementError(SolverError):
         model: The model as JSON text, for inspection.
     """
 
-    def __init__(self, message: str, model: str) -> None:
+    def __init__(self, message: str, model: str = "") -> None:
         super().__init__(message, model)  # both, so that the error travels between processes
         self.model = model
 

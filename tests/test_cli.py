@@ -131,14 +131,14 @@ def test_records_that_do_not_fit_are_not_published(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recon("ingest", "-c", config)
-    real = attack.reconstruct
+    real = attack.reconstruct_plan
 
     def forged(*arguments: Any, **options: Any) -> Any:
         result = real(*arguments, **options)
         object.__setattr__(result, "microdata", result.microdata[1:])
         return result
 
-    monkeypatch.setattr(attack, "reconstruct", forged)
+    monkeypatch.setattr(attack, "reconstruct_plan", forged)
     refused = recon("reconstruct", "-c", config, "--workers", 1, code=7)
     assert refused.stderr.startswith("error: district 00")
     assert "expected" in refused.stderr

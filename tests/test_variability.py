@@ -75,6 +75,13 @@ def intervals_of(
     return {(unit, tuple(labels)): (low, high) for unit, *labels, low, high in rows}
 
 
+def percentage(distance: int, people: int) -> float:
+    """Of twice the people; of nobody, all if another solution has people there."""
+    if not people:
+        return 100.0 if distance else 0.0
+    return 100 * distance / (2 * people)
+
+
 def check(release: Release, result: Measurement, start: Histogram, every: list[Histogram]) -> None:
     """Compare one measurement with all histograms of the same space, unit by unit."""
     columns = result.columns
@@ -94,13 +101,13 @@ def check(release: Release, result: Measurement, start: Histogram, every: list[H
             assert row["solvar_upper_pct"] is None
             continue
         far = max(distance(h, start, unit) for h in mine)
-        percent = 100 * far / (2 * people) if people else 0.0
+        percent = percentage(far, people)
         assert row["solvar_pct"] == row["solvar_upper_pct"] == pytest.approx(percent)
         assert row["status"] == "proven"
         span = max((distance(a, b, unit) for a, b in itertools.combinations(mine, 2)), default=0)
-        percent = 100 * span / (2 * people) if people else 0.0
+        percent = percentage(span, people)
         assert row["diameter_pct"] == row["diameter_upper_pct"] == pytest.approx(percent)
-        assert far <= span <= min(2 * far, 2 * people)
+        assert far <= span <= 2 * far
 
 
 @tiny
@@ -125,7 +132,7 @@ def test_exact_equals_enumeration(seed: int, people: int, hide: bool) -> None:
         if row["status"] == "open":
             continue
         assert row["solvar_pct"] == row["solvar_upper_pct"]
-        assert row["solvar_pct"] == pytest.approx(100 * far / (2 * people) if people else 0.0)
+        assert row["solvar_pct"] == pytest.approx(percentage(far, people))
 
 
 def relaxed_histograms(
@@ -193,7 +200,7 @@ def compare(
     return exact, relaxed
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=SEEDS, people=st.integers(1, 25))
 def test_more_tables_and_more_equalities_only_narrow(seed: int, people: int) -> None:
     release = random_release(seed)

@@ -122,7 +122,7 @@ def _unit_records(plan: Plan, counts: Counts, solved: Solved) -> pl.DataFrame:
         np.bincount(unit, weights=free, minlength=n),
         pl.Series(["unique", "solved", "open"]).gather(status),
         pl.Series(["propagation", "solver"]).gather(solved.used_solver.astype(np.int64)),
-        solved.effort,
+        solved.effort.round(6),
     ]
     return pl.DataFrame(
         [

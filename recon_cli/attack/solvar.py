@@ -167,7 +167,7 @@ def _space(system: System, start: IntArray, question: Question) -> Space:
     is_split = question.mode == "relaxed"
     own = np.isin(system.row_geounit, system.units)
     rows = relax(system.rows, own, unit) if is_split else system.rows
-    return Space(rows, start, unit, len(system.units), is_split)
+    return Space(rows, start, unit, len(system.units), is_split, system.has_total)
 
 
 _REGIONS = pl.Schema(
@@ -223,7 +223,7 @@ class _Report:
             "method": pl.Series(["propagation", "solver"]).gather(
                 found.used_solver.astype(np.int64)
             ),
-            "seconds": found.work,
+            "seconds": found.work.round(6),
         }
         if found.diameter is not None:
             columns |= _percent("diameter", found.diameter, self.people, bounded)
@@ -262,9 +262,14 @@ def _percent(
     name: str, distances: Distances, people: IntArray, bounded: BoolArray
 ) -> dict[str, pl.Series]:
     """The value reached, and the bound, which is null where more people are possible."""
-    twice = np.maximum(2 * people, 1)
-    upper = pl.Series(100 * distances.bound / twice).set(pl.Series(~bounded), None)
-    return {f"{name}_pct": pl.Series(100 * distances.reached / twice), f"{name}_upper_pct": upper}
+    upper = pl.Series(_share(distances.bound, people)).set(pl.Series(~bounded), None)
+    return {f"{name}_pct": pl.Series(_share(distances.reached, people)), f"{name}_upper_pct": upper}
+
+
+def _share(distance: IntArray, people: IntArray) -> npt.NDArray[np.float64]:
+    """Percent of twice the people; of nobody, all if another solution has people there."""
+    twice = np.where(people > 0, 2 * people, np.maximum(distance, 1))
+    return 100 * distance / twice
 
 
 def _status(distances: Distances, bounded: BoolArray) -> pl.Series:

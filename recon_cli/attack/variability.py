@@ -40,6 +40,7 @@ class Space:
         unit: For each cell its unit.
         units: Number of units.
         is_split: Whether no row couples two units, so that units can be measured together.
+        has_total: For each unit whether all solutions have the same number of people in it.
     """
 
     rows: Rows
@@ -47,6 +48,7 @@ class Space:
     unit: IntArray
     units: int
     is_split: bool
+    has_total: BoolArray
 
 
 @dataclass(frozen=True)
@@ -244,11 +246,14 @@ class _Measured:
         """All findings; distances are capped by what certain records leave."""
         certain = _by_unit(self.histogram.unit, self.lower, self.space.units)
         people = _by_unit(self.histogram.unit, self.start, self.space.units)
-        movable = 2 * (people - certain)
+        most = _by_unit(self.histogram.unit, self.upper, self.space.units)
+        most = np.where(self.space.has_total, people, most)
+        # Who is certain cannot differ; everybody else of both solutions may.
+        movable = people + most - 2 * certain
         solvar = Distances(self.solvar.reached, np.minimum(self.solvar.bound, movable))
         diameter = None
         if self.budget.diameter:
-            cap = np.minimum(movable, 2 * solvar.bound)
+            cap = np.minimum(2 * (most - certain), 2 * solvar.bound)
             diameter = Distances(
                 np.maximum(self.diameter.reached, solvar.reached),
                 np.minimum(self.diameter.bound, cap),

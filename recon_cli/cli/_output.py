@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -73,5 +74,7 @@ def show_table(frame: pl.DataFrame, headers: list[str]) -> None:
 
 def _number(value: object) -> str:
     if isinstance(value, float):
-        return f"{int(10 * value) / 10:.1f}"
+        return "–" if math.isnan(value) else f"{int(10 * value) / 10:.1f}"
+    if value is None:
+        return "–"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -55,7 +55,7 @@ def perform(options: RunOptions, *, force: bool) -> None:
             ("proven unique", share(statuses.get("unique", 0), units)),
             ("  people in them", share(totals["people_in_unique"], totals["people"])),
             ("not proven", share(units - statuses.get("unique", 0), units)),
-            ("certain records", share(totals["certain"], totals["people"])),
+            ("certain, at least", share(totals["certain"], totals["people"])),
             ("verified", verified if manifest.notes["verified"] else "no"),
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
         ],

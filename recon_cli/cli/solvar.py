@@ -35,6 +35,7 @@ def command(options: RunOptions, *, mode: str | None, force: bool) -> None:
       solvar.unit_seconds   budget of a question, in
                             deterministic seconds (2)
       solvar.total_seconds  budget of the whole stage
+      solvar.seed           default the run's seed
     """  # noqa: D301 - click wants the character itself
     perform(options.setting(solvar__mode=mode), force=force)
 

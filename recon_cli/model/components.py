@@ -49,6 +49,25 @@ class Component:
         )
 
 
+def part_labels(component: Component, targets: IntArray) -> IntArray:
+    """For each cell the connected part it is in; cells of one target are connected."""
+    _, labels = _labels(component.rows.A, targets)
+    return labels
+
+
+def subset(component: Component, cells: IntArray) -> Component:
+    """Some whole connected parts of a component, given by their cells, rising."""
+    A = component.rows.A[:, cells]
+    rows = np.flatnonzero(np.diff(A.indptr))
+    return Component(
+        cells=component.cells[cells],
+        rows=Rows(sparse.csr_array(A[rows]), component.rows.least[rows], component.rows.most[rows]),
+        lower=component.lower[cells],
+        upper=component.upper[cells],
+        origin=component.origin[rows],
+    )
+
+
 def split_components(
     system: Rows,
     bounds: Bounds,

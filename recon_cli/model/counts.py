@@ -13,6 +13,9 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.published import Published
 
+#: Records of a partition are held in memory, some hundred bytes each.
+_MOST_PEOPLE = 50_000_000
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -85,6 +88,12 @@ def arrange_counts(plan: Plan, published: Published) -> Counts:
         )
     }
     matrix = _matrix(plan, geounits, published.counts, columns)
+    if matrix.nnz and int(matrix.data.max()) > _MOST_PEOPLE:
+        row = int(matrix.tocoo().row[int(matrix.data.argmax())])
+        raise SourceError(
+            f"geoid {geounits['geoid'][row]}: a count of {int(matrix.data.max()):,}; one "
+            f"partition holds at most {_MOST_PEOPLE:,} people, so choose a finer partition level"
+        )
     _require_units(plan, geounits, parent, matrix)
     return Counts(
         geoids=geounits["geoid"],

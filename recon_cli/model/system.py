@@ -40,6 +40,7 @@ class System:
         fine: For each stratum (geounits × fine rows) counts for its lift.
         is_bounded: For each unit whether every possible record is in some row. Where not, the
             tables in use do not say how many people there are.
+        has_total: For each unit whether its own tables give its number of people.
         seen: (units × features) whether a published cell in use tells the feature's values apart.
         suspects: Row numbers of geounits whose counts contradict each other before any bound.
     """
@@ -52,6 +53,7 @@ class System:
     row_geounit: IntArray
     fine: tuple[IntArray, ...]
     is_bounded: BoolArray
+    has_total: BoolArray
     seen: BoolArray
     suspects: IntArray
 
@@ -89,6 +91,7 @@ def _build(plan: Plan, counts: Counts, batch: slice) -> System:
         row_geounit=row_geounit,
         fine=tuple(fine),
         is_bounded=_bounded(plan, strata, len(units)),
+        has_total=_has_total(plan, strata, len(units)),
         seen=_seen(plan, strata, len(units)),
         suspects=np.unique(np.concatenate([*suspects, empty])),
     )
@@ -160,6 +163,15 @@ def _bounded(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
                 mentioned |= (group.layers[:, group.codes(domain)] >= 0).any(axis=0)
             bounded[column] = mentioned.all()
     found: BoolArray = bounded[which.ravel()]
+    return found
+
+
+def _has_total(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
+    found = np.zeros(units, dtype=bool)
+    for stratum in strata:
+        pattern = plan.patterns[stratum.pattern]
+        if pattern.level == plan.release.geography.unit.name:
+            found[stratum.of_unit >= 0] |= plan.release.full in pattern.margins.known
     return found
 
 

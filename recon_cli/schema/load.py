@@ -34,6 +34,9 @@ from recon_cli.schema.spec import (
 from recon_cli.schema.tables import Cell, Table
 from recon_cli.schema.validation import describe
 
+#: Every combination of options is a value, and every value takes a bit of each cell's masks.
+_MOST_OPTIONS = 12
+_MOST_VALUES = 10_000
 _RANGE = re.compile(r"^(-?\d+)\.\.(-?\d+)$")
 
 
@@ -148,6 +151,10 @@ def _feature(name: str, form: FeatureSpec) -> Feature:
     if form.range is not None:
         return Feature(name, tuple(_expand([form.range], f"features.{name}.range")), ordered=True)
     options = tuple(form.multiselect or ())
+    if not 1 <= len(options) <= _MOST_OPTIONS:
+        raise SchemaError(
+            f"features.{name}.multiselect: 1 to {_MOST_OPTIONS} options, found {len(options)}"
+        )
     combinations = itertools.chain.from_iterable(
         itertools.combinations(range(len(options)), count) for count in range(1, len(options) + 1)
     )
@@ -186,6 +193,8 @@ def _recode_by_edges(name: str, feature: Feature, edges: list[Value]) -> Recode:
     for edge in edges:
         if edge not in feature.position:
             raise SchemaError(f"{where}: {edge!r} is not a value of {feature.name!r}")
+    if not edges:
+        raise SchemaError(f"{where}: at least one edge is needed")
     starts = [feature.position[edge] for edge in edges]
     if starts != sorted(set(starts)):
         raise SchemaError(f"{where}: lower edges must rise")
@@ -205,6 +214,8 @@ def _expand(items: list[Value], where: str) -> list[Value]:
         low, high = int(match[1]), int(match[2])
         if low > high:
             raise SchemaError(f"{where}: empty range {item!r}")
+        if high - low >= _MOST_VALUES:
+            raise SchemaError(f"{where}: {item!r} has more than {_MOST_VALUES:,} values")
         values.extend(range(low, high + 1))
     return values
 

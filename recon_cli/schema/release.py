@@ -12,6 +12,9 @@ from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode
 from recon_cli.schema.tables import Table
 
+#: Columns that stages add to a release's own, and those that name geounits.
+_RESERVED = ("certain", "lower", "upper", "exact", "geoid", "level", "population", "pattern")
+
 
 @dataclass(frozen=True)
 class Level:
@@ -45,6 +48,9 @@ class Geography:
                 "geography: levels go from the finest to the coarsest, so their digits must fall; "
                 f"found {digits}"
             )
+        for level in self.levels:
+            if level.name in _RESERVED:
+                raise SchemaError(f"geography: {level.name!r} is a column of our own")
         if len({level.name for level in self.levels}) != len(self.levels):
             raise SchemaError("geography: two levels share a name")
         if self.partition not in {level.name for level in self.levels}:
@@ -120,6 +126,9 @@ class Release:
         names += [recode.name for recode in self.recodes]
         if len(set(names)) != len(names):
             raise SchemaError(f"release {self.name!r}: two features or recodes share a name")
+        taken = sorted({self.geoid_column, *_RESERVED} & set(names))
+        if taken:
+            raise SchemaError(f"release {self.name!r}: {taken[0]!r} is a column of our own")
         if len({table.name for table in self.tables}) != len(self.tables):
             raise SchemaError(f"release {self.name!r}: two tables share a name")
         codes = [code for table in self.tables for code in table.codes]

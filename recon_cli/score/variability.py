@@ -122,5 +122,7 @@ def variability_by_size(units: pl.DataFrame, sizes: Sizes) -> pl.DataFrame:
         "certain_pct": ("certain", "population"),
     }
     return table.with_columns(
-        (100 * pl.col(part) / pl.col(whole)).alias(name) for name, (part, whole) in share.items()
+        # Of nothing there is no share.
+        pl.when(pl.col(whole) > 0).then(100 * pl.col(part) / pl.col(whole)).alias(name)
+        for name, (part, whole) in share.items()
     )

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from recon_cli.model.components import Component
+from recon_cli.model.components import Component, part_labels, subset
 from recon_cli.model.grain import IntArray
 from recon_cli.solve.opinion import confirm_infeasible
 from recon_cli.solve.program import Effort, Status, maximize
@@ -52,28 +53,36 @@ def find_extremes(
     """
     reached_by = [targets.sums @ solution for solution in known]
     lowest, highest = np.minimum.reduce(reached_by), np.maximum.reduce(reached_by)
+    part = part_labels(component, targets.of_cell)
+    part_of_target = targets.sums @ part // np.maximum(np.diff(targets.sums.indptr), 1)
+    lower, upper = targets.lower.copy(), targets.upper.copy()
     work = 0.0
-    cells = len(component.lower)
-    while True:
-        at_lower, at_upper = targets.lower < lowest, targets.upper > highest
-        left = effort.limit - work
-        if left <= 0 or not (at_lower.any() or at_upper.any()):
+    while effort.limit > work:
+        is_open = (lower < lowest) | (upper > highest)
+        if not is_open.any():
             break
-        question = ask_ends(component, targets, at_lower, at_upper)
-        answer = maximize(question.program, question.objective, replace(effort, limit=left))
+        # Parts without open ends are settled; the others share no row with them.
+        here = np.flatnonzero(np.isin(part_of_target, part_of_target[is_open]))
+        cells = np.flatnonzero(np.isin(part, part_of_target[is_open]))
+        sums = sparse.csr_array(targets.sums[here][:, cells])
+        low, high = lower[here] < lowest[here], upper[here] > highest[here]
+        asked = Targets(sums, lower[here], upper[here])
+        question = ask_ends(subset(component, cells), asked, low, high)
+        left = replace(effort, limit=effort.limit - work)
+        answer = maximize(question.program, question.objective, left)
         work += answer.work
         if answer.status is Status.UNKNOWN:
             break
-        reached = answer.objective + question.constant
-        if reached > 0:
-            values = targets.sums @ answer.values[:cells]
-            lowest, highest = np.minimum(lowest, values), np.maximum(highest, values)
+        if answer.objective + question.constant > 0:
+            values = sums @ answer.values[: len(cells)]
+            lowest[here] = np.minimum(lowest[here], values)
+            highest[here] = np.maximum(highest[here], values)
         elif answer.status is Status.OPTIMAL:
             confirm_infeasible(question.at_least(1))
-            targets = replace(
-                targets, lower=targets.lower + at_lower, upper=targets.upper - at_upper
-            )
+            lower[here] += low
+            upper[here] -= high
         else:
             break
+    targets = Targets(targets.sums, lower, upper)
     is_exact = (targets.lower == lowest) & (targets.upper == highest)
     return Extremes(targets, lowest, is_exact, work)

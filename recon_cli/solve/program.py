@@ -143,7 +143,8 @@ def _solve(component: Component, model: Any, objective: IntArray | None, effort:
     if code not in _STATUS:
         raise SolverError(f"CP-SAT rejects the model: {model.validate()}")
     status = _STATUS[code]
-    work = float(solver.response_proto.deterministic_time)
+    # The last bits of deterministic time depend on what the process solved before.
+    work = round(float(solver.response_proto.deterministic_time), 9)
     if status not in {Status.OPTIMAL, Status.FEASIBLE}:
         bound = 0 if objective is None else _highest(component, objective)
         return Answer(status, np.empty(0, dtype=np.int64), 0, bound, work)

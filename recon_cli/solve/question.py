@@ -32,6 +32,12 @@ class Targets:
     upper: IntArray
 
     @property
+    def of_cell(self) -> IntArray:
+        """For each cell its target."""
+        number: IntArray = self.sums.T @ np.arange(self.sums.shape[0])
+        return number
+
+    @property
     def width(self) -> IntArray:
         """Length of each interval."""
         return self.upper - self.lower

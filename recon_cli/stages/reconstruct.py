@@ -40,7 +40,7 @@ def reconstruct(run: Run) -> Outcome:
     coverage = read_coverage(tables, run.release)
     selection = select(run.release, config.tables, coverage)
     if selection.unpublished:
-        run.reporter.detail(f"reconstruct: not published: {', '.join(selection.unpublished)}")
+        run.reporter.note(f"reconstruct: not published: {', '.join(selection.unpublished)}")
     recipe = run.recipe(
         RECONSTRUCT,
         {"tables": [table.name for table in selection.tables], "verify": config.verify},

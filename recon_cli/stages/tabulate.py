@@ -13,7 +13,7 @@ import polars as pl
 from recon_cli import sources
 from recon_cli import tabulate as counter
 from recon_cli.config import Tabulate
-from recon_cli.errors import ConfigError, SourceError
+from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.progress import Task
 from recon_cli.schema import Release, column_dtype
 from recon_cli.stages.reconstruct import RECONSTRUCT
@@ -47,22 +47,27 @@ def tabulate(run: Run) -> Tabulated:
 
     Raises:
         ConfigError: No output file, or a table, level or format that does not exist.
-        SourceError: The records cannot be read.
+        SourceError: The records cannot be read, or have values or geoids that the schema does
+            not know.
         StageError: There is no ``microdata/``, or the disk refused.
-        VerificationError: The records have values or geoids that the schema does not know.
     """
     started = time.perf_counter()
     config, release = run.config.section(Tabulate), run.release
     if config.to is None:
         raise ConfigError("tabulate.to: missing: which file to write (or give --to FILE)")
     form = config.format or ("sf1-legacy" if config.to.suffix.lower() == ".zip" else "tidy")
+    if config.records is not None and config.records.resolve() == config.to.resolve():
+        raise ConfigError(f"tabulate.to: {config.to} is the file of records itself")
     _check(release, config, form)
     tables = chosen(release, config.tables)
     people, parts, units = 0, [], []
     with run.reporter.bar(Task("tabulate", release.geography.unit.name)) as bar:
         for records in _records(run, config):
             people += records.height
-            parts.append(counter.tabulate(release, records, tables, config.levels))
+            try:
+                parts.append(counter.tabulate(release, records, tables, config.levels))
+            except VerificationError as error:
+                raise SourceError(str(error)) from error
             units.append(records.select(release.geoid_column).unique())
             bar.advance(units[-1].height, records.height)
     counts = pl.concat(parts)

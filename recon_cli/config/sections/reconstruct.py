@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from recon_cli.config.model import Section, TableChoice
 
 
@@ -15,5 +19,5 @@ class Reconstruct(Section):
     """
 
     tables: TableChoice | None = None
-    seed: int | None = None
+    seed: Annotated[int, Field(ge=0)] | None = None
     verify: bool = True

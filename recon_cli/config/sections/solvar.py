@@ -27,4 +27,4 @@ class Solvar(Section):
     diameter: bool = False
     unit_seconds: Seconds = 2.0
     total_seconds: Seconds | None = None
-    seed: int | None = None
+    seed: Annotated[int, Field(ge=0)] | None = None
