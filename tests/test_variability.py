@@ -234,3 +234,30 @@ def narrower(release: Release, strong: Measurement, weak: Measurement) -> None:
         least, most = wide[cell]
         assert least <= low
         assert high <= most
+
+
+@tiny
+@given(seed=SEEDS, people=st.integers(0, 5))
+def test_solvar_is_the_same_without_exact_intervals(seed: int, people: int) -> None:
+    release, published, _ = setup(seed, people, hide=False)
+    microdata = reconstruct(release, published, release.tables, seed=seed).microdata
+    for mode in ("relaxed", "exact"):
+        exact, fast = (
+            measure_variability(
+                release,
+                published,
+                release.tables,
+                microdata,
+                Question(mode, 1, 10.0, intervals=intervals),
+            )
+            for intervals in ("exact", "propagation")
+        )
+        same = ["solvar_pct", "solvar_upper_pct", "status"]
+        assert exact.units.select(same).equals(fast.units.select(same))
+        assert (fast.units["certain_records"] <= exact.units["certain_records"]).all()
+        assert (fast.units["certain_upper"] >= exact.units["certain_upper"]).all()
+        narrow = intervals_of(exact, release, exact.columns)
+        wide = intervals_of(fast, release, fast.columns)
+        assert all(
+            wide[cell][0] <= low and high <= wide[cell][1] for cell, (low, high) in narrow.items()
+        )

@@ -25,6 +25,7 @@ from recon_cli.seeding import digest_seed
 
 Progress = Callable[[int, int], None]
 Mode = Literal["relaxed", "exact"]
+Intervals = Literal["exact", "propagation"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Question:
         diameter: Whether to measure the largest distance between any two solutions, too.
         person_seconds: Deterministic seconds that a region may take in all, for each of its
             people; None for no such limit.
+        intervals: ``exact``, or what ``propagation`` and the solutions found on the way give.
     """
 
     mode: Mode
@@ -45,6 +47,7 @@ class Question:
     unit_seconds: float
     diameter: bool = False
     person_seconds: float | None = None
+    intervals: Intervals = "exact"
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,7 @@ def measure_with_plan(
             question.unit_seconds,
             question.diameter,
             _region_seconds(question, system.regions, people),
+            question.intervals == "exact",
         )
         with naming(f"{plan.release.region.name}s from", name):
             found = measure(space, histogram, system.regions, budget)

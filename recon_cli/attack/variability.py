@@ -24,6 +24,7 @@ from recon_cli.model.components import Component, split_components
 from recon_cli.model.grain import IntArray
 from recon_cli.model.rows import Rows
 from recon_cli.solve.extremes import find_extremes
+from recon_cli.solve.opinion import confirm_infeasible
 from recon_cli.solve.program import Answer, Effort, Status, maximize
 from recon_cli.solve.question import Question, Targets, ask_diameter, ask_distance
 
@@ -60,12 +61,14 @@ class Budget:
         unit: Deterministic seconds for each question about one unit.
         diameter: Whether to measure the diameter, too.
         regions: Deterministic seconds that each region may take in all, or None.
+        exact_intervals: Whether to solve for the ends that propagation leaves open.
     """
 
     seed: int
     unit: float
     diameter: bool = False
     regions: dict[int, float] | None = None
+    exact_intervals: bool = True
 
 
 @dataclass
@@ -153,6 +156,7 @@ class _Measured:
         self.together = _nothing(space.units)
         self.used_solver = np.zeros(space.units, dtype=bool)
         self.work = np.zeros(space.units)
+        self._still = np.empty(0, dtype=np.int64)
 
     def add(self, component: Component) -> None:
         """Measure one component."""
@@ -172,13 +176,28 @@ class _Measured:
         if self.budget.diameter:
             known += self._distances(part, self.diameter, _span)
         units = np.unique(part.unit)
-        effort = Effort(self.budget.seed, self._limit(units))
-        extremes = find_extremes(component, part.targets, known, effort)
+        limit = self._limit(units) if self.budget.exact_intervals else 0.0
+        effort = Effort(self.budget.seed, limit)
+        targets = part.targets if self.budget.exact_intervals else self._settled(part)
+        extremes = find_extremes(component, targets, known, effort)
         self._spread(units, extremes.work)
         self.lower[numbers] = self.fixed[numbers] + extremes.targets.lower
         self.upper[numbers] = self.fixed[numbers] + extremes.targets.upper
         self.is_exact[numbers] = extremes.is_exact
         self.lowest[numbers] = self.fixed[numbers] + extremes.lowest
+
+    def _settled(self, part: _Part) -> Targets:
+        """The targets, those of units that no solution moves fixed: both engines must say so."""
+        still = np.isin(part.unit, self._still)
+        if not still.any():
+            return part.targets
+        confirm_infeasible(_question_from_start(part, part.select(still)).at_least(1))
+        start = part.targets.sums @ part.start
+        return Targets(
+            part.targets.sums,
+            np.where(still, start, part.targets.lower),
+            np.where(still, start, part.targets.upper),
+        )
 
     def _distances(self, part: _Part, into: Distances, ask: Ask) -> list[IntArray]:
         """Measure every unit of a part: all at once where no row couples them.
@@ -187,6 +206,7 @@ class _Measured:
             The solutions found on the way.
         """
         found: list[IntArray] = []
+        still: list[int] = []
         units = np.unique(part.unit)
         groups = [units] if self.space.is_split else [units[i : i + 1] for i in range(len(units))]
         for group in groups:
@@ -203,8 +223,12 @@ class _Measured:
                     bound[group] = np.minimum(bound[group], answer.bound + question.constant)
             into.reached += here.astype(np.int64)
             into.bound += bound.astype(np.int64)
+            if answer.status is Status.OPTIMAL:
+                still += group[here[group] == 0].tolist()
             if len(answer.values):
                 found.append(answer.values[: len(part.start)])
+        if ask is _distance:
+            self._still = np.array(still, dtype=np.int64)
         return found
 
     def _all_units(self, part: _Part) -> list[IntArray]:

@@ -32,6 +32,8 @@ def command(options: RunOptions, *, mode: str | None, force: bool) -> None:
                             unit; exact: whole regions
       solvar.diameter       largest distance between
                             any two solutions, too
+      solvar.intervals      exact (default), or
+                            propagation: faster
       solvar.unit_seconds   budget of a question, in
                             deterministic seconds (2)
       solvar.total_seconds  budget of the whole stage

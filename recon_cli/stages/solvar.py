@@ -84,6 +84,7 @@ def solvar(run: Run) -> Found:
             config.unit_seconds,
             config.diameter,
             None if config.total_seconds is None else config.total_seconds / max(people, 1),
+            config.intervals,
         )
         plan = make_variability_plan(run.release, selection.tables, coverage, config.mode)
         job = _Job(plan, run.work, stage.staging, microdata, question)

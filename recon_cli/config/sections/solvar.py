@@ -18,6 +18,8 @@ class Solvar(Section):
         mode: ``relaxed``: unit by unit, coarse tables as upper bounds; ``exact``: whole regions
             with every count as an equality.
         diameter: Measure the largest distance between any two solutions, too.
+        intervals: ``exact``: the true least and most of every histogram cell; ``propagation``:
+            valid bounds without solving for them, several times faster. Solvar is the same.
         unit_seconds: Budget of each question about a unit, in deterministic seconds.
         total_seconds: Budget of the whole stage, shared out by people; default none.
         seed: For the solver's own choices; default the run's seed.
@@ -25,6 +27,7 @@ class Solvar(Section):
 
     mode: Literal["relaxed", "exact"] = "relaxed"
     diameter: bool = False
+    intervals: Literal["exact", "propagation"] = "exact"
     unit_seconds: Seconds = 2.0
     total_seconds: Seconds | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
