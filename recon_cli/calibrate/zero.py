@@ -14,7 +14,7 @@ import polars as pl
 
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.plan import make_plan
+from recon_cli.model.plan import make_relaxed_plan
 from recon_cli.model.rows import relax
 from recon_cli.model.system import build_systems
 from recon_cli.published import Pattern, Published
@@ -58,13 +58,13 @@ def zero_solvar(release: Release, published: Published, tables: Sequence[str]) -
         published: The counts of some whole regions.
         tables: Names of the tables in use.
     """
-    plan = make_plan(release, release.select_tables(tuple(tables)), published.coverage)
+    plan = make_relaxed_plan(release, release.select_tables(tuple(tables)), published.coverage)
     counts = arrange_counts(plan, published)
     levels = published.geounits["level"].to_numpy()
     found = [pl.DataFrame(schema={release.geoid_column: pl.String, "zero_solvar": pl.Boolean})]
     for system in build_systems(plan, counts):
         unit = system.candidates.unit
-        own = (levels[system.row_geounit] == release.geography.unit.name).astype(np.int64)
+        own = (levels[system.row_geounit] == release.geography.unit.name).astype(bool)
         bounds = propagate(relax(system.rows, own, unit))
         free = np.bincount(unit, weights=bounds.free, minlength=len(system.units))
         found.append(
