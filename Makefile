@@ -43,6 +43,7 @@ fixtures: env        ## make the shipped fixtures again
 
 bench: env           ## people a second and peak memory of each stage
 	$(BIN)/python benchmarks/stages.py
+	$(BIN)/python benchmarks/variability.py
 
 wheel: env           ## build dist/*.whl
 	$(BIN)/python -m build --quiet --wheel --no-isolation
