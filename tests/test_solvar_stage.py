@@ -52,6 +52,10 @@ def test_both_modes_on_a_release_that_is_not_a_census(clinic: Path, mode: str) -
     certain = intervals.group_by("geoid_clinic").agg(pl.col("lower").sum())
     joined = units.join(certain, on="geoid_clinic", how="left")
     assert (joined["certain_records"] == joined["lower"].fill_null(0)).all()
+    flags, records = read(clinic / "certainty"), read(clinic / "microdata")
+    assert flags.drop("certain").equals(records.select("geoid_clinic", *columns))
+    assert flags["certain"].sum() == units["certain_records"].sum()
+    assert (flags["certain"] >= records["certain"]).all()
     found = (
         read(clinic / "microdata")
         .group_by("geoid_clinic", *columns)
@@ -112,6 +116,7 @@ def test_real_tracts_have_no_variability_with_tract_tables(tmp_path: Path) -> No
     assert units["population"].sum() == units["certain_records"].sum() == 20_969
     assert (units["solvar_upper_pct"] == 0).all()
     assert set(units["status"]) == {"proven"}
+    assert read(tmp_path / "bt" / "certainty")["certain"].sum() == 20_969
 
     recon("reconstruct", "-c", config, "--work", tmp_path / "bt", "--tables", "block")
     recon("solvar", "-c", config)

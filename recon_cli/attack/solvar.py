@@ -109,6 +109,29 @@ def measure_variability(
     return measure_with_plan(plan, published, microdata, question)
 
 
+def flag_certain(
+    release: Release, microdata: pl.DataFrame, measurement: Measurement
+) -> pl.DataFrame:
+    """Which records are in every solution: the first ``lower`` of each histogram cell.
+
+    Args:
+        release: The schema.
+        microdata: The records that were measured.
+        measurement: What was found.
+
+    Returns:
+        The rows of ``microdata`` in their order: the unit's geoid, the histogram columns that
+        the tables see, and ``certain``.
+    """
+    key = [release.geoid_column, *measurement.columns]
+    ranked = microdata.select(*key, rank=pl.int_range(pl.len()).over(key))
+    lower = measurement.intervals.select(*key, "lower")
+    # A null, where the tables of a unit do not see a feature, is certain of nothing.
+    joined = ranked.join(lower, on=key, how="left", maintain_order="left")
+    certain = (pl.col("rank") < pl.col("lower")).fill_null(value=False)
+    return joined.select(*key, certain=certain)
+
+
 def make_variability_plan(
     release: Release, tables: Sequence[Table], coverage: Coverage, mode: Mode
 ) -> Plan:

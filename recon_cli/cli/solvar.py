@@ -15,10 +15,10 @@ from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_
 def command(options: RunOptions, *, mode: str | None, force: bool) -> None:
     """Measure how far any other solution could differ, and who is in all of them.
 
-    Writes solvar/ (one row a unit), intervals/ (least and most people in every histogram cell)
-    and regions/. Solvar is the largest share of a unit's records that differ in another solution
-    of the same tables; zero is said only with a proof, and what the budget does not prove is an
-    interval.
+    Writes solvar/ (one row a unit), intervals/ (least and most people in every histogram cell),
+    certainty/ (which records of microdata/ are in every solution) and regions/. Solvar is the
+    largest share of a unit's records that differ in another solution of the same tables; zero is
+    said only with a proof, and what the budget does not prove is an interval.
 
     \b
     Example:

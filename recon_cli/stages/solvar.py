@@ -1,4 +1,4 @@
-"""`recon solvar`: ``microdata/`` and ``tables/`` → ``solvar/``, ``intervals/``, ``regions/``."""
+"""`recon solvar`: ``microdata/`` and ``tables/`` → ``solvar/`` and what belongs to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.solvar import Question, make_variability_plan, measure_with_plan
+from recon_cli.attack.solvar import (
+    Question,
+    flag_certain,
+    make_variability_plan,
+    measure_with_plan,
+)
 from recon_cli.config.sections.solvar import Solvar
 from recon_cli.errors import StageError
 from recon_cli.execute import Tick
@@ -24,7 +29,7 @@ from recon_cli.stages.selection import select
 from recon_cli.store import Folder, Stage, Staging, open_folder, read_published, transaction
 from recon_cli.store.published import COVERAGE, open_published, read_coverage
 
-SOLVAR = Stage("solvar", ("solvar", "intervals", "regions"))
+SOLVAR = Stage("solvar", ("solvar", "intervals", "certainty", "regions"))
 #: Lowest population of each size class of the result tables, as in the study's Table 7.
 SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))
 
@@ -122,7 +127,12 @@ def measure_partition(job: _Job, partition: str, tick: Tick) -> None:
     zero = units.filter(pl.col("solvar_upper_pct") == 0)
     job.staging.write(
         partition,
-        {"solvar": units, "intervals": found.intervals, "regions": found.regions},
+        {
+            "solvar": units,
+            "intervals": found.intervals,
+            "certainty": flag_certain(job.plan.release, microdata, found),
+            "regions": found.regions,
+        },
         statuses=dict(units["status"].value_counts().iter_rows()),
         totals={
             "units": units.height,
