@@ -6,9 +6,10 @@ All of it goes to stderr; results go to stdout.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
 
 #: Seconds between plain lines.
 _EVERY = 5.0
+NO_STATUSES: Mapping[str, int] = MappingProxyType({})
+
+
+class Tick(Protocol):
+    """Hears of progress: what was finished since the last call."""
+
+    def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+        """Count ``units`` geounits with ``people``, and how many of them came out how."""
+
+
+def no_tick(units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+    """Ignore progress."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +52,8 @@ class Task:
 class Bar(Protocol):
     """Progress of one task."""
 
-    def advance(self, units: int, people: int) -> None:
-        """Count what was done since the last call."""
+    def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+        """Count what was done since the last call; see `Tick`."""
 
 
 class Reporter(Protocol):
@@ -84,7 +97,7 @@ class Silent:
 
 
 class _NoBar:
-    def advance(self, units: int, people: int) -> None:
+    def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
         pass
 
 
@@ -128,7 +141,7 @@ class _Lines:
     _started: float = field(default_factory=time.monotonic)
     _said: float = field(default_factory=time.monotonic)
 
-    def advance(self, units: int, people: int) -> None:
+    def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
         self._units += units
         self._people += people
         now = time.monotonic()
@@ -150,7 +163,7 @@ class _LiveBar:
             task.stage, total=task.units, unit=plural(task.unit), people="0", rate=""
         )
 
-    def advance(self, units: int, people: int) -> None:
+    def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
         self._people += people
         rate = self._people / max(time.monotonic() - self._started, 0.001)
         self._progress.update(

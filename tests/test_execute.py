@@ -67,7 +67,7 @@ def test_progress_reaches_the_caller(workers: int) -> None:
         1,
         numbers(5),
         workers=workers,
-        on_tick=lambda units, people: ticks.append((units, people)),
+        on_tick=lambda units, people, _statuses={}: ticks.append((units, people)),
         on_done=on_done,
     )
     assert (sum(u for u, _ in ticks), sum(p for _, p in ticks)) == (5, 10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,9 @@ from recon_cli.attack.solution import Solved, solve_system
 from recon_cli.model.counts import Counts, arrange_counts
 from recon_cli.model.plan import Plan, make_plan
 from recon_cli.model.system import build_systems
+from recon_cli.progress import Tick, no_tick
 from recon_cli.published import Published
 from recon_cli.schema import Release, Table
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def reconstruct(
     tables: Sequence[Table],
     *,
     seed: int,
-    on_progress: Progress = lambda _units, _people: None,
+    on_progress: Tick = no_tick,
 ) -> Reconstruction:
     """Records that have exactly the published counts of ``tables`` (Eq. 4.4 and 4.5).
 
@@ -71,7 +70,7 @@ def reconstruct_plan(
     published: Published,
     *,
     seed: int,
-    on_progress: Progress = lambda _units, _people: None,
+    on_progress: Tick = no_tick,
 ) -> Reconstruction:
     """`reconstruct` with a plan already made; see there."""
     counts = arrange_counts(plan, published)
@@ -81,9 +80,15 @@ def reconstruct_plan(
         solved = solve_system(plan, published, counts, system, seed)
         records = person_records(plan, counts, solved, seed)
         microdata.append(records)
-        blocks.append(_unit_records(plan, counts, solved))
-        on_progress(len(system.units), len(records))
+        units = _unit_records(plan, counts, solved)
+        blocks.append(units)
+        on_progress(len(system.units), len(records), count_statuses(units))
     return Reconstruction(pl.concat(microdata), pl.concat(blocks))
+
+
+def count_statuses(units: pl.DataFrame) -> dict[str, int]:
+    """``status`` → how many rows of ``units`` have it."""
+    return dict(units["status"].value_counts().iter_rows())
 
 
 def _no_records(plan: Plan) -> pl.DataFrame:

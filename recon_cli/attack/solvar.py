@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from recon_cli.attack.reconstruct import count_statuses
 from recon_cli.attack.solution import naming
 from recon_cli.attack.start import start_of
 from recon_cli.attack.targets import Histogram, histogram_columns, histogram_masks, histogram_of
@@ -19,11 +20,11 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan, make_plan, make_relaxed_plan
 from recon_cli.model.rows import relax
 from recon_cli.model.system import System, build_systems
+from recon_cli.progress import Tick, no_tick
 from recon_cli.published import Coverage, Published
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 
-Progress = Callable[[int, int], None]
 Mode = Literal["relaxed", "exact"]
 Intervals = Literal["exact", "propagation"]
 
@@ -146,7 +147,7 @@ def measure_with_plan(
     published: Published,
     microdata: pl.DataFrame,
     question: Question,
-    on_progress: Progress = lambda _units, _people: None,
+    on_progress: Tick = no_tick,
 ) -> Measurement:
     """`measure_variability` with a plan already made; see there."""
     columns = histogram_columns(plan.release, plan.tables, published.coverage)
@@ -171,10 +172,11 @@ def measure_with_plan(
         with naming(f"{plan.release.region.name}s from", name):
             found = measure(space, histogram, system.regions, budget)
         report = _Report(plan, counts, system, histogram, found, people.astype(np.int64))
-        units.append(report.units(_unit_schema(plan, question)))
+        found_units = report.units(_unit_schema(plan, question))
+        units.append(found_units)
         intervals.append(report.intervals(_interval_schema(plan, columns)))
         regions.append(report.regions())
-        on_progress(len(system.units), int(people.sum()))
+        on_progress(len(system.units), int(people.sum()), count_statuses(found_units))
     return Measurement(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
 
 

@@ -14,13 +14,12 @@ from recon_cli.execute.shards import (
     Shard,
     ShardFunction,
     Shared,
-    Tick,
     Usage,
     default_workers,
     measured,
-    no_tick,
     peak_mb,
 )
+from recon_cli.progress import Tick, no_tick
 
 __all__ = [
     "Results",

@@ -89,7 +89,7 @@ class Pool:
         except (EOFError, OSError):
             self._mourn(pipe)
         if isinstance(message, Ticked):
-            self._job.on_tick(message.units, message.people)
+            self._job.on_tick(message.units, message.people, message.statuses)
         elif isinstance(message, Done):
             self._job.finish(self._held.pop(pipe), message.value, message.usage)
             self._give(pipe)

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from recon_cli.progress import Tick
+
 Shared = TypeVar("Shared")
 Payload = TypeVar("Payload")
 Result = TypeVar("Result")
 
-#: Progress: geounits and people finished since the last call.
-Tick = Callable[[int, int], None]
 #: What a shard runs: what all shards share, the shard's own payload, and where to report.
 ShardFunction = Callable[[Shared, Payload, Tick], Result]
 
@@ -57,10 +57,6 @@ class Results(Generic[Result]):
     values: tuple[Result, ...]
     usages: tuple[Usage, ...]
     workers: int
-
-
-def no_tick(units: int, people: int) -> None:
-    """Ignore progress."""
 
 
 def default_workers() -> int:

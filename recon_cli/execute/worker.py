@@ -8,12 +8,15 @@ import pickle
 import threading
 import time
 import traceback
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
 from recon_cli.errors import ReconError
 from recon_cli.execute.shards import ShardFunction, Usage, measured
+from recon_cli.progress import NO_STATUSES
 
 _TICK_SECONDS = 0.1
 
@@ -24,6 +27,7 @@ class Ticked:
 
     units: int
     people: int
+    statuses: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -76,18 +80,21 @@ class _Ticker:
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
         self._units = self._people = 0
+        self._statuses: Counter[str] = Counter()
         self._sent = time.monotonic()
 
-    def __call__(self, units: int, people: int) -> None:
+    def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
         self._units += units
         self._people += people
+        self._statuses.update(statuses)
         if time.monotonic() - self._sent >= _TICK_SECONDS:
             self.flush()
 
     def flush(self) -> None:
         if self._units or self._people:
-            self._pipe.send(Ticked(self._units, self._people))
+            self._pipe.send(Ticked(self._units, self._people, dict(self._statuses)))
         self._units = self._people = 0
+        self._statuses.clear()
         self._sent = time.monotonic()
 
 
