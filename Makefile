@@ -5,10 +5,18 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help env demo test lint types check format fixtures bench wheel lock clean
+#: What `make run` and the targets of single stages work on, and what they are told besides.
+CONFIG ?= configs/toy.yaml
+ARGS ?=
+STAGES := synth attacker swap tabulate ingest reconstruct solvar link score report
+
+.PHONY: help env demo nation state run status verify $(STAGES) \
+  test lint types check format fixtures bench wheel lock clean
 
 help:                ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 12
+	@echo "one stage of CONFIG (configs/toy.yaml), told ARGS besides:"
+	@echo "  make $(STAGES)" | fold -sw 76 | sed '2,$$s/^/  /'
 
 env: $(READY)        ## make the environment (.venv) from the lock file
 
@@ -18,9 +26,27 @@ $(READY): requirements.lock pyproject.toml
 	$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	touch $(READY)
 
-demo: env            ## the main job on the shipped toy county
+demo: env            ## every stage on the shipped toy county
 	@$(BIN)/recon run -c configs/toy.yaml --force
 	@$(BIN)/recon verify -c configs/toy.yaml
+
+nation: env          ## the whole attack on a made-up nation, truth known
+	@$(BIN)/recon run -c configs/made_up.yaml $(ARGS)
+
+state: env           ## fetch one state and run it: make state STATE=al
+	@test -n "$(STATE)" || { echo "say which: make state STATE=al"; exit 2; }
+	@$(BIN)/recon fetch $(STATE)
+	@test -f $(STATE).yaml || $(BIN)/recon init data/$(STATE)2010.sf1.zip --to $(STATE).yaml
+	@$(BIN)/recon run -c $(STATE).yaml $(ARGS)
+
+run: env             ## every stage that CONFIG names
+	@$(BIN)/recon run -c $(CONFIG) $(ARGS)
+
+$(STAGES): env
+	@$(BIN)/recon run -c $(CONFIG) --only $@ $(ARGS)
+
+status verify: env   # of CONFIG
+	@$(BIN)/recon $@ -c $(CONFIG) $(ARGS)
 
 test: env            ## unit, property and end-to-end tests
 	$(BIN)/python -m pytest

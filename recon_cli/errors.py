@@ -7,9 +7,10 @@ ReconError
 ├── StageError             5  a stage folder that is missing, damaged or out of date
 ├── ContradictionError     6  published counts that no set of records can have
 ├── VerificationError      7  records that do not reproduce the published counts
-└── SolverError            8  a solver that failed, ran out of budget, or was contradicted
-    ├── DisagreementError  8  two engines contradict each other; carries the model
-    └── WorkerError        9  a worker process that died
+├── SolverError            8  a solver that failed, ran out of budget, or was contradicted
+│   ├── DisagreementError  8  two engines contradict each other; carries the model
+│   └── WorkerError        9  a worker process that died
+└── FetchError            10  a download that failed, or a file that is not the one recorded
 
 Exit code 1 is left to defects of the program, 130 to an interrupt.
 """
@@ -84,3 +85,9 @@ class WorkerError(SolverError):
     """A worker process died while it held a shard."""
 
     exit_code = 9
+
+
+class FetchError(ReconError):
+    """A file could not be downloaded, or is not the one whose checksum was recorded."""
+
+    exit_code = 10

@@ -109,3 +109,12 @@ class Published:
     geounits: pl.DataFrame
     counts: pl.DataFrame
     coverage: Coverage
+
+    @classmethod
+    def of(
+        cls, release: Release, geounits: pl.DataFrame, counts: pl.DataFrame, coverage: Coverage
+    ) -> Published:
+        """Put the geounits in order."""
+        rank = {level.name: i for i, level in enumerate(release.geography.levels)}
+        place = geounits["level"].replace_strict(rank, default=len(rank))
+        return cls(geounits.sort(place, "geoid"), counts, coverage)

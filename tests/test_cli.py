@@ -296,9 +296,9 @@ def outside(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 def test_from_another_folder(config: Path, tmp_path: Path) -> None:
     (elsewhere := tmp_path / "elsewhere").mkdir()
-    done = outside(elsewhere, "ingest", "-c", "../run/clinics.yaml")
+    done = outside(elsewhere, "ingest", "-q", "-c", "../run/clinics.yaml")
     assert (done.returncode, done.stderr) == (0, "")
-    done = outside(elsewhere, "reconstruct", "-c", "../run/clinics.yaml", "--workers", "2")
+    done = outside(elsewhere, "reconstruct", "-qc", "../run/clinics.yaml", "--workers", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert work(config).is_dir()
     assert list(elsewhere.iterdir()) == []

@@ -8,6 +8,7 @@ person from everybody else.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -86,6 +87,15 @@ class Values:
     def people(self) -> Integers:
         """The value of every person, sorted by unit and value."""
         return np.repeat(self.counts["gain"].to_numpy(), self.counts["n"].to_numpy())
+
+
+def most_frequent(counts: Mapping[int, int]) -> int:
+    """The value with the highest count; of several the smallest, of none 0.
+
+    >>> most_frequent({7: 2, 3: 5, 1: 5}), most_frequent({})
+    (1, 0)
+    """
+    return min(counts, key=lambda value: (-counts[value], value), default=0)
 
 
 def _mode_of(counts: pl.DataFrame, units: int) -> tuple[Integers, Integers, Integers, Integers]:

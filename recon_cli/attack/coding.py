@@ -119,6 +119,25 @@ class Coder:
             number = number * self._size(column) + codes
         return number
 
+    def gain_counts(
+        self, records: pl.DataFrame, name: str, people: pl.Series | None = None
+    ) -> dict[int, int]:
+        """Packed gained value → how many people have it; nulls are not counted.
+
+        Args:
+            records: The gained columns.
+            name: What messages call the file.
+            people: For how many people each row stands; default one.
+
+        Raises:
+            SourceError: See `column_codes`.
+        """
+        values = self.pack(records, self.keys.gains, name)
+        if people is None:
+            people = pl.repeat(1, records.height, eager=True, dtype=pl.Int64)
+        tallied = pl.DataFrame({"gain": values, "n": people}).drop_nulls()
+        return dict(tallied.group_by("gain").agg(pl.col("n").sum()).iter_rows())
+
     @cached_property
     def sizes(self) -> dict[str, int]:
         """How many values each packed number can take within a unit."""

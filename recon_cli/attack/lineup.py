@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from recon_cli.schema import AttackKeys, Release
 
+#: The truth, and what was tabulated from it, in the study's words.
+CEF, HDF = "CEF", "HDF"
+#: The attacker file that is the truth's own columns.
+CEF_ATKR = "CEF_atkr"
 #: The origin of guessers that know nothing but published tables.
 TABLES = "tables"
 
@@ -63,6 +67,53 @@ class Lineup:
     seed: int
     id: str = "pik"
     data_defined: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        keys: AttackKeys,
+        *,
+        origins: Sequence[str],
+        guessers: Sequence[Guesser],
+        attackers: Mapping[str, bool],
+        seed: int,
+        id: str = "pik",  # noqa: A002 - the config's own word
+        data_defined: str | None = None,
+    ) -> Lineup:
+        """A lineup that compares every origin with the CEF and the HDF; modes come later.
+
+        Args:
+            release: The schema.
+            keys: What is linked on and gained.
+            origins: `CEF`, the truth, and the other sources with records.
+            guessers: The sources that guess.
+            attackers: Attacker files, and whether each is the truth's own columns.
+            seed: The seed.
+            id: See there.
+            data_defined: Likewise.
+        """
+        reference = [name for name in (CEF, HDF) if name in origins]
+        return cls(
+            release=release,
+            keys=keys,
+            truth=CEF,
+            origins=tuple(origins),
+            guessers=tuple(guessers),
+            attackers=tuple(attackers),
+            from_truth=tuple(name for name, own in attackers.items() if own),
+            comparisons=tuple(
+                (name, other)
+                for i, name in enumerate(origins)
+                for other in reference
+                if other in origins[:i]
+            ),
+            baseline=guessers[0].origin if guessers else reference[-1],
+            modes={},
+            seed=seed,
+            id=id,
+            data_defined=data_defined,
+        )
 
     @property
     def parent_digits(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 import traceback
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,20 @@ from typing import Any
 import click
 
 from recon_cli import __version__
+from recon_cli.cli._signals import (
+    INTERRUPTED,
+    NO_READER,
+    TERMINATED,
+    Terminated,
+    drop_output,
+    terminable,
+)
 from recon_cli.errors import ReconError
 
 #: Where a subcommand leaves its verbosity for the error handler.
 VERBOSITY = "recon_cli.verbosity"
-_INTERRUPTED = 130
+#: Where it says that only programs read stderr, and have been told.
+MACHINE = "recon_cli.machine"
 
 
 class Commands(click.Group):
@@ -45,18 +55,29 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; an expected failure becomes one message and its exit code."""
         try:
-            return super().invoke(ctx)
+            with terminable():
+                value = super().invoke(ctx)
+                sys.stdout.flush()  # or a reader that is gone would be noticed too late
+                return value
         except ReconError as error:
             if ctx.meta.get(VERBOSITY, 0) > 1:
                 click.echo(traceback.format_exc(), err=True, nl=False)
-            click.echo(f"error: {error}", err=True)
+            _say(ctx, f"error: {error}")
             ctx.exit(error.exit_code)
-        except KeyboardInterrupt:
-            click.echo(
-                "interrupted; finished partitions are kept, the same command goes on from there",
-                err=True,
-            )
-            ctx.exit(_INTERRUPTED)
+        except BrokenPipeError:
+            drop_output()
+            ctx.exit(NO_READER)
+        except KeyboardInterrupt as stopped:
+            terminated = isinstance(stopped, Terminated)
+            word = "terminated" if terminated else "interrupted"
+            _say(ctx, f"{word}; finished partitions are kept, the same command goes on from there")
+            ctx.exit(TERMINATED if terminated else INTERRUPTED)
+
+
+def _say(ctx: click.Context, text: str) -> None:
+    """Tell people, unless stderr is for programs."""
+    if not ctx.meta.get(MACHINE, False):
+        click.echo(text, err=True)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -77,6 +98,11 @@ def main() -> None:
 
     \b
     Then:
+      recon run
+      recon status
+
+    \b
+    Or a stage at a time:
       recon ingest
       recon reconstruct
       recon verify

@@ -13,7 +13,10 @@ import click
 from recon_cli.cli._group import VERBOSITY
 
 if TYPE_CHECKING:
+    from recon_cli.config import RunConfig
+    from recon_cli.progress import Reporter
     from recon_cli.stages import Run
+    from recon_cli.stages.run import Opener
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class RunOptions:
         settings: ``key.path=value``, in order.
         workers: Processes.
         verbosity: -1 with ``-q``, else how often ``-v`` was given.
+        reporter: Who hears of progress; default the terminal, or nobody with ``-q``.
+        opener: Opens the stages' folders; default for writing.
     """
 
     config: Path | None = None
@@ -33,6 +38,8 @@ class RunOptions:
     settings: tuple[str, ...] = ()
     workers: int | None = None
     verbosity: int = 0
+    reporter: Reporter | None = None
+    opener: Opener | None = None
 
     def setting(self, **values: str | Path | Sequence[str] | None) -> RunOptions:
         """With further settings, ``section__key=value``; None leaves the config's value."""
@@ -43,6 +50,18 @@ class RunOptions:
         ]
         return replace(self, settings=(*self.settings, *added))
 
+    def load(self) -> RunConfig:
+        """Load the config.
+
+        Raises:
+            ConfigError: Something in it or in a setting is wrong.
+        """
+        from recon_cli.config import load_config  # noqa: PLC0415 - slow imports when needed
+
+        return load_config(
+            self.config, settings=self.settings, work=self.work, workers=self.workers
+        )
+
     def run(self, *, force: bool = False) -> Run:
         """Load the config and the release.
 
@@ -50,18 +69,21 @@ class RunOptions:
             ConfigError: Something in the config or in a setting is wrong.
             SchemaError: The release schema is malformed.
         """
-        from rich.console import Console  # noqa: PLC0415 - slow imports only when a stage runs
-
-        from recon_cli.config import load_config  # noqa: PLC0415
-        from recon_cli.progress import OnConsole, Silent  # noqa: PLC0415
         from recon_cli.stages import Run  # noqa: PLC0415
+        from recon_cli.store import transaction  # noqa: PLC0415
 
-        config = load_config(
-            self.config, settings=self.settings, work=self.work, workers=self.workers
-        )
-        console = Console(stderr=True)
-        reporter = Silent() if self.verbosity < 0 else OnConsole(console, self.verbosity > 0)
-        return Run(config, config.load_release(), reporter, force)
+        config = self.load()
+        reporter = self.reporter or self.on_terminal()
+        return Run(config, config.load_release(), reporter, force, self.opener or transaction)
+
+    def on_terminal(self, place: str = "") -> Reporter:
+        """Who tells people of progress; ``place`` is which stage of how many."""
+        from recon_cli.cli._output import console  # noqa: PLC0415
+        from recon_cli.progress import OnConsole, Silent  # noqa: PLC0415
+
+        if self.verbosity < 0:
+            return Silent()
+        return OnConsole(console(stderr=True), self.verbosity > 0, place)
 
 
 def run_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -8,16 +8,27 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import Console
 
     from recon_cli.stages import Outcome
 
 Fact = tuple[str, str]
 
 
+def console(*, stderr: bool = False) -> Console:
+    """A console whose reader may go away: that raises `BrokenPipeError`, as for any file."""
+    from rich.console import Console  # noqa: PLC0415 - only when there is something to show
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # noqa: PLE0704 - rich calls this where it has caught it
+
+    return Plain(stderr=stderr)
+
+
 def show(title: str, facts: Iterable[Fact]) -> None:
     """Print a title and facts as label and value."""
-    from rich.console import Console  # noqa: PLC0415 - only when there is something to show
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415 - only when there is something to show
     from rich.text import Text  # noqa: PLC0415
 
     grid = Table.grid(padding=(0, 2))
@@ -25,9 +36,9 @@ def show(title: str, facts: Iterable[Fact]) -> None:
     grid.add_column(overflow="fold")
     for label, value in facts:
         grid.add_row(f"  {label}", Text(value))
-    console = Console()
-    console.print(Text(title, style="bold"))
-    console.print(grid)
+    out = console()
+    out.print(Text(title, style="bold"))
+    out.print(grid)
 
 
 def title_of(outcome: Outcome) -> str:
@@ -61,7 +72,6 @@ def seconds(value: float, people: int = 0) -> str:
 
 def show_table(frame: pl.DataFrame, headers: list[str]) -> None:
     """Print a small frame; numbers to the right, percentages with one decimal, rounded down."""
-    from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
@@ -69,7 +79,7 @@ def show_table(frame: pl.DataFrame, headers: list[str]) -> None:
         table.add_column(f"  {header}", justify="right" if dtype.is_numeric() else "left")
     for row in frame.iter_rows():
         table.add_row(*(f"  {_number(value)}" for value in row))
-    Console().print(table)
+    console().print(table)
 
 
 def _number(value: object) -> str:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, show, title_of
+from recon_cli.cli._steps import Files, Step
+
+if TYPE_CHECKING:
+    from recon_cli.config import RunConfig
+    from recon_cli.stages import Outcome
 
 
 @click.command()
@@ -33,7 +40,7 @@ def command(options: RunOptions, *, force: bool) -> None:
     perform(options, force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> None:
+def perform(options: RunOptions, *, force: bool) -> Outcome:
     """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.ingest import ingest  # noqa: PLC0415 - imports polars
@@ -41,7 +48,7 @@ def perform(options: RunOptions, *, force: bool) -> None:
     run = options.run(force=force)
     outcome = ingest(run)
     if options.verbosity < 0:
-        return
+        return outcome
     manifest = outcome.manifest
     people = manifest.totals["people"]
     levels = [level.name for level in run.release.geography.levels]
@@ -59,3 +66,13 @@ def perform(options: RunOptions, *, force: bool) -> None:
             ("seconds", seconds(manifest.run.wall_seconds, people)),
         ],
     )
+    return outcome
+
+
+def _files(config: RunConfig) -> Files:
+    from recon_cli.config import Ingest  # noqa: PLC0415 - imports pydantic
+
+    return Files(reads=config.section(Ingest).paths)
+
+
+STEP = Step("ingest", "ingest", (), ("tables", "geounits"), perform, _files)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
+from recon_cli.cli._steps import Files, Step
+
+if TYPE_CHECKING:
+    from recon_cli.config import RunConfig
+    from recon_cli.stages import Outcome
 
 
 @click.command()
@@ -47,7 +53,7 @@ def command(options: RunOptions, *, draws: int | None, force: bool) -> None:
     perform(options, force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> None:
+def perform(options: RunOptions, *, force: bool) -> Outcome:
     """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.link import link  # noqa: PLC0415 - imports polars
@@ -55,7 +61,7 @@ def perform(options: RunOptions, *, force: bool) -> None:
     run = options.run(force=force)
     outcome = link(run)
     if options.verbosity < 0:
-        return
+        return outcome
     manifest = outcome.manifest
     totals, notes = manifest.totals, manifest.notes
     left_out = [(f"  left out, {why}", f"{n:,}") for why, n in sorted(manifest.statuses.items())]
@@ -79,3 +85,24 @@ def perform(options: RunOptions, *, force: bool) -> None:
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
         ],
     )
+    return outcome
+
+
+def _files(config: RunConfig) -> Files:
+    """The files that the section names; a work folder stands for its microdata."""
+    from recon_cli.config.sections.link import Link  # noqa: PLC0415 - imports pydantic
+
+    section = config.section(Link)
+    named = [section.cef, section.hdf]
+    named += [*(section.sources or {}).values(), *(section.attackers or {}).values()]
+    return Files(reads=tuple(path for path in named if path not in (None, config.work)))
+
+
+STEP = Step(
+    "link",
+    "link",
+    ("cef", "persons", "hdf", "comrcl", "tables", "geounits", "microdata"),
+    ("links", "tallies", "targets", "agreement", "truth"),
+    perform,
+    _files,
+)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
+from recon_cli.cli._steps import Step
+
+if TYPE_CHECKING:
+    from recon_cli.stages import Outcome
 
 
 @click.group()
@@ -44,11 +50,16 @@ def swap(options: RunOptions, *, setting: str | None, force: bool) -> None:
                     or the path of a .yaml file
       swap.seed     default the run's seed
     """  # noqa: D301 - click wants the character itself
+    perform_swap(options.setting(swap__setting=setting), force=force)
+
+
+def perform_swap(options: RunOptions, *, force: bool) -> Outcome:
+    """Run the stage and print what came of it."""
     from recon_cli.stages.swap import swap as stage  # noqa: PLC0415 - imports polars
 
-    outcome = stage(options.setting(swap__setting=setting).run(force=force))
+    outcome = stage(options.run(force=force))
     if options.verbosity < 0:
-        return
+        return outcome
     totals, reaches = outcome.manifest.totals, outcome.manifest.statuses
     pairs = totals["pairs"]
     show(
@@ -62,3 +73,13 @@ def swap(options: RunOptions, *, setting: str | None, force: bool) -> None:
             ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
         ],
     )
+    return outcome
+
+
+STEP = Step(
+    "swap",
+    "swap",
+    ("persons", "households"),
+    ("hdf", "hdf_households", "swaps"),
+    perform_swap,
+)

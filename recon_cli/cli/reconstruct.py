@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options, tables_value
 from recon_cli.cli._output import seconds, share, show, title_of
+from recon_cli.cli._steps import Step
+
+if TYPE_CHECKING:
+    from recon_cli.stages import Outcome
 
 
 @click.command()
@@ -34,7 +40,7 @@ def command(options: RunOptions, *, tables: str | None, force: bool) -> None:
     perform(options.setting(reconstruct__tables=tables_value(tables)), force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> None:
+def perform(options: RunOptions, *, force: bool) -> Outcome:
     """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.reconstruct import reconstruct  # noqa: PLC0415 - imports ortools
@@ -42,7 +48,7 @@ def perform(options: RunOptions, *, force: bool) -> None:
     run = options.run(force=force)
     outcome = reconstruct(run)
     if options.verbosity < 0:
-        return
+        return outcome
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
     units = totals["units"]
@@ -60,3 +66,7 @@ def perform(options: RunOptions, *, force: bool) -> None:
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
         ],
     )
+    return outcome
+
+
+STEP = Step("reconstruct", "reconstruct", ("tables", "geounits"), ("microdata", "blocks"), perform)

@@ -2,28 +2,92 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from recon_cli.cli import ingest, reconstruct
 from recon_cli.cli._options import RunOptions, force_option, run_options
 
 
 @click.command()
 @run_options
+@click.option("--from", "first", metavar="STAGE", help="Begin with this stage.")
+@click.option("--until", "last", metavar="STAGE", help="End with this stage.")
+@click.option("--only", metavar="STAGE", help="This stage alone.")
+@click.option("--dry-run", is_flag=True, help="Say what would run, and why; change nothing.")
+@click.option(
+    "--log-json",
+    is_flag=False,
+    flag_value="-",
+    metavar="[FILE]",
+    help="Progress as JSON lines, added to FILE or on stderr.",
+)
 @force_option
-def command(options: RunOptions, *, force: bool) -> None:
-    """Published tables in, verified microdata out: ingest, then reconstruct.
+def command(
+    options: RunOptions,
+    *,
+    first: str | None,
+    last: str | None,
+    only: str | None,
+    dry_run: bool,
+    log_json: str | None,
+    force: bool,
+) -> None:
+    """Run every stage that the config has a section for, in order.
 
-    What is done and unchanged is skipped, and it says so. The records are verified against every
-    published cell before they are published.
+    A bare `solvar:` is a section, too. The order follows from what the stages read and make:
+    synth and attacker, swap, tabulate, ingest, reconstruct, solvar, link, score, report. What is
+    done and unchanged is skipped, and it says so; --force does the chosen stages again. Killed
+    at any moment, the same command goes on from there and makes the same files.
+
+    Not part of a run: `recon fetch`, `recon verify` (reconstruct compares every cell before it
+    publishes) and `recon calibrate` (it makes nations of its own).
 
     \b
     Example:
       recon run -c al.yaml
+      recon run -c al.yaml --dry-run
+      recon run -c al.yaml --from solvar --force
+      recon run -c al.yaml --log-json al.log
 
     \b
-    Config keys: those of `recon ingest` and
-    `recon reconstruct`.
+    Config keys: those of each stage's own command.
+
+    \b
+    Exit codes: the failed stage's (1 to 10, see the
+    README); 130 interrupted, 143 terminated, 141
+    when nobody reads stdout any more.
+
+    \b
+    --log-json: an object a line, with event and time
+    (UTC). Events and what else they have:
+      run_started     version, config, work, stages
+      stage_started   stage, index, of
+      progress        stage, units, units_total,
+                      people, people_total, statuses,
+                      seconds, people_per_second,
+                      seconds_left, memory_mb
+      partition_done  stage, partition, seconds,
+                      peak_mb
+      note            text
+      stage_done      stage, seconds, folders, rows,
+                      partitions, statuses, totals
+      stage_skipped   as stage_done: up to date
+      stage_failed    stage, error, message, exit_code
+      run_done        exit_code, seconds, done, skipped
+    Nothing else is written to stderr, but for an
+    error message when FILE is given.
     """  # noqa: D301 - click wants the character itself
-    for stage in (ingest, reconstruct):
-        stage.perform(options, force=force)
+    from recon_cli.cli._running import log_to, perform_all, plan_all  # noqa: PLC0415
+    from recon_cli.cli._steps import select, steps_of  # noqa: PLC0415
+
+    config = options.load()
+    named = steps_of(config)
+    chosen = select(named, first, last, only)
+    if dry_run:
+        plan_all(options, named, chosen, force=force)
+    elif log_json is None:
+        perform_all(options, chosen, None, force=force)
+    else:
+        with log_to(None if log_json == "-" else Path(log_json)) as events:
+            perform_all(options, chosen, events, force=force)

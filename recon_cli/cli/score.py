@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
-from recon_cli.cli._output import seconds, show, title_of
+from recon_cli.cli._output import console, seconds, show, title_of
+from recon_cli.cli._steps import Step
 
 if TYPE_CHECKING:
     from recon_cli.score.sheet import Sheet
+    from recon_cli.stages import Outcome
 
 #: What is printed without being asked for.
 _SHOWN = ("table08_agreement", "table09_overall", "table10_zero_solvar")
@@ -82,7 +84,7 @@ class Shown:
     notes: Path | None = None
 
 
-def perform(options: RunOptions, shown: Shown | None = None, *, force: bool) -> None:
+def perform(options: RunOptions, shown: Shown | None = None, *, force: bool) -> Outcome:
     """Run the stage, print the tables, and write the page."""
     import polars as pl  # noqa: PLC0415
 
@@ -104,7 +106,7 @@ def perform(options: RunOptions, shown: Shown | None = None, *, force: bool) -> 
     if page is not None:
         write_page(run, rates, page, shown.notes)
     if options.verbosity < 0:
-        return
+        return outcome
     wanted = TITLES if "all" in tables else (tables or _SHOWN)
     for name in wanted:
         rows = rates.filter(pl.col("table") == name)
@@ -124,11 +126,11 @@ def perform(options: RunOptions, shown: Shown | None = None, *, force: bool) -> 
             ("seconds", seconds(manifest.run.wall_seconds)),
         ],
     )
+    return outcome
 
 
 def _print(sheet: Sheet) -> None:
-    from rich.console import Console  # noqa: PLC0415 - only when there is something to show
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415 - only when there is something to show
     from rich.text import Text  # noqa: PLC0415
 
     table = Table(box=None, padding=(0, 1, 0, 0))
@@ -137,6 +139,15 @@ def _print(sheet: Sheet) -> None:
         table.add_column(name, justify="left" if words else "right", no_wrap=True)
     for row in sheet.rows:
         table.add_row(*row)
-    console = Console()
-    console.print(Text(sheet.title, style="bold"))
-    console.print(table)
+    out = console()
+    out.print(Text(sheet.title, style="bold"))
+    out.print(table)
+
+
+STEP = Step(
+    "score",
+    "score",
+    ("links", "tallies", "targets", "agreement", "truth", "solvar", "blocks"),
+    ("score",),
+    perform,
+)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
+from recon_cli.cli._steps import Step
+
+if TYPE_CHECKING:
+    from recon_cli.stages import Outcome
 
 
 @click.command()
@@ -42,7 +48,7 @@ def command(options: RunOptions, *, mode: str | None, force: bool) -> None:
     perform(options.setting(solvar__mode=mode), force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> None:
+def perform(options: RunOptions, *, force: bool) -> Outcome:
     """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.solvar import solvar  # noqa: PLC0415 - imports ortools
@@ -50,7 +56,7 @@ def perform(options: RunOptions, *, force: bool) -> None:
     run = options.run(force=force)
     found = solvar(run)
     if options.verbosity < 0:
-        return
+        return found.outcome
     manifest = found.outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
     facts: list[Fact] = [
@@ -66,3 +72,13 @@ def perform(options: RunOptions, *, force: bool) -> None:
     show(title_of(found.outcome), facts)
     columns = ["size", "units", "zero_solvar_units_pct", "certain_pct"]
     show_table(found.by_size.select(columns), ["people", "units", "zero solvar %", "certain %"])
+    return found.outcome
+
+
+STEP = Step(
+    "solvar",
+    "solvar",
+    ("tables", "geounits", "microdata"),
+    ("solvar", "intervals", "certainty", "regions"),
+    perform,
+)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
+from recon_cli.cli._steps import Step
+
+if TYPE_CHECKING:
+    from recon_cli.stages import Outcome
 
 
 @click.group(invoke_without_command=True)
@@ -48,11 +53,16 @@ def command(
     """  # noqa: D301 - click wants the character itself
     if context.invoked_subcommand is not None:
         return
+    perform(_sized(options, people, blocks), force=force)
+
+
+def perform(options: RunOptions, *, force: bool) -> Outcome:
+    """Make the nation and print what came of it."""
     from recon_cli.stages.synth import synth  # noqa: PLC0415 - imports polars
 
-    outcome = synth(_sized(options, people, blocks).run(force=force))
+    outcome = synth(options.run(force=force))
     if options.verbosity < 0:
-        return
+        return outcome
     totals, statuses = outcome.manifest.totals, outcome.manifest.statuses
     count = totals["people"]
     show(
@@ -69,6 +79,7 @@ def command(
             ("seconds", seconds(outcome.manifest.run.wall_seconds, count)),
         ],
     )
+    return outcome
 
 
 def _sized(options: RunOptions, people: int | None, blocks: int | None) -> RunOptions:
@@ -95,11 +106,16 @@ def attacker(options: RunOptions, *, force: bool) -> None:
     Example:
       recon synth attacker -c nation.yaml
     """  # noqa: D301 - click wants the character itself
+    perform_attacker(options, force=force)
+
+
+def perform_attacker(options: RunOptions, *, force: bool) -> Outcome:
+    """Make the attackers' files and print what came of it."""
     from recon_cli.stages.attacker import attacker as stage  # noqa: PLC0415 - imports polars
 
     outcome = stage(options.run(force=force))
     if options.verbosity < 0:
-        return
+        return outcome
     totals, truths = outcome.manifest.totals, outcome.manifest.statuses
     count = totals["comrcl"]
     show(
@@ -111,3 +127,16 @@ def attacker(options: RunOptions, *, force: bool) -> None:
             ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
         ],
     )
+    return outcome
+
+
+STEPS = (
+    Step("synth", "synth", (), ("persons", "households", "places"), perform),
+    Step(
+        "attacker",
+        "synth",
+        ("persons", "places"),
+        ("comrcl", "cef_atkr"),
+        perform_attacker,
+    ),
+)

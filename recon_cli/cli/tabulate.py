@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, run_options, tables_value
-from recon_cli.cli._output import seconds, show
+from recon_cli.cli._options import RunOptions, force_option, run_options, tables_value
+from recon_cli.cli._output import seconds, show, title_of
+from recon_cli.cli._steps import Files, Step
+
+if TYPE_CHECKING:
+    from recon_cli.config import RunConfig
+    from recon_cli.stages import Outcome
+    from recon_cli.stages.tabulate import Tabulated
 
 
 @click.command()
@@ -18,6 +25,7 @@ from recon_cli.cli._output import seconds, show
 @click.option("--release", help="Packaged schema, or a .yaml file.")
 @click.option("--tables", help="Levels (block+tract), or table names (P1,P12).")
 @click.option("--levels", help="Only these levels, separated by commas.")
+@force_option
 def command(
     options: RunOptions,
     *,
@@ -27,12 +35,14 @@ def command(
     release: str | None,
     tables: str | None,
     levels: str | None,
+    force: bool,
 ) -> None:
     """Count records in every published cell.
 
-    RECORDS is a Parquet or CSV file with the unit's geoid (geoid_block, …) and a column for
-    each feature; without it the run's microdata/ is counted. A config is not needed when
-    --release says enough.
+    RECORDS is a Parquet or CSV file, or a folder of them by partition such as hdf/, with the
+    unit's geoid (geoid_block, …) and a column for each feature; without it the run's microdata/
+    is counted. A config is not needed when --release says enough; with a work folder, tabulated/
+    in it says what the file was made from, and what is up to date is skipped.
 
     \b
     Example:
@@ -49,8 +59,6 @@ def command(
       tabulate.tables   default every table
       tabulate.levels   default all that a table has
     """  # noqa: D301 - click wants the character itself
-    from recon_cli.stages.tabulate import tabulate  # noqa: PLC0415 - imports polars
-
     options = options.setting(
         release=release,
         tabulate__records=records,
@@ -59,14 +67,46 @@ def command(
         tabulate__tables=tables_value(tables),
         tabulate__levels=None if levels is None else tuple(levels.split(",")),
     )
-    done = tabulate(options.run())
-    if options.verbosity >= 0:
-        show(
-            f"tabulate: wrote {done.path}",
-            [
-                ("format", done.format),
-                ("people", f"{done.people:,}"),
-                ("non-zero cells", f"{done.cells:,}"),
-                ("seconds", seconds(done.seconds, done.people)),
-            ],
-        )
+    _tabulate(options, force=force)
+
+
+def perform(options: RunOptions, *, force: bool) -> Outcome:
+    """Run the stage in its work folder and print what came of it."""
+    outcome = _tabulate(options, force=force).outcome
+    if outcome is None:
+        raise AssertionError("a run has a work folder")
+    return outcome
+
+
+def _tabulate(options: RunOptions, *, force: bool) -> Tabulated:
+    from recon_cli.stages.tabulate import tabulate  # noqa: PLC0415 - imports polars
+
+    done = tabulate(options.run(force=force))
+    if options.verbosity < 0:
+        return done
+    title = f"tabulate: wrote {done.path}"
+    if done.outcome is not None and done.outcome.skipped:
+        title = title_of(done.outcome)
+    show(
+        title,
+        [
+            ("format", done.format),
+            ("people", f"{done.people:,}"),
+            ("non-zero cells", f"{done.cells:,}"),
+            ("seconds", seconds(done.seconds, done.people)),
+        ],
+    )
+    return done
+
+
+def _files(config: RunConfig) -> Files:
+    """Counts the run's own microdata unless the section names other records."""
+    from recon_cli.config import Tabulate  # noqa: PLC0415 - imports pydantic
+
+    section = config.section(Tabulate)
+    own = (config.work / "microdata", config.work / "geounits")
+    reads = own if section.records is None else (section.records,)
+    return Files(reads, () if section.to is None else (section.to,))
+
+
+STEP = Step("tabulate", "tabulate", (), ("tabulated",), perform, _files)

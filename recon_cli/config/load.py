@@ -59,7 +59,7 @@ def load_config(
         raise ConfigError("\n".join(_findings(error, model, document, source, typed))) from error
     return RunConfig(
         checked,
-        {name: getattr(checked, name) for name in SECTIONS if getattr(checked, name) is not None},
+        {name: getattr(checked, name) for name in document.data if name in SECTIONS},
         source,
     )
 

@@ -24,7 +24,14 @@ class Spec(BaseModel):
 
 
 class FeatureSpec(Spec):
-    """``categories: [a, b]``, ``range: 0..110`` or ``multiselect: [a, b, c]``."""
+    """What a record can say of one thing: exactly one of these keys.
+
+    Attributes:
+        categories: The values, in published order: ``[male, female]``, ``[false, true]``.
+        range: Whole numbers, both ends included: ``0..110``.
+        multiselect: Options of which a record has one or more. A value is the sum of its
+            options' bits (1, 2, 4, …, in this order); at most 12 options.
+    """
 
     categories: list[Scalar] | None = None
     range: str | None = None
@@ -32,14 +39,31 @@ class FeatureSpec(Spec):
 
 
 class ChoiceSpec(Spec):
-    """A set of multi-select values: by how many options are picked, or by an included option."""
+    """A set of values of a multiselect feature: exactly one of these keys.
+
+    Attributes:
+        picked: By how many options a value has: ``2``, ``[2, 3]`` or ``2..6``.
+        includes: By an option that a value has, alone or with others.
+    """
 
     picked: Values | None = None
     includes: Name | None = None
 
 
 class RecodeSpec(Spec):
-    """Groups of one feature, in one of four forms."""
+    """Groups of one feature's values, in one of four forms.
+
+    A recode whose groups hold every value exactly once can be a column of records.
+
+    Attributes:
+        of: The feature.
+        edges: Of a range: the lowest value of each group, rising, ``a..b`` written out:
+            ``[0..22, 25, 30]``. The last group goes to the end of the range.
+        groups: Label of each group → a value, a list of values, or a choice of a multiselect
+            feature.
+        picked: Of a multiselect feature: a group for each number of picked options: ``1..6``.
+        includes: Of a multiselect feature: a group for each option, alone or with others.
+    """
 
     of: Name
     edges: list[Scalar] | None = None
@@ -49,14 +73,24 @@ class RecodeSpec(Spec):
 
 
 class LevelSpec(Spec):
-    """``{level: tract, digits: 11}``."""
+    """One level: ``{level: tract, digits: 11}``.
+
+    Attributes:
+        level: Its name.
+        digits: Length of its geoids; a geounit's parent is the prefix of its geoid.
+    """
 
     level: Name
     digits: int
 
 
 class GeographySpec(Spec):
-    """Levels finest first, and the level that files are split by."""
+    """The levels, and how files are split.
+
+    Attributes:
+        levels: Finest first; records are placed in the first.
+        partition: The level that files and work are split by; no table may be coarser.
+    """
 
     levels: list[LevelSpec]
     partition: Name
@@ -66,20 +100,36 @@ Condition = dict[Name, ChoiceSpec | Values]
 
 
 class TallySpec(Spec):
-    """A cell that counts picked options of a multi-select feature instead of people."""
+    """A cell that counts picked options instead of people.
+
+    Attributes:
+        tally: A multiselect feature; who picked two options counts twice.
+    """
 
     tally: Name
 
 
 class BySpec(Spec):
-    """The inner cells once for every group of a feature or recode, in its order."""
+    """The inner cells once for every group of a feature or recode, in its order.
+
+    Groups that the universe leaves nobody of are passed over.
+
+    Attributes:
+        by: The feature or recode.
+        cells: The inner cells; without them one for each group.
+    """
 
     by: Name
     cells: list[CellSpec] = ["total"]
 
 
 class WhereSpec(Spec):
-    """The inner cells under a further condition."""
+    """The inner cells under a further condition.
+
+    Attributes:
+        where: Feature → the values that count: one, a list, ``a..b``, or a choice.
+        cells: The inner cells; without them one.
+    """
 
     where: Condition
     cells: list[CellSpec] = ["total"]
@@ -89,14 +139,26 @@ CellSpec = Literal["total"] | TallySpec | BySpec | WhereSpec
 
 
 class TableSpec(Spec):
-    """One table of a family: its cell code and, where it has one, its universe."""
+    """One table of a family.
+
+    Attributes:
+        code: Pattern of the cell codes; its run of ``#`` is the number of the cell, from 1.
+            Default the table's name and ``_#``.
+        universe: Who is counted: feature → the values that count; default everybody.
+    """
 
     code: str | None = None
     universe: Condition = Field(default_factory=dict)
 
 
 class FamilySpec(Spec):
-    """Tables that share levels and cells and differ in universe."""
+    """Tables that share levels and cells and differ in universe.
+
+    Attributes:
+        levels: What they are published for.
+        cells: The cells in published order: ``total``, ``by``, ``where`` or ``tally``, nested.
+        tables: The tables by name, in published order.
+    """
 
     levels: list[Name]
     cells: list[CellSpec]
@@ -104,7 +166,13 @@ class FamilySpec(Spec):
 
 
 class AttackSpec(Spec):
-    """Columns that an attacker links on, exactly and then binned, and those that he gains."""
+    """What an attacker links on and learns; `recon link` needs it.
+
+    Attributes:
+        exact: Features that a pair of records shares in the first pass.
+        binned: Features or recodes of the second, coarser pass.
+        gains: Columns that he learns.
+    """
 
     exact: list[Name]
     binned: list[Name]
@@ -112,7 +180,20 @@ class AttackSpec(Spec):
 
 
 class ReleaseSpec(Spec):
-    """A whole schema file."""
+    """A schema is one YAML file.
+
+    Attributes:
+        release: Identifier, as in `release:` of a config.
+        title: One line for people.
+        features: What a record says, by name.
+        recodes: Named groups of a feature's values, for tables and for columns of records.
+        geography: The levels.
+        microdata: Columns of reconstructed records: every feature, and recodes.
+        histogram: Columns that reconstructions are compared on, the grain of `certain`.
+        attack: What linking is on.
+        families: The tables.
+        layouts: Where each source format keeps the tables; read by that source alone.
+    """
 
     release: Name
     title: str

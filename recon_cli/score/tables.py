@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -71,6 +71,36 @@ class Sources:
     modal: str | None
     proportional: str | None
     ceiling: str
+
+    @classmethod
+    def of(
+        cls,
+        order: Sequence[str],
+        guessers: Mapping[str, str],
+        *,
+        leave_one_out: Collection[str],
+        truth: str,
+        alternatives: Sequence[str] = (),
+    ) -> Sources:
+        """Place the sources.
+
+        Args:
+            order: All of them, guessers too.
+            guessers: Those that guess, and whether ``modal`` or ``proportional``.
+            leave_one_out: Guessers that stand beside nothing, since they leave somebody out.
+            truth: The ceiling.
+            alternatives: See there.
+        """
+        usual = [name for name in guessers if name not in leave_one_out]
+        kinds = {guessers[name]: name for name in reversed(usual)}
+        return cls(
+            order=tuple(order),
+            alternatives=tuple(alternatives),
+            records=tuple(name for name in order if name not in guessers),
+            modal=kinds.get("modal"),
+            proportional=kinds.get("proportional"),
+            ceiling=truth,
+        )
 
     @property
     def main(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.published import COUNTS, GEOUNITS, Batch, Coverage, Pattern
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
-from recon_cli.sources.tidy_file import TidyFile, open_file, published_cells
+from recon_cli.sources.tidy_file import TidyFile, open_file, open_frame, published_cells
 from recon_cli.sources.unions import is_sum
 
 #: What a cell without a row means: it is zero, or it is not published.
@@ -214,9 +214,32 @@ def open_tidy(
     """
     if not paths:
         raise ConfigError("tidy: expected the path of at least one .csv or .parquet file")
+    _check_absent(absent)
+    return TidySource(release, tuple(open_file(Path(path)) for path in paths), absent, group_rows)
+
+
+def tidy_frame(
+    release: Release, counts: pl.DataFrame, *, absent: Absent = "zero", name: str = "counts"
+) -> TidySource:
+    """A frame in memory as tidy source; see `open_tidy`.
+
+    Args:
+        release: Names the tables, cells and levels.
+        counts: Columns ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
+        absent: What a cell without a row means.
+        name: What messages call the frame.
+
+    Raises:
+        ConfigError: ``absent`` is neither word.
+        SourceError: The frame is malformed; names the row and what was expected.
+    """
+    _check_absent(absent)
+    return TidySource(release, (open_frame(counts, name),), absent, GROUP_ROWS)
+
+
+def _check_absent(absent: str) -> None:
     if absent not in get_args(Absent):
         raise ConfigError(f"tidy: absent must be zero or unpublished, found {absent!r}")
-    return TidySource(release, tuple(open_file(Path(path)) for path in paths), absent, group_rows)
 
 
 def write_tidy(counts: pl.DataFrame, path: Path) -> None:

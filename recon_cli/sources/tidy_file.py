@@ -156,8 +156,25 @@ def _whole(column: str, most: int) -> pl.Expr:
     )
 
 
+def open_frame(counts: pl.DataFrame, name: str) -> TidyFile:
+    """A frame as if it had been read from a Parquet file.
+
+    Args:
+        counts: Columns as in a file.
+        name: What messages call it.
+
+    Raises:
+        SourceError: Its columns are others.
+    """
+    return _typed(Path(name), counts.lazy().with_row_index("row", offset=1))
+
+
 def _open_parquet(path: Path) -> TidyFile:
-    rows = pl.scan_parquet(path, row_index_name="row", row_index_offset=1)
+    return _typed(path, pl.scan_parquet(path, row_index_name="row", row_index_offset=1))
+
+
+def _typed(path: Path, rows: pl.LazyFrame) -> TidyFile:
+    """Rows whose columns have types of their own."""
     schema = _schema(path, rows)
     by_table = _has_table(path, schema)
     for column, fits, wanted in (

@@ -14,7 +14,7 @@ from recon_cli.seeding import generator
 from recon_cli.stages.reconstruct import input_digests
 from recon_cli.stages.run import Outcome, Run, parts_of
 from recon_cli.stages.synth import SYNTH, nation_of
-from recon_cli.store import Stage, Staging, open_folder, transaction
+from recon_cli.store import Stage, Staging, open_folder
 from recon_cli.synth import Nation
 from recon_cli.synth.attacker import bins_of, commercial, exact_columns
 from recon_cli.synth.sizes import Integers
@@ -41,7 +41,7 @@ def attacker(run: Run) -> Outcome:
         seed=seed,
         partitions=input_digests(*folders),
     )
-    with transaction(run.work, recipe, force=run.force) as stage:
+    with run.transaction(recipe) as stage:
         if stage.current is not None:
             return Outcome(ATTACKER, stage.current, skipped=True)
         parts = parts_of(folders[0].manifest)

@@ -16,7 +16,7 @@ from recon_cli.published import Source
 from recon_cli.schema import Release
 from recon_cli.stages.geounits import describe_geounits
 from recon_cli.stages.run import Outcome, Run
-from recon_cli.store import INGEST, InputFile, PartWriter, Transaction, coverage_bytes, transaction
+from recon_cli.store import INGEST, InputFile, PartWriter, Transaction, coverage_bytes
 from recon_cli.store.files import file_digest
 from recon_cli.store.published import COVERAGE
 
@@ -37,7 +37,7 @@ def ingest(run: Run) -> Outcome:
     if config.source == "tidy":
         settings["absent"] = config.absent
     recipe = run.recipe(INGEST, settings, files=input_files(config.paths))
-    with transaction(run.work, recipe, force=run.force) as stage:
+    with run.transaction(recipe) as stage:
         if stage.current is not None:
             return Outcome(INGEST, stage.current, skipped=True)
         source = open_source(run.release, config)

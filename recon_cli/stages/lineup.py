@@ -9,8 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
+from recon_cli.attack.baselines import most_frequent
 from recon_cli.attack.coding import Coder
-from recon_cli.attack.lineup import TABLES, Guesser, Lineup
+from recon_cli.attack.lineup import CEF, CEF_ATKR, HDF, TABLES, Guesser, Lineup
 from recon_cli.attack.outsider import published_margin
 from recon_cli.attack.rosters import FLAGS
 from recon_cli.config.sections.link import GuesserSection, Link
@@ -21,9 +22,8 @@ from recon_cli.stages.run import Run
 from recon_cli.store import INGEST, read_published
 from recon_cli.store.manifest import MANIFEST, read_manifest
 
-CEF, HDF = "CEF", "HDF"
-#: Default names of the attacker files.
-CEF_ATKR, COMRCL = "CEF_atkr", "COMRCL"
+#: Default name of the bought file.
+COMRCL = "COMRCL"
 DATA_DEFINED = "data_defined"
 #: Folders of the work folder that may hold the truth: one's own, or that of `recon synth`.
 _TRUTHS = ("cef", "persons")
@@ -89,23 +89,12 @@ def call_up(run: Run) -> Cast:
     elif defined is not None and defined not in truth_columns:
         raise ConfigError(f"link.data_defined: CEF has no column {defined!r}")
     origins = tuple(files)
-    reference = [name for name in (CEF, HDF) if name in files]
-    lineup = Lineup(
-        release=run.release,
-        keys=keys,
-        truth=CEF,
+    lineup = Lineup.of(
+        run.release,
+        keys,
         origins=origins,
         guessers=guessers,
-        attackers=tuple(attackers),
-        from_truth=tuple(name for name, file in attackers.items() if file is None),
-        comparisons=tuple(
-            (name, other)
-            for i, name in enumerate(origins)
-            for other in reference
-            if other in origins[:i]
-        ),
-        baseline=guessers[0].origin if guessers else (HDF if HDF in files else CEF),
-        modes={},
+        attackers={name: file is None for name, file in attackers.items()},
         seed=run.config.top.seed if config.seed is None else config.seed,
         id=config.id,
         data_defined=defined,
@@ -128,24 +117,17 @@ def survey(cast: Cast, work: Path, partitions: Sequence[str]) -> tuple[Cast, dic
     units: dict[str, int] = {}
     for partition in partitions:
         for name in needed:
+            people = None
             if name == TABLES:
                 published = read_published(work, release, partition)
                 found = published_margin(release, published, cast.tables, lineup.keys.gains)
-                weights = found["n"]
+                people = found["n"]
             else:
                 found = cast.read(name, partition)
-                weights = pl.repeat(1, found.height, eager=True, dtype=pl.Int64)
             if name == lineup.truth:
                 units[partition] = found[release.geoid_column].n_unique()
-            values = coder.pack(found, lineup.keys.gains, name)
-            tallied = pl.DataFrame({"gain": values, "n": weights}).drop_nulls()
-            sums = tallied.group_by("gain").agg(pl.col("n").sum())
-            counts[name].update(dict(sums.iter_rows()))
-    # the smallest value of several that are equally frequent, whatever was counted first
-    modes = {
-        name: min(found, key=lambda value, found=found: (-found[value], value), default=0)  # type: ignore[misc]
-        for name, found in counts.items()
-    }
+            counts[name].update(coder.gain_counts(found, name, people))
+    modes = {name: most_frequent(found) for name, found in counts.items()}
     return replace(cast, lineup=replace(lineup, modes=modes)), units
 
 

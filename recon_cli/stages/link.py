@@ -18,7 +18,7 @@ from recon_cli.seeding import digest_seed
 from recon_cli.sources.records import Slice
 from recon_cli.stages.lineup import Cast, call_up, survey
 from recon_cli.stages.run import Outcome, Part, Run
-from recon_cli.store import PartWriter, Stage, Staging, read_published, transaction
+from recon_cli.store import PartWriter, Stage, Staging, read_published
 from recon_cli.store.files import key_of
 from recon_cli.store.published import open_published
 
@@ -55,7 +55,7 @@ def link(run: Run) -> Outcome:
         shared={"all": key_of(partitions)},  # the national modes depend on every partition
         partitions=partitions,
     )
-    with transaction(run.work, recipe, force=run.force) as stage:
+    with run.transaction(recipe) as stage:
         if stage.current is not None:
             return Outcome(LINK, stage.current, skipped=True)
         cast, units = survey(cast, run.work, sorted(partitions))

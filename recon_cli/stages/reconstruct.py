@@ -18,7 +18,7 @@ from recon_cli.published import Published
 from recon_cli.stages.keeping import keeping_models
 from recon_cli.stages.run import Outcome, Run, parts_of
 from recon_cli.stages.selection import select
-from recon_cli.store import Folder, Stage, Staging, read_published, transaction
+from recon_cli.store import Folder, Stage, Staging, read_published
 from recon_cli.store.published import COVERAGE, open_published, read_coverage
 
 RECONSTRUCT = Stage("reconstruct", ("microdata", "blocks"))
@@ -48,7 +48,7 @@ def reconstruct(run: Run) -> Outcome:
         shared={f"tables/{COVERAGE}": tables.manifest.extras[COVERAGE].sha256},
         partitions=input_digests(tables, geounits),
     )
-    with transaction(run.work, recipe, force=run.force) as stage:
+    with run.transaction(recipe) as stage:
         if stage.current is not None:
             return Outcome(RECONSTRUCT, stage.current, skipped=True)
         parts = parts_of(tables.manifest)

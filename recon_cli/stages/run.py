@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from recon_cli.config import RunConfig
 from recon_cli.execute import Results, Shard, ShardFunction, Usage, run_shards
-from recon_cli.progress import Reporter, Silent, Task
+from recon_cli.progress import Finished, Reporter, Silent, Task
 from recon_cli.schema import Release
-from recon_cli.store import InputFile, Manifest, Recipe, Stage
+from recon_cli.store import InputFile, Manifest, Recipe, Stage, Transaction, transaction
 
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
+
+
+class Opener(Protocol):
+    """Opens a stage for writing, as `recon_cli.store.transaction` does."""
+
+    def __call__(
+        self, work: Path, recipe: Recipe, *, force: bool = False
+    ) -> AbstractContextManager[Transaction]:
+        """See `recon_cli.store.transaction`."""
+
 
 #: People that are worth starting a process for; a worker needs a second or so to start.
 GRAIN = 100_000
@@ -59,12 +70,14 @@ class Run:
         release: Its release schema.
         reporter: Who hears of progress.
         force: Do again what is done already.
+        opener: Opens the stages' folders; a rehearsal has one that stops at the door.
     """
 
     config: RunConfig
     release: Release
     reporter: Reporter = field(default_factory=Silent)
     force: bool = False
+    opener: Opener = transaction
 
     @property
     def work(self) -> Path:
@@ -98,6 +111,14 @@ class Run:
             partitions=partitions or {},
         )
 
+    def transaction(self, recipe: Recipe) -> AbstractContextManager[Transaction]:
+        """Open a stage for writing.
+
+        Raises:
+            StageError: Another process has it open, or the disk refused.
+        """
+        return self.opener(self.work, recipe, force=self.force)
+
     def for_each(
         self,
         label: str,
@@ -121,9 +142,7 @@ class Run:
         )
 
         def done(name: str, usage: Usage) -> None:
-            self.reporter.detail(
-                f"{label}: {name} done in {usage.wall_seconds:.2f} s, {usage.peak_mb:,.0f} MB"
-            )
+            self.reporter.finished(Finished(label, name, usage.wall_seconds, usage.peak_mb))
 
         with self.reporter.bar(task) as bar:
             return run_shards(

@@ -20,7 +20,7 @@ from recon_cli.score.sizes import Sizes
 from recon_cli.score.tables import TITLES, Sources, make_rates
 from recon_cli.stages.link import LINK
 from recon_cli.stages.run import Outcome, Run
-from recon_cli.store import Folder, Stage, open_folder, transaction
+from recon_cli.store import Folder, Stage, open_folder
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.manifest import MANIFEST, read_manifest
 
@@ -66,7 +66,7 @@ def score(run: Run) -> Outcome:
         Control(config.threshold, config.small, config.digits),
         config.interval,
     )
-    with transaction(run.work, recipe, force=run.force) as stage:
+    with run.transaction(recipe) as stage:
         if stage.current is not None:
             return Outcome(SCORE, stage.current, skipped=True)
         collected = _collect(run, config, folders, zero, seed)
@@ -147,15 +147,12 @@ def choose_sources(notes: Mapping[str, Any], config: Score) -> Sources:
             raise ConfigError(
                 f"score.alternatives: no source {name!r} was linked (sources: {', '.join(order)})"
             )
-    usual = [name for name in notes["guessers"] if name not in notes["leave_one_out"]]
-    kinds = {notes["guessers"][name]: name for name in reversed(usual)}
-    return Sources(
-        order=order,
-        alternatives=tuple(config.alternatives or ()),
-        records=tuple(name for name in order if name not in notes["guessers"]),
-        modal=kinds.get("modal"),
-        proportional=kinds.get("proportional"),
-        ceiling=notes["truth"],
+    return Sources.of(
+        order,
+        notes["guessers"],
+        leave_one_out=notes["leave_one_out"],
+        truth=notes["truth"],
+        alternatives=config.alternatives or (),
     )
 
 

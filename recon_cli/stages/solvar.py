@@ -26,7 +26,7 @@ from recon_cli.stages.keeping import keeping_models
 from recon_cli.stages.reconstruct import RECONSTRUCT, input_digests
 from recon_cli.stages.run import Outcome, Run, parts_of
 from recon_cli.stages.selection import select
-from recon_cli.store import Folder, Stage, Staging, open_folder, read_published, transaction
+from recon_cli.store import Folder, Stage, Staging, open_folder, read_published
 from recon_cli.store.published import COVERAGE, open_published, read_coverage
 
 SOLVAR = Stage("solvar", ("solvar", "intervals", "certainty", "regions"))
@@ -77,7 +77,7 @@ def solvar(run: Run) -> Found:
         shared={f"tables/{COVERAGE}": tables.manifest.extras[COVERAGE].sha256},
         partitions=input_digests(tables, geounits, microdata),
     )
-    with transaction(run.work, recipe, force=run.force) as stage:
+    with run.transaction(recipe) as stage:
         if stage.current is not None:
             return _found(run, Outcome(SOLVAR, stage.current, skipped=True))
         parts = parts_of(tables.manifest)

@@ -22,7 +22,7 @@ from recon_cli.schema import Release
 from recon_cli.seeding import generator
 from recon_cli.stages.run import Outcome, Part, Run, parts_of
 from recon_cli.stages.synth import SYNTH
-from recon_cli.store import Folder, Stage, Staging, open_folder, transaction
+from recon_cli.store import Folder, Stage, Staging, open_folder
 
 SWAP = Stage("protect swap", ("hdf", "hdf_households", "swaps"))
 _LEVELS = ("tract", "county", "state")
@@ -50,7 +50,7 @@ def swap(run: Run) -> Outcome:
         seed=seed,
         partitions=_inputs(states, folders),
     )
-    with transaction(run.work, recipe, force=run.force) as stage:
+    with run.transaction(recipe) as stage:
         if stage.current is not None:
             return Outcome(SWAP, stage.current, skipped=True)
         todo = [

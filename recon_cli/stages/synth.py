@@ -10,7 +10,7 @@ import polars as pl
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import Tick
 from recon_cli.stages.run import Outcome, Part, Run
-from recon_cli.store import Stage, Staging, transaction
+from recon_cli.store import Stage, Staging
 from recon_cli.synth import Nation, load_nation
 from recon_cli.synth.county import make_county
 from recon_cli.synth.geography import County, plan_nation
@@ -35,7 +35,7 @@ def synth(run: Run) -> Outcome:
     recipe = run.recipe(
         SYNTH, {"people": people, "parameters": nation.model_dump(mode="json")}, seed=seed
     )
-    with transaction(run.work, recipe, force=run.force) as stage:
+    with run.transaction(recipe) as stage:
         if stage.current is not None:
             return Outcome(SYNTH, stage.current, skipped=True)
         plan = plan_nation(nation, people, seed)

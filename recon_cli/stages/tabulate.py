@@ -1,11 +1,13 @@
-"""`recon tabulate`: records → published tables, as a tidy file or an sf1-legacy zip."""
+"""`recon tabulate`: records → published tables, as a tidy file or an sf1-legacy zip.
+
+Where there is a work folder, ``tabulated/`` in it says what the file was made from.
+"""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -15,12 +17,15 @@ from recon_cli import tabulate as counter
 from recon_cli.config import Tabulate
 from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.progress import Task
-from recon_cli.schema import Release, column_dtype
+from recon_cli.schema import Release, Table, column_dtype
+from recon_cli.sources.records import open_records
 from recon_cli.stages.reconstruct import RECONSTRUCT
-from recon_cli.stages.run import Run
+from recon_cli.stages.run import Outcome, Run
 from recon_cli.stages.selection import chosen
-from recon_cli.store import INGEST, open_folder
-from recon_cli.store.files import disk, move
+from recon_cli.store import INGEST, InputFile, Recipe, Stage, open_folder
+from recon_cli.store.files import disk, file_digest, move
+
+TABULATE = Stage("tabulate", ("tabulated",))
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Tabulated:
         people: Records counted.
         cells: Non-zero counts.
         seconds: Wall time.
+        outcome: The stage's; None without a work folder.
     """
 
     path: Path
@@ -40,6 +46,7 @@ class Tabulated:
     people: int
     cells: int
     seconds: float
+    outcome: Outcome | None = None
 
 
 def tabulate(run: Run) -> Tabulated:
@@ -49,39 +56,107 @@ def tabulate(run: Run) -> Tabulated:
         ConfigError: No output file, or a table, level or format that does not exist.
         SourceError: The records cannot be read, or have values or geoids that the schema does
             not know.
-        StageError: There is no ``microdata/``, or the disk refused.
+        StageError: There is no ``microdata/``, the work folder is in use, or the disk refused.
     """
-    started = time.perf_counter()
+    order = _order(run)
+    if run.config.top.work is None:
+        return _write(run, order)
+    with run.transaction(_recipe(run, order)) as stage:
+        if stage.current is not None:
+            outcome = Outcome(TABULATE, stage.current, skipped=True)
+        else:
+            written = _write(run, order)
+            counted = {"people": written.people, "cells": written.cells}
+            outcome = Outcome(TABULATE, stage.publish([], notes=counted))
+    notes, wall = outcome.manifest.notes, outcome.manifest.run.wall_seconds
+    return Tabulated(order.to, order.format, notes["people"], notes["cells"], wall, outcome)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What is to be written.
+
+    Attributes:
+        config: The section.
+        to: The file.
+        format: ``tidy`` or ``sf1-legacy``.
+        tables: Which tables.
+    """
+
+    config: Tabulate
+    to: Path
+    format: str
+    tables: tuple[Table, ...]
+
+
+def _order(run: Run) -> _Order:
+    """Refuse what would otherwise fail after the counting."""
     config, release = run.config.section(Tabulate), run.release
-    if config.to is None:
+    target = config.to
+    if target is None:
         raise ConfigError("tabulate.to: missing: which file to write (or give --to FILE)")
-    form = config.format or ("sf1-legacy" if config.to.suffix.lower() == ".zip" else "tidy")
-    if config.records is not None and config.records.resolve() == config.to.resolve():
-        raise ConfigError(f"tabulate.to: {config.to} is the file of records itself")
-    _check(release, config, form)
-    tables = chosen(release, config.tables)
+    form = config.format or ("sf1-legacy" if target.suffix.lower() == ".zip" else "tidy")
+    if config.records is not None and config.records.resolve() == target.resolve():
+        raise ConfigError(f"tabulate.to: {target} is the file of records itself")
+    if form == "tidy" and target.suffix.lower() not in {".csv", ".parquet"}:
+        raise ConfigError(f"tabulate.to: {target}: a .csv, .parquet or .zip file is expected")
+    for name in config.levels or ():
+        if name not in release.geography.by_name:
+            known = ", ".join(release.geography.by_name)
+            raise ConfigError(f"tabulate.levels: no level {name!r} (levels: {known})")
+    return _Order(config, target, form, chosen(release, config.tables))
+
+
+def _recipe(run: Run, order: _Order) -> Recipe:
+    records, shared = order.config.records, {}
+    files: tuple[InputFile, ...] = ()
+    if records is None:
+        for stage, name in ((RECONSTRUCT, "microdata"), (INGEST, "geounits")):
+            shared[name] = open_folder(run.work, stage, name).manifest.key
+    elif records.is_dir():
+        slices = open_records("tabulate.records", records, run.release).slices()
+        shared = {f"{records.name}/{name}": each.digest for name, each in slices.items()}
+    elif records.is_file():
+        files = (InputFile(records.name, records.stat().st_size, file_digest(records)),)
+    else:
+        raise SourceError(f"{records}: cannot be read: no such file or folder")
+    settings = {
+        "to": order.to.name,
+        "format": order.format,
+        "tables": [table.name for table in order.tables],
+        "levels": None if order.config.levels is None else list(order.config.levels),
+    }
+    recipe = run.recipe(TABULATE, settings, files=files, shared=shared)
+    return replace(recipe, outside={order.to.name: order.to})
+
+
+def _write(run: Run, order: _Order) -> Tabulated:
+    """Count, and put the file in its place whole."""
+    started, release = time.perf_counter(), run.release
     people, parts, units = 0, [], []
     with run.reporter.bar(Task("tabulate", release.geography.unit.name)) as bar:
-        for records in _records(run, config):
+        for records in _records(run, order.config):
             people += records.height
             try:
-                parts.append(counter.tabulate(release, records, tables, config.levels))
+                parts.append(counter.tabulate(release, records, order.tables, order.config.levels))
             except VerificationError as error:
                 raise SourceError(str(error)) from error
             units.append(records.select(release.geoid_column).unique())
             bar.advance(units[-1].height, records.height)
     counts = pl.concat(parts)
-    if form == "sf1-legacy":
-        sources.write_legacy(release, _geounits(run, config, pl.concat(units)), counts, config.to)
+    if order.format == "sf1-legacy":
+        geounits = _geounits(run, order.config, pl.concat(units))
+        sources.write_legacy(release, geounits, counts, order.to)
     else:
-        aside = config.to.with_name(f".{os.getpid()}.{config.to.name}")
-        with disk(config.to):
+        aside = order.to.with_name(f".{order.to.name}.tmp{order.to.suffix}")
+        with disk(order.to):
             try:
                 sources.write_tidy(counts, aside)
-                move(aside, config.to)
+                move(aside, order.to)
             finally:
                 aside.unlink(missing_ok=True)
-    return Tabulated(config.to, form, people, counts.height, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    return Tabulated(order.to, order.format, people, counts.height, seconds)
 
 
 def read_records(path: Path, release: Release) -> pl.DataFrame:
@@ -91,8 +166,6 @@ def read_records(path: Path, release: Release) -> pl.DataFrame:
         ConfigError: The file's name ends otherwise.
         SourceError: It cannot be read, or lacks a column.
     """
-    features = {feature.name: column_dtype(feature.values) for feature in release.features}
-    schema: dict[str, type[pl.DataType]] = {release.geoid_column: pl.String, **features}
     suffix = path.suffix.lower()
     if suffix not in {".csv", ".parquet"}:
         raise ConfigError(f"tabulate.records: {path}: a .csv or .parquet file is expected")
@@ -101,6 +174,17 @@ def read_records(path: Path, release: Release) -> pl.DataFrame:
         frame = pl.read_csv(path, infer_schema=False) if suffix == ".csv" else pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise SourceError(f"{path}: cannot be read as {suffix[1:]}: {error}") from error
+    return _typed(frame, path, release)
+
+
+def _columns(release: Release) -> dict[str, type[pl.DataType]]:
+    """The columns that records must have."""
+    features = {feature.name: column_dtype(feature.values) for feature in release.features}
+    return {release.geoid_column: pl.String, **features}
+
+
+def _typed(frame: pl.DataFrame, path: Path, release: Release) -> pl.DataFrame:
+    schema = _columns(release)
     missing = [name for name in schema if name not in frame.columns]
     if missing:
         raise SourceError(
@@ -134,12 +218,21 @@ def _records(run: Run, config: Tabulate) -> Iterator[pl.DataFrame]:
         for partition in microdata.partitions:
             yield microdata.read(partition)
         return
+    if config.records.is_dir():
+        yield from _from_folder(config.records, run.release)
+        return
     records = read_records(config.records, run.release)
     digits = run.release.geography.partition_digits
     if records.is_empty():
         yield records
     prefix = pl.col(run.release.geoid_column).str.slice(0, digits).alias("_partition")
     yield from records.with_columns(prefix).partition_by("_partition", include_key=False)
+
+
+def _from_folder(path: Path, release: Release) -> Iterator[pl.DataFrame]:
+    folder = open_records("tabulate.records", path, release)
+    for partition in folder.slices():
+        yield _typed(folder.read(partition, list(_columns(release))), path, release)
 
 
 def _geounits(run: Run, config: Tabulate, units: pl.DataFrame) -> pl.DataFrame:
@@ -159,14 +252,3 @@ def _geounits(run: Run, config: Tabulate, units: pl.DataFrame) -> pl.DataFrame:
             if level.name in levels
         ]
     )
-
-
-def _check(release: Release, config: Tabulate, form: str) -> None:
-    """Refuse what would otherwise fail after the counting."""
-    target = config.to
-    if target is not None and form == "tidy" and target.suffix.lower() not in {".csv", ".parquet"}:
-        raise ConfigError(f"tabulate.to: {target}: a .csv, .parquet or .zip file is expected")
-    for name in config.levels or ():
-        if name not in release.geography.by_name:
-            known = ", ".join(release.geography.by_name)
-            raise ConfigError(f"tabulate.levels: no level {name!r} (levels: {known})")

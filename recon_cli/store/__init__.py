@@ -2,6 +2,7 @@
 
 from recon_cli.store.folder import Folder, open_folder, partitions, read_partition
 from recon_cli.store.manifest import Manifest, PartitionEntry
+from recon_cli.store.outlook import Outlook, State, outlook
 from recon_cli.store.published import INGEST, coverage_bytes, read_published
 from recon_cli.store.recipe import InputFile, Recipe, Stage
 from recon_cli.store.staging import PartWriter, Staging
@@ -12,14 +13,17 @@ __all__ = [
     "Folder",
     "InputFile",
     "Manifest",
+    "Outlook",
     "PartWriter",
     "PartitionEntry",
     "Recipe",
     "Stage",
     "Staging",
+    "State",
     "Transaction",
     "coverage_bytes",
     "open_folder",
+    "outlook",
     "partitions",
     "read_partition",
     "read_published",

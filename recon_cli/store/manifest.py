@@ -112,6 +112,7 @@ class Manifest(_Record):
         partition_level: Level whose geoid prefixes name the partitions.
         partitions: In order of name.
         extras: Files beside the partitions.
+        outside: Files that the stage wrote beyond the work folder.
         rows: Over all partitions.
         statuses: Likewise.
         totals: Likewise.
@@ -132,6 +133,7 @@ class Manifest(_Record):
     partition_level: str
     partitions: tuple[PartitionRow, ...]
     extras: dict[str, FileEntry] = Field(default_factory=dict)
+    outside: dict[str, FileEntry] = Field(default_factory=dict)
     rows: int
     statuses: dict[str, int]
     totals: dict[str, int]
@@ -184,6 +186,7 @@ def compose(
     entries: list[PartitionEntry],
     *,
     extras: dict[str, FileEntry],
+    outside: dict[str, FileEntry],
     notes: Mapping[str, Any],
     run: RunFacts,
 ) -> Manifest:
@@ -206,6 +209,7 @@ def compose(
         partition_level=recipe.partition_level,
         partitions=tuple(_row(entry, folder) for entry in entries),
         extras=extras,
+        outside=outside,
         rows=sum(entry.folders[folder].rows for entry in entries),
         statuses=add_up(entry.statuses for entry in entries),
         totals=add_up(entry.totals for entry in entries),

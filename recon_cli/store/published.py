@@ -49,10 +49,8 @@ def read_published(work: Path, release: Release, partition: str) -> Published:
         StageError: They are missing, damaged, or of another release.
     """
     tables, geounits = open_published(work, release)
-    found = geounits.read(partition)
-    rank = {level.name: i for i, level in enumerate(release.geography.levels)}
-    ordered = found.sort(found["level"].replace_strict(rank, default=len(rank)), "geoid")
-    return Published(ordered, tables.read(partition), read_coverage(tables, release))
+    coverage = read_coverage(tables, release)
+    return Published.of(release, geounits.read(partition), tables.read(partition), coverage)
 
 
 def open_published(work: Path, release: Release) -> tuple[Folder, Folder]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from recon_cli import __version__
@@ -57,6 +58,8 @@ class Recipe:
         shared: Digests, by name, of what every partition depends on.
         partitions: Partition → digests, by folder, of its inputs. Empty for a stage that learns
             its partitions from its input.
+        outside: Files beyond the work folder that the stage writes, by name. Where they are is
+            not part of any key; a run looks whether they are as they were written.
     """
 
     stage: Stage
@@ -68,6 +71,7 @@ class Recipe:
     files: tuple[InputFile, ...] = ()
     shared: Mapping[str, str] = field(default_factory=dict)
     partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    outside: Mapping[str, Path] = field(default_factory=dict)
 
     @cached_property
     def key(self) -> str:

@@ -32,7 +32,7 @@ from recon_cli.store.manifest import (
     read_entry,
 )
 from recon_cli.store.recipe import Recipe, Stage
-from recon_cli.store.staging import COMMIT, Staging
+from recon_cli.store.staging import COMMIT, Staging, intact
 
 STAGING = ".staging"
 #: Digits of the stage key in the name of its staging folder.
@@ -89,12 +89,14 @@ class Transaction:
         entries = [finished[name] for name in names]
         facts = self._facts(entries, list(usages), workers)
         self._drop_strangers(entries)
+        outside = {name: _entry_of(path) for name, path in self.recipe.outside.items()}
         for folder in self.recipe.stage.folders:
             manifest = compose(
                 self.recipe,
                 folder,
                 entries,
                 extras=self._extras(folder),
+                outside=outside,
                 notes=notes or {},
                 run=facts,
             )
@@ -104,7 +106,7 @@ class Transaction:
         journal = {"folders": list(self.recipe.stage.folders), "key": self.recipe.key}
         files.write_bytes(self.staging.root / COMMIT, files.json_bytes(journal))
         carry_through(self.work, self.staging.root, self.recipe.stage)
-        _discard(*_stagings(self.work, self.recipe.stage))
+        _discard(*stagings(self.work, self.recipe.stage))
         return open_folder(self.work, self.recipe.stage, self.recipe.stage.folders[0]).manifest
 
     def _facts(self, entries: list[PartitionEntry], usages: list[Usage], workers: int) -> RunFacts:
@@ -141,11 +143,7 @@ class Transaction:
         with files.disk(home):
             home.mkdir(parents=True, exist_ok=True)
             found = [path for path in sorted(home.iterdir()) if path.is_file()]
-        return {
-            path.name: FileEntry(size=path.stat().st_size, sha256=files.file_digest(path))
-            for path in found
-            if path.name != MANIFEST
-        }
+        return {path.name: _entry_of(path) for path in found if path.name != MANIFEST}
 
 
 @contextmanager
@@ -168,10 +166,10 @@ def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[
         home.mkdir(parents=True, exist_ok=True)
     with _lock(home / f"{recipe.stage.name}.lock", recipe.stage):
         recover(work, recipe.stage)
-        staging = Staging(home / f"{recipe.stage.name}-{recipe.key[:KEY_DIGITS]}", recipe)
+        staging = staging_of(work, recipe)
         current = None
         if force:
-            _discard(*_stagings(work, recipe.stage))
+            _discard(*stagings(work, recipe.stage))
         else:
             current = up_to_date(work, recipe)
             if current is None:
@@ -186,14 +184,24 @@ def up_to_date(work: Path, recipe: Recipe) -> Manifest | None:
         folders = [open_folder(work, recipe.stage, name) for name in recipe.stage.folders]
     except StageError:
         return None
-    if all(folder.manifest.key == recipe.key and folder.is_whole() for folder in folders):
+    whole = all(folder.manifest.key == recipe.key and folder.is_whole() for folder in folders)
+    if whole and not astray(folders[0].manifest, recipe):
         return folders[0].manifest
     return None
 
 
+def astray(manifest: Manifest, recipe: Recipe) -> list[str]:
+    """Files beyond the work folder that are not as the stage wrote them."""
+    return [
+        name
+        for name, path in sorted(recipe.outside.items())
+        if name not in manifest.outside or not intact(path, manifest.outside[name], deep=True)
+    ]
+
+
 def recover(work: Path, stage: Stage) -> None:
     """Finish what a killed process began to publish, and clear away what it left behind."""
-    for root in _stagings(work, stage):
+    for root in stagings(work, stage):
         if (root / COMMIT).is_file():
             carry_through(work, root, stage)
             _discard(root)
@@ -219,13 +227,14 @@ def _adopt(work: Path, staging: Staging) -> None:
     wanted = {name: recipe.partition_key(name) for name in recipe.partitions}
     for name in staging.finished():
         wanted.pop(name, None)
-    for entry, source in _donors(work, staging):
+    for entry, source in donors(work, staging):
         if wanted.get(entry.partition) == entry.key and staging.adopt(entry, source):
             del wanted[entry.partition]
 
 
-def _donors(work: Path, staging: Staging) -> Iterator[tuple[PartitionEntry, Path]]:
-    for root in _stagings(work, staging.recipe.stage):
+def donors(work: Path, staging: Staging) -> Iterator[tuple[PartitionEntry, Path]]:
+    """Partitions that other runs of the stage finished, and where they lie."""
+    for root in stagings(work, staging.recipe.stage):
         if root != staging.root:
             for mark in sorted((root / "done").glob("*.json")):
                 entry = read_entry(mark)
@@ -260,7 +269,19 @@ def _entry(published: list[Folder], partition: str) -> PartitionEntry:
     )
 
 
-def _stagings(work: Path, stage: Stage) -> list[Path]:
+def _entry_of(path: Path) -> FileEntry:
+    with files.disk(path):
+        return FileEntry(size=path.stat().st_size, sha256=files.file_digest(path))
+
+
+def staging_of(work: Path, recipe: Recipe) -> Staging:
+    """Where the output of ``recipe`` grows."""
+    name = f"{recipe.stage.name}-{recipe.key[:KEY_DIGITS]}"
+    return Staging(work / STAGING / name, recipe)
+
+
+def stagings(work: Path, stage: Stage) -> list[Path]:
+    """The staging folders of every run of the stage that was begun and not published."""
     pattern = f"{stage.name}-{'[0-9a-f]' * KEY_DIGITS}"
     return [path for path in sorted((work / STAGING).glob(pattern)) if path.is_dir()]
 

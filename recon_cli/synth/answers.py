@@ -53,7 +53,9 @@ class Family:
 
     def _mates(self, origin: Integers, head: Answers, rng: np.random.Generator) -> Answers:
         """What a spouse or partner of each householder answers: mostly the same."""
-        mixed = rng.random(self.homes.count) < self.origins.mixed
+        married, unmarried = self.origins.mixed
+        rate = np.where(self.homes.second(Role.SPOUSE), married, unmarried)
+        mixed = rng.random(self.homes.count) < rate
         anew = draw(self.tracts[self.homes.block], rng)
         return head.where(mixed, Ballot(self.origins).fill(np.where(mixed, anew, origin), rng))
 

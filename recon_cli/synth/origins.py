@@ -45,7 +45,7 @@ def tract_mixes(
     place = np.linspace(0, 1, len(origins.tract))
     rank = (np.argsort(np.argsort(density)) + 0.5) / len(density)
     concentration = np.interp(rank, place, origins.tract)
-    return rake(dirichlet(concentration[:, None] * tilted, rng), base, people)
+    return rake(vary(origins, tilted, concentration, rng), base, people)
 
 
 def rake(
@@ -67,10 +67,38 @@ def rake(
     return mixes
 
 
-def dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
-    """One draw for each row of ``alpha``."""
-    drawn = rng.standard_gamma(np.maximum(alpha, 1e-4)) + 1e-300
-    return np.asarray(drawn / drawn.sum(1, keepdims=True), np.float64)
+def vary(
+    origins: Origins, around: Floats, concentration: Floats, rng: np.random.Generator
+) -> Floats:
+    """Shares of origins in places that differ from what is around them.
+
+    A Dirichlet draw but for two things. Some origins are spread more evenly than others; and
+    Hispanic people of all races live in the same places: their share is drawn first, the races
+    within it, which differ less from place to place, second.
+
+    Args:
+        origins: Parameters.
+        around: For each place (row) the shares that it varies about.
+        concentration: For each place how little it varies.
+        rng: Source of chance.
+    """
+    whole = around.sum(axis=1, keepdims=True)
+    hispanic = origins.is_hispanic
+    among = around[:, hispanic].sum(axis=1, keepdims=True)
+    shares = np.hstack([around[:, ~hispanic], among]) / whole
+    even = np.array([*np.array(origins.even)[~hispanic], origins.even_hispanic])
+    drawn = _gamma(concentration[:, None] * even * shares, rng) / even
+    within = _gamma(
+        concentration[:, None] * origins.together * around[:, hispanic] / (among + _TINY), rng
+    )
+    mixes = np.empty_like(around)
+    mixes[:, ~hispanic] = drawn[:, :-1]
+    mixes[:, hispanic] = drawn[:, -1:] * within / within.sum(axis=1, keepdims=True)
+    return np.asarray(mixes / mixes.sum(axis=1, keepdims=True), np.float64)
+
+
+def _gamma(shape: Floats, rng: np.random.Generator) -> Floats:
+    return np.asarray(rng.standard_gamma(np.maximum(shape, 1e-4)) + 1e-300, np.float64)
 
 
 def block_diversity(
@@ -131,7 +159,7 @@ def block_mixes(
         nation.geography.at_size(tuple(np.log(nation.origins.block)), population)
     )
     local = mixes[tract]
-    drawn = dirichlet(concentration[:, None] * local, rng)
+    drawn = vary(nation.origins, local, concentration, rng)
     mixed = _with_diversity(drawn, local, diversity)
     if not len(mixed):
         return mixed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Self
@@ -118,18 +118,26 @@ class Origins(Part):
     tract: BySize
     urban: tuple[float, ...]
     block: BySize
+    even: Weights
+    even_hispanic: float
+    together: float
     diversity: BySize
     diversity_evenness: BySize
     one_origin: BySize
     diversity_tract: Share
     several: dict[int, float]
     hispanic_rest: dict[int, float]
-    mixed: Share
+    mixed: tuple[Share, Share]
     both: Share
     child_hispanic: Share
     dissent: tuple[Share, ...]
     further: Weights
     stranger: Share
+
+    @cached_property
+    def is_hispanic(self) -> npt.NDArray[np.bool_]:
+        """Whether each origin is a Hispanic one."""
+        return np.array([name.startswith("hispanic_") for name in self.names])
 
 
 class Quarters(Part):

@@ -1,0 +1,1 @@
+"""What the program costs, and what the study's own formulation costs: ``make bench``."""

@@ -1,0 +1,99 @@
+"""How time and memory of every stage grow with the people: ``python -m benchmarks.growth``.
+
+Each size is a made-up nation of its own, taken through every command from ``synth`` to
+``score``. Exact solvar is measured on a sample of tracts and given for the nation in proportion.
+A result file holds one size, so that the large ones can be run when the machine is free.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.machine import REFERENCE, RESULTS, Record, as_record, circumstances, keep, say
+from benchmarks.nation import AUDIT, EXACT, MAKING, Nation, Step, take_sample
+
+SIZES = (10_000, 100_000, 1_000_000)
+
+
+def grow(nation: Nation) -> Record:
+    """Every stage on one nation.
+
+    What is measured is noted in the nation's folder: a run that was broken off goes on after
+    the last finished command.
+    """
+    notes = nation.folder / "measures.json"
+    known: Record = json.loads(notes.read_text()) if notes.exists() else {}
+    nation.configure()
+    for step in (*MAKING, *AUDIT):
+        _measure(nation, step, known, notes)
+    if EXACT.name not in known:
+        take_sample(nation)
+    _measure(nation, EXACT, known, notes)
+    return {
+        "people": nation.people,
+        "seed": nation.seed,
+        "workers": nation.workers,
+        "counts": counts_of(nation.work),
+        "sample": counts_of(nation.sample),
+        "stages": known,
+    }
+
+
+def _measure(nation: Nation, step: Step, known: Record, notes: Path) -> None:
+    if step.name in known:
+        return
+    cost = step.run(nation)
+    workers = nation.workers if step.parallel else 1
+    known[step.name] = {
+        **as_record(cost),
+        "core_seconds": round(cost.core_seconds(workers), 3),
+        "about": step.about,
+    }
+    notes.write_text(json.dumps(known, indent=1) + "\n")
+    say(step.name, cost.wall_seconds, cost.peak_mb)
+
+
+def counts_of(work: Path) -> Record:
+    """What the stages of a work folder found, from their manifests."""
+    found: Record = {}
+    for folder in ("tables", "microdata", "solvar", "truth"):
+        path = work / folder / "_manifest.json"
+        if path.exists():
+            manifest = json.loads(path.read_text())
+            found[folder] = {
+                "partitions": len(manifest["partitions"]),
+                **manifest["totals"],
+                **manifest["statuses"],
+            }
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure every size that was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=_size, nargs="+", default=SIZES, help="such as 1e4 1e7")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--folder", type=Path, help="keep the nations here, and go on from here")
+    parser.add_argument("--reference", action="store_true", help="keep the figures in git")
+    options = parser.parse_args(arguments)
+    for people in options.sizes:
+        sys.stdout.write(f"{people:,} people\n")
+        facts = circumstances()
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = (options.folder or Path(scratch)).resolve() / f"{people}"
+            figures = grow(Nation(folder, people, options.workers))
+        where = REFERENCE if options.reference else RESULTS
+        keep(f"growth-1e{len(str(people)) - 1}", facts, figures, folder=where)
+
+
+def _size(text: str) -> int:
+    return int(float(text))
+
+
+if __name__ == "__main__":
+    main()

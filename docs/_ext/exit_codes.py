@@ -1,0 +1,35 @@
+"""The table of exit codes, from the exceptions themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from markdown import first_line, table
+
+from recon_cli.cli import _signals
+from recon_cli.errors import ReconError
+
+
+def describe_exit_codes() -> str:
+    """Code, name and meaning, rising."""
+    meanings = {
+        0: ("–", "Done."),
+        1: ("–", "A defect of the program; please report it."),
+        _signals.INTERRUPTED: ("–", "Interrupted; the same command goes on from there."),
+        _signals.NO_READER: ("–", "Whoever read the output went away."),
+        _signals.TERMINATED: ("–", "Terminated; the same command goes on from there."),
+    }
+    for error in _tree(ReconError):
+        name, text = f"`{error.__name__}`", first_line(error.__doc__ or "")
+        if error.exit_code in meanings and meanings[error.exit_code][0] != "–":
+            name = f"{meanings[error.exit_code][0]}, {name}"
+            text = meanings[error.exit_code][1]
+        meanings[error.exit_code] = (name, text)
+    rows = [(str(code), name, text) for code, (name, text) in sorted(meanings.items())]
+    return table(("code", "exception", "meaning"), rows)
+
+
+def _tree(error: type[ReconError]) -> Iterator[type[ReconError]]:
+    for kind in error.__subclasses__():
+        yield kind
+        yield from _tree(kind)

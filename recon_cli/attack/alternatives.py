@@ -1,0 +1,311 @@
+"""Do some published cells force a claim? A proof, or other records that meet them all.
+
+The unknowns are all histogram cells of all units, published zeros included as facts. Histogram
+cells that no fact in question tells apart are one class, so a few facts make a small system,
+whatever the size of the domain. An alternative is a change of the reconstruction that none of the
+facts notices and that breaks the claim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.attack.facts import BoolArray, Facts, People
+from recon_cli.model.bounds import propagate
+from recon_cli.model.components import Component
+from recon_cli.model.grain import Grain, IntArray, enumerate_domain, refine
+from recon_cli.model.margins import Masks
+from recon_cli.model.rows import Rows
+from recon_cli.schema import Release
+from recon_cli.solve.opinion import confirm_infeasible
+from recon_cli.solve.program import Effort, Status, maximize
+
+
+@dataclass(frozen=True)
+class Claim:
+    """At least `least` people of the unit in question are inside `masks`."""
+
+    masks: Masks
+    least: int
+
+    def holds_of(self, positions: IntArray) -> BoolArray:
+        """Which records are inside."""
+        inside = np.ones(len(positions), dtype=bool)
+        for f, mask in enumerate(self.masks):
+            inside &= np.array([bool(mask >> at & 1) for at in positions[:, f].tolist()])
+        return inside
+
+
+class Verdict(Enum):
+    """What is known of a claim and some facts."""
+
+    FORCED = "forced"
+    OPEN = "open"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """A verdict with its grounds.
+
+    Attributes:
+        verdict: Whether the facts force the claim.
+        change: Where they do not, a change that they do not notice; else empty.
+        method: Where they do, how that is proven: ``propagation`` or ``solver`` (two engines).
+    """
+
+    verdict: Verdict
+    change: People
+    method: str = ""
+
+
+def rule_on(facts: Facts, people: People, claim: Claim, chosen: list[int], effort: Effort) -> Ruling:
+    """Whether ``chosen`` facts force a claim.
+
+    Args:
+        facts: Where the facts come from.
+        people: A solution, the records of all units of ``facts``.
+        claim: What is claimed.
+        chosen: Numbers of facts, rising.
+        effort: For the search of a small change; without it nothing is decided that propagation
+            does not decide.
+
+    Raises:
+        SolverError: Two engines disagree that there is no alternative.
+    """
+    nobody = People(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+    system = _system(facts, people, claim, chosen)
+    if propagate(system.rows(claim)).conflict.any():
+        return Ruling(Verdict.FORCED, nobody, "propagation")
+    change = system.change(claim)
+    answer = maximize(change, np.full(len(change.lower), -1), effort)
+    if answer.status is Status.INFEASIBLE:
+        confirm_infeasible(change)
+        return Ruling(Verdict.FORCED, nobody, "solver")
+    if answer.status is Status.UNKNOWN:
+        return Ruling(Verdict.UNDECIDED, nobody)
+    more, fewer = np.split(answer.values, 2)
+    return Ruling(Verdict.OPEN, _Writer(facts, people).write(system.places, more, fewer))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Units that the chosen facts do not tell apart, and their classes of histogram cells.
+
+    Attributes:
+        units: The units.
+        grain: What the facts on them, and the claim, tell apart.
+        atoms: (members × features) atoms of each histogram cell that may hold people.
+        label: For each of them its class.
+        A: Dense (facts × classes).
+        inside: Which classes the claim is about.
+        start: People in each class.
+        most: People that the facts allow in each class at most.
+        kinds: The kinds of people that live here.
+        of_kind: For each of them its class, −1 where no fact sees it.
+    """
+
+    units: IntArray
+    grain: Grain
+    atoms: IntArray
+    label: IntArray
+    A: IntArray
+    inside: BoolArray
+    start: IntArray
+    most: IntArray
+    kinds: IntArray
+    of_kind: IntArray
+
+
+@dataclass(frozen=True)
+class _System:
+    """Some facts over the classes of all places, one place after the other."""
+
+    counts: IntArray
+    places: list[_Place]
+
+    def rows(self, claim: Claim) -> Rows:
+        """The facts, and the claim denied."""
+        return Rows(
+            sparse.csr_array(self._matrix()),
+            np.append(self.counts, 0),
+            np.append(self.counts, claim.least - 1),
+        )
+
+    def change(self, claim: Claim) -> Component:
+        """The changes that no fact notices and that break the claim: first more, then fewer."""
+        start = np.concatenate([place.start for place in self.places])
+        most = np.concatenate([place.most for place in self.places])
+        inside = np.concatenate([place.inside for place in self.places])
+        width, none = len(start), np.zeros(len(self.counts), dtype=np.int64)
+        room = claim.least - 1 - int(start[inside].sum())
+        matrix = self._matrix()
+        return Component(
+            cells=np.arange(2 * width),
+            rows=Rows(
+                sparse.csr_array(np.hstack([matrix, -matrix])),
+                np.append(none, -int(start[inside].sum())),
+                np.append(none, room),
+            ),
+            lower=np.zeros(2 * width, dtype=np.int64),
+            upper=np.concatenate([most - start, start]),
+            origin=np.arange(len(matrix)),
+        )
+
+    def _matrix(self) -> IntArray:
+        facts = np.hstack([place.A for place in self.places])
+        claim = np.concatenate([place.inside for place in self.places])
+        return np.vstack([facts, claim.astype(np.int64)[None, :]])
+
+
+def _system(facts: Facts, people: People, claim: Claim, chosen: list[int]) -> _System:
+    columns = facts.places(chosen)
+    counts = [facts.counts[g][which] for g, which in columns.items()]
+    n = np.concatenate([np.empty(0, dtype=np.int64), *counts])
+    return _System(n, [_place(facts, people, claim, columns, n, u) for u in _alike(facts, columns)])
+
+
+def _alike(facts: Facts, columns: dict[int, IntArray]) -> list[IntArray]:
+    """Units by the geounits with chosen facts that they lie in; the unit in question alone."""
+    home = np.arange(len(facts.units)) == facts.unit
+    inside = np.vstack([home, facts.covers[list(columns)]])
+    _, which = np.unique(inside, axis=1, return_inverse=True)
+    groups = [np.flatnonzero(which.ravel() == k) for k in range(int(which.max()) + 1)]
+    return [units for units in groups if inside[:, units[0]].any()]
+
+
+def _place(
+    facts: Facts,
+    people: People,
+    claim: Claim,
+    columns: dict[int, IntArray],
+    counts: IntArray,
+    units: IntArray,
+) -> _Place:
+    is_home = bool((units == facts.unit).any())
+    here = {g: which for g, which in columns.items() if facts.covers[g, units[0]]}
+    grain = _grain(facts, here, claim if is_home else None)
+    atoms = enumerate_domain(grain.sizes).astype(np.int64)
+    firsts = [grain.first_values(f) for f in range(atoms.shape[1])]
+    values = np.stack([first[atoms[:, f]] for f, first in enumerate(firsts)], axis=1)
+    weights = [
+        facts.sheets[g].weights(values, which)
+        if g in here
+        else np.zeros((len(atoms), len(which)), dtype=np.int64)
+        for g, which in columns.items()
+    ]
+    A = np.hstack([np.empty((len(atoms), 0), dtype=np.int64), *weights])
+    inside = claim.holds_of(values) if is_home else np.zeros(len(atoms), dtype=bool)
+    kinds = np.flatnonzero(np.isin(people.unit, units))
+    cell = _codes(facts.release, grain, people.positions[kinds])
+    start = np.bincount(cell, people.count[kinds], len(atoms)).astype(np.int64)
+    seen = (A > 0).any(axis=1)
+    share = np.where(A > 0, counts // np.maximum(A, 1), np.iinfo(np.int64).max)
+    # Of those whom no fact sees there may be any number: only fewer of them matters.
+    most = np.where(seen, share.min(axis=1, initial=np.iinfo(np.int64).max), start)
+    keep = np.flatnonzero((seen & (most > 0)) | inside)
+    keys = np.column_stack([A[keep], inside[keep]])
+    merged, label = np.unique(keys, axis=0, return_inverse=True)
+    label = label.ravel().astype(np.int64)
+    class_of_cell = np.full(len(atoms), -1, dtype=np.int64)
+    class_of_cell[keep] = label
+    total = np.bincount(label, start[keep], len(merged)).astype(np.int64)
+    cap = np.zeros(len(merged), dtype=np.int64)
+    np.maximum.at(cap, label, most[keep])
+    return _Place(
+        units=units,
+        grain=grain,
+        atoms=atoms[keep],
+        label=label,
+        A=np.ascontiguousarray(merged[:, :-1].T),
+        inside=merged[:, -1].astype(bool),
+        start=total,
+        most=np.maximum(cap, total),
+        kinds=kinds,
+        of_kind=class_of_cell[cell],
+    )
+
+
+def _grain(facts: Facts, columns: dict[int, IntArray], claim: Claim | None) -> Grain:
+    cells = [facts.sheets[g].cells[i][1] for g, which in columns.items() for i in which.tolist()]
+    predicates = [cell.masks for cell in cells] + ([claim.masks] if claim is not None else [])
+    tallied = {cell.tally for cell in cells if cell.tally is not None}
+    return refine(facts.release, predicates, tallied)
+
+
+def _codes(release: Release, grain: Grain, positions: IntArray) -> IntArray:
+    """The histogram cell of each record."""
+    codes = np.zeros(len(positions), dtype=np.int64)
+    for f, feature in enumerate(release.features):
+        atom = np.empty(len(feature.values), dtype=np.int64)
+        for number, mask in enumerate(grain.atoms[f]):
+            atom[list(bits(mask))] = number
+        codes = codes * grain.sizes[f] + atom[positions[:, f]]
+    return codes
+
+
+class _Writer:
+    """Writes a change of classes out as records, each as like a replaced one as can be."""
+
+    def __init__(self, facts: Facts, people: People) -> None:
+        self._people = people
+        self._gaps = next(s for g, s in enumerate(facts.sheets) if facts.covers[g, facts.unit]).gaps
+        self._removed: list[int] = []
+        self._added: list[tuple[int, IntArray]] = []
+
+    def write(self, places: list[_Place], more: IntArray, fewer: IntArray) -> People:
+        first = np.cumsum([0, *(len(place.start) for place in places)])
+        for place, at in zip(places, first.tolist(), strict=False):
+            self._remove(place, fewer[at : at + len(place.start)])
+        waiting = list(self._removed)
+        for place, at in zip(places, first.tolist(), strict=False):
+            for label in np.flatnonzero(more[at : at + len(place.start)]).tolist():
+                for _ in range(int(more[at + label])):
+                    self._add(place, label, waiting)
+        units = [*self._people.unit[self._removed].tolist(), *(unit for unit, _ in self._added)]
+        positions = [*self._people.positions[self._removed], *(values for _, values in self._added)]
+        sign = np.repeat([-1, 1], [len(self._removed), len(self._added)])
+        return People(np.array(units, dtype=np.int64), np.stack(positions), sign)
+
+    def _remove(self, place: _Place, fewer: IntArray) -> None:
+        for label in np.flatnonzero(fewer).tolist():
+            kinds = place.kinds[place.of_kind == label]
+            who = np.repeat(kinds, self._people.count[kinds])[: int(fewer[label])]
+            self._removed += who.tolist()
+
+    def _add(self, place: _Place, label: int, waiting: list[int]) -> None:
+        members = place.atoms[place.label == label]
+        best: tuple[int, int, int, IntArray] | None = None
+        for kind in waiting or self._removed[:1]:
+            unit = int(self._people.unit[kind])
+            away = 0 if unit in place.units else 1
+            gap, values = self._nearest(place.grain, members, self._people.positions[kind])
+            if best is None or (away, gap) < best[:2]:
+                best = (away, gap, kind, values)
+        if best is None:
+            best = (1, 0, -1, self._any_of(place.grain, members))
+        away, _, kind, values = best
+        if kind in waiting:
+            waiting.remove(kind)
+        home = int(place.units[0]) if away else int(self._people.unit[kind])
+        self._added.append((home, values))
+
+    def _nearest(self, grain: Grain, members: IntArray, wanted: IntArray) -> tuple[int, IntArray]:
+        """The record of a class that the fewest published cells tell from another record."""
+        total = np.zeros(len(members), dtype=np.int64)
+        values = np.empty_like(members)
+        for f, atoms in enumerate(grain.atoms):
+            gaps = self._gaps[f][wanted[f]]
+            nearest = [min(bits(atom), key=lambda value: (gaps[value], value)) for atom in atoms]
+            found = np.array(nearest)[members[:, f]]
+            values[:, f] = found
+            total += gaps[found]
+        at = int(total.argmin())
+        return int(total[at]), values[at]
+
+    def _any_of(self, grain: Grain, members: IntArray) -> IntArray:
+        return np.array([next(bits(atoms[at])) for atoms, at in zip(grain.atoms, members[0], strict=True)])

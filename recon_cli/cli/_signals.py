@@ -1,0 +1,48 @@
+"""How a run ends that somebody stops: politely asked, or because nobody reads what it says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+#: 128 and the signal's number, as shells count.
+INTERRUPTED = 130
+TERMINATED = 143
+NO_READER = 141
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came. All that cleans up after Ctrl-C cleans up after this, too."""
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM raise `Terminated` inside; workers are then stopped like after Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say what a signal does
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+    raise Terminated
+
+
+def drop_output() -> None:
+    """Send what is still to be written nowhere, so that the end is quiet."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            os.dup2(nowhere, stream.fileno())
+        except (OSError, ValueError):  # not a file: a test's, or closed
+            continue

@@ -1,0 +1,99 @@
+"""``recon fetch``."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._options import RunOptions, run_options
+from recon_cli.cli._output import show
+
+if TYPE_CHECKING:
+    from recon_cli.fetch import Delivery
+
+
+@click.command()
+@click.argument("states", nargs=-1, metavar="STATE...")
+@click.option("--all", "everything", is_flag=True, help="All files that the release has.")
+@run_options
+@click.option("--to", type=click.Path(path_type=Path), help="Folder to write to.  [default: data]")
+@click.option("--mirror", help="Address in place of the publisher's, with the same folders.")
+@click.option("--release", help="Which release.  [default: the config's, or sf1_2010]")
+@click.option("--force", is_flag=True, help="Download again, and record the checksum anew.")
+def command(
+    options: RunOptions,
+    *,
+    states: tuple[str, ...],
+    everything: bool,
+    to: Path | None,
+    mirror: str | None,
+    release: str | None,
+    force: bool,
+) -> None:
+    """Download published files from the publisher's site.
+
+    STATE is an abbreviation, a name or a number: al, Alabama, 01. A download that was cut off
+    goes on where it was. A file gets its name when it is whole and has been checked; its SHA-256
+    is written to sha256sums.txt beside it, and compared the next time. A file that you put there
+    yourself is checked and recorded. A config is not needed.
+
+    \b
+    Example:
+      recon fetch al
+      recon fetch AL "New York" 72 --to /data/sf1
+      recon fetch --all --mirror https://host/sf1
+
+    \b
+    Config keys:
+      release
+      fetch.to      folder, default data
+      fetch.mirror  address with the publisher's folders
+    """  # noqa: D301 - click wants the character itself
+    from recon_cli.config.sections.fetch import Fetch  # noqa: PLC0415 - imports pydantic
+    from recon_cli.fetch import Order, deliver, load_catalogue  # noqa: PLC0415
+
+    if everything == bool(states):
+        raise click.UsageError("say which STATE, such as al, Alabama or 01; or --all")
+    said = options.setting(fetch__to=to, fetch__mirror=mirror, release=release)
+    run = _with_release(said).run(force=force)
+    wanted = run.config.section(Fetch)
+    catalogue = load_catalogue(run.release.name)
+    parts = catalogue.parts if everything else [catalogue.find(state) for state in states]
+    order = Order(run.release, catalogue, wanted.to, wanted.mirror, force, run.reporter)
+    deliveries = [deliver(order, part) for part in dict.fromkeys(parts)]
+    if options.verbosity >= 0:
+        _report(deliveries)
+
+
+def _with_release(options: RunOptions) -> RunOptions:
+    """Without a config file: the first release that can be downloaded, unless one is set."""
+    from recon_cli.config import DEFAULT_FILE  # noqa: PLC0415
+    from recon_cli.fetch import catalogued_releases  # noqa: PLC0415
+
+    if options.config is not None or Path(DEFAULT_FILE).exists():
+        return options
+    return replace(options, settings=(f"release={catalogued_releases()[0]}", *options.settings))
+
+
+def _report(deliveries: list[Delivery]) -> None:
+    words = {
+        "fetched": "downloaded",
+        "unchanged": "there already, unchanged",
+        "found": "was there; checked and recorded",
+    }
+    for each in deliveries:
+        show(
+            f"{each.part.name}: {words[each.how]}",
+            [
+                ("file", str(each.path)),
+                ("size", f"{each.size / 1e6:,.1f} MB"),
+                ("sha256", each.digest),
+            ],
+        )
+    paths = " ".join(shlex.quote(str(each.path)) for each in deliveries[:3])
+    more = " …" if len(deliveries) > 3 else ""
+    click.echo(f"next: recon init {paths}{more}")

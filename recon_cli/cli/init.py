@@ -1,0 +1,66 @@
+"""``recon init``."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._output import Fact, show
+
+if TYPE_CHECKING:
+    from recon_cli.scaffold import Found
+
+_DEFAULT = "recon.yaml"
+
+
+@click.command()
+@click.argument(
+    "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."
+)
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    default=_DEFAULT,
+    show_default=True,
+    help="The config to write.",
+)
+@click.option("--release", help="Packaged schema, or a .yaml file.  [default: the one that fits]")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bool) -> None:
+    """Write a commented config for published files.
+
+    PATH is a state's zip, a folder of zips, a folder of unpacked members, or tidy CSV or Parquet
+    (columns geoid, table, cell, count). What it is and which packaged release it belongs to is
+    found out. `recon run` then does everything that the config says.
+
+    \b
+    Example:
+      recon init data/al2010.sf1.zip
+      recon init tables/*.csv --release mine.yaml \\
+        --to audit.yaml
+    """  # noqa: D301 - click wants the character itself
+    from recon_cli.errors import ConfigError  # noqa: PLC0415
+    from recon_cli.scaffold import compose, recognise  # noqa: PLC0415 - imports polars
+    from recon_cli.store.files import write_bytes  # noqa: PLC0415
+
+    if to.exists() and not force:
+        raise ConfigError(f"{to}: is there already; choose another with --to, or give --force")
+    found = recognise(paths, release)
+    write_bytes(to, compose(found, to).encode())
+    show(f"init: wrote {to}", _facts(found))
+    chosen = "" if to == Path(_DEFAULT) else f" -c {shlex.quote(str(to))}"
+    click.echo(f"next: recon run{chosen}")
+
+
+def _facts(found: Found) -> list[Fact]:
+    about = list(found.about[:3])
+    if len(found.about) > 3:
+        about.append(f"and {len(found.about) - 3} more")
+    return [
+        ("source", f"{found.source}, {len(found.paths)} path{'s' * (len(found.paths) > 1)}"),
+        ("release", f"{found.release} ({found.schema.title})"),
+        *(("about" if not i else "", line) for i, line in enumerate(about)),
+    ]

@@ -1,0 +1,72 @@
+"""``recon report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._output import Fact, seconds, show, title_of
+from recon_cli.cli._steps import Step
+
+if TYPE_CHECKING:
+    from recon_cli.stages import Outcome
+
+
+@click.command()
+@run_options
+@click.option("--title", help="What stands over it.  [default: the release's title]")
+@click.option("--to", type=click.Path(path_type=Path), help="Write the HTML to this file too.")
+@force_option
+def command(options: RunOptions, *, title: str | None, to: Path | None, force: bool) -> None:
+    """Put what was found on one page that reads offline.
+
+    Writes report/: report.html (charts, tables, provenance, nothing fetched), report.md, and
+    every chart as SVG and PNG. It shows what the work folder holds and says of the rest which
+    command makes it. Sums only: no row about a place or a person.
+
+    \b
+    Example:
+      recon report -c al.yaml
+      recon report --title "Alabama, 2010" --to al.html
+
+    \b
+    Config keys:
+      release, work
+      report.title  default the release's title
+      report.to     a file that gets a copy of the HTML
+      score.sizes   size classes
+    """  # noqa: D301 - click wants the character itself
+    perform(options.setting(report__title=title, report__to=to), force=force)
+
+
+def perform(options: RunOptions, *, force: bool) -> Outcome:
+    """Run the stage; print the claim and where the page is."""
+    from recon_cli.stages.report import report  # noqa: PLC0415 - imports altair
+
+    written = report(options.run(force=force))
+    if options.verbosity < 0:
+        return written.outcome
+    facts: list[Fact] = [("claim", sentence) for sentence in written.claim]
+    facts += [("not there", gap) for gap in written.missing]
+    facts += [
+        ("page", str(written.page)),
+        ("seconds", seconds(written.outcome.manifest.run.wall_seconds)),
+    ]
+    show(title_of(written.outcome), facts)
+    return written.outcome
+
+
+#: It shows every folder that there is, so it comes last.
+STEP = Step(
+    "report",
+    "report",
+    (
+        *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
+        *("solvar", "links", "score"),
+    ),
+    ("report",),
+    perform,
+)

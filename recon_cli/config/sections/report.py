@@ -1,0 +1,17 @@
+"""``report:`` what the page is called, and where a copy of it goes."""
+
+from __future__ import annotations
+
+from recon_cli.config.model import ConfigPath, Section
+
+
+class Report(Section):
+    """The section ``report``.
+
+    Attributes:
+        title: What stands over the page; default the release's title.
+        to: A file that gets a copy of the page; default none.
+    """
+
+    title: str | None = None
+    to: ConfigPath | None = None

@@ -1,0 +1,14 @@
+"""Published files from the publisher's site: found, downloaded, checked, remembered."""
+
+from recon_cli.fetch.catalogue import Catalogue, Part, catalogued_releases, load_catalogue
+from recon_cli.fetch.delivery import Delivery, Order, deliver
+
+__all__ = [
+    "Catalogue",
+    "Delivery",
+    "Order",
+    "Part",
+    "catalogued_releases",
+    "deliver",
+    "load_catalogue",
+]

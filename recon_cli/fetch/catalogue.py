@@ -1,0 +1,142 @@
+"""What can be downloaded of a release, and from where. Addresses are data: ``catalogues/``."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from importlib import resources
+from typing import Literal
+
+import yaml
+from pydantic import ValidationError
+
+from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.schema.spec import Spec
+from recon_cli.schema.validation import describe
+
+_FOLDER = resources.files("recon_cli.fetch") / "catalogues"
+_SUFFIX = ".yaml"
+
+
+class _PartSpec(Spec):
+    name: str
+    number: str
+
+
+class _CatalogueSpec(Spec):
+    release: str
+    title: str
+    source: Literal["sf1-legacy"]
+    site: str
+    path: str
+    parts: dict[str, _PartSpec]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One downloadable file.
+
+    Attributes:
+        key: Its short name: ``al``.
+        name: Its long name: ``Alabama``.
+        number: Its code: ``01``.
+        path: Below the site's address: ``Alabama/al2010.sf1.zip``.
+    """
+
+    key: str
+    name: str
+    number: str
+    path: str
+
+    @property
+    def file(self) -> str:
+        """The file's own name."""
+        return self.path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All files of a release.
+
+    Attributes:
+        release: Name of the release schema.
+        title: Of the publication.
+        source: What `recon ingest` reads the files as.
+        site: The publisher's address.
+        parts: The files.
+    """
+
+    release: str
+    title: str
+    source: str
+    site: str
+    parts: tuple[Part, ...]
+
+    def find(self, text: str) -> Part:
+        """The part that a person means by its key, name or number.
+
+        Raises:
+            ConfigError: There is none.
+
+        >>> catalogue = load_catalogue("sf1_2010")
+        >>> [catalogue.find(text).key for text in ("AL", "alabama", "01", "new-york", "1")]
+        ['al', 'al', 'al', 'ny', 'al']
+        """
+        wanted = _plain(text)
+        names = {
+            _plain(name): part for part in self.parts for name in (part.key, part.name, part.number)
+        }
+        if wanted in names:
+            return names[wanted]
+        near = difflib.get_close_matches(wanted, [_plain(part.name) for part in self.parts], n=1)
+        hint = f"; did you mean {names[near[0]].name}?" if near else "."
+        first, last = self.parts[0], self.parts[-1]
+        raise ConfigError(
+            f"{self.title}: nothing is called {text!r}{hint} It has {len(self.parts)} files, "
+            f"from {first.key} ({first.name}, {first.number}) "
+            f"to {last.key} ({last.name}, {last.number})"
+        )
+
+    def address(self, part: Part, mirror: str | None = None) -> str:
+        """Where ``part`` is: on the publisher's site, or below a mirror's address."""
+        return f"{(mirror or self.site).rstrip('/')}/{part.path}"
+
+
+def catalogued_releases() -> tuple[str, ...]:
+    """Names of the releases whose files can be downloaded."""
+    names = [entry.name for entry in _FOLDER.iterdir() if entry.name.endswith(_SUFFIX)]
+    return tuple(sorted(name.removesuffix(_SUFFIX) for name in names))
+
+
+def load_catalogue(release: str) -> Catalogue:
+    """The catalogue of a release.
+
+    Raises:
+        ConfigError: There is none.
+        SchemaError: It is malformed.
+    """
+    if release not in catalogued_releases():
+        raise ConfigError(
+            f"release {release!r} has no addresses to download from "
+            f"(releases that have: {', '.join(catalogued_releases())}; choose with --release)"
+        )
+    text = (_FOLDER / f"{release}{_SUFFIX}").read_text(encoding="utf-8")
+    try:
+        spec = _CatalogueSpec.model_validate(yaml.safe_load(text))
+    except ValidationError as error:
+        raise SchemaError(f"catalogue {release}: {describe(error, _CatalogueSpec)}") from error
+    parts = tuple(
+        Part(
+            key,
+            form.name,
+            form.number,
+            spec.path.format(folder=form.name.replace(" ", "_"), key=key),
+        )
+        for key, form in spec.parts.items()
+    )
+    return Catalogue(spec.release, spec.title, spec.source, spec.site, parts)
+
+
+def _plain(text: str) -> str:
+    """Case, separators and leading zeros do not matter."""
+    return text.strip().casefold().replace("_", " ").replace("-", " ").lstrip("0")

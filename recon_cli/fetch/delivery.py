@@ -1,0 +1,203 @@
+"""One file from a catalogue into a folder: downloaded, checked, named, recorded.
+
+Until it has passed every check a download is in ``.fetch/`` of that folder, where an interrupted
+one stays for the next time. A file has its own name only when it is whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from recon_cli.errors import FetchError, SourceError
+from recon_cli.fetch.acceptance import accept
+from recon_cli.fetch.catalogue import Catalogue, Part
+from recon_cli.fetch.checksums import FILE as SUMS
+from recon_cli.fetch.checksums import Checksums
+from recon_cli.fetch.transfer import WAITS, ResumingDownloader
+from recon_cli.progress import Reporter, Silent
+from recon_cli.schema import Release
+from recon_cli.store.files import file_digest
+
+STAGING: Final = ".fetch"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is wanted of every file.
+
+    Attributes:
+        release: The release, whose layout says what is in a file.
+        catalogue: Its addresses.
+        folder: Where the files go.
+        mirror: Address in place of the publisher's.
+        force: Download again what is there, and record its checksum anew.
+        reporter: Who hears of progress.
+        waits: Seconds before each new attempt.
+    """
+
+    release: Release
+    catalogue: Catalogue
+    folder: Path
+    mirror: str | None = None
+    force: bool = False
+    reporter: Reporter = field(default_factory=Silent)
+    waits: tuple[float, ...] = WAITS
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A file that is there.
+
+    Attributes:
+        part: Which one.
+        path: Where it is.
+        size: In bytes.
+        digest: Its SHA-256, as recorded.
+        how: ``fetched`` now, ``unchanged`` since it was recorded, or ``found``: put there by
+            hand, now checked and recorded.
+    """
+
+    part: Part
+    path: Path
+    size: int
+    digest: str
+    how: Literal["fetched", "unchanged", "found"]
+
+
+def deliver(order: Order, part: Part) -> Delivery:
+    """Make sure that ``part`` is in the order's folder.
+
+    Raises:
+        FetchError: It could not be downloaded or written, or is not the one recorded.
+        SourceError: What is there, or what the server sent, is not the file that it should be.
+    """
+    target = order.folder / part.file
+    with _staging(order.folder) as staging:
+        sums = Checksums.read(order.folder)
+        known = sums.of(part.file)
+        if target.exists() and not order.force:
+            present = _present(order, part, sums, known)
+            with _disk(staging):
+                for left in staging.glob(f"{part.file}*"):
+                    left.unlink()  # a download that is not needed any more
+            return present
+        staged = _download(order, part, staging, None if order.force else known)
+        with _disk(target):
+            digest = file_digest(staged)
+            staged.replace(target)
+        sums.record(part.file, digest)
+        return Delivery(part, target, target.stat().st_size, digest, "fetched")
+
+
+def _present(order: Order, part: Part, sums: Checksums, known: str | None) -> Delivery:
+    target = order.folder / part.file
+    with _disk(target):
+        digest, size = file_digest(target), target.stat().st_size
+    if known is None:
+        accept(target, part, order.release, order.reporter)
+        sums.record(part.file, digest)
+        return Delivery(part, target, size, digest, "found")
+    if digest != known:
+        raise FetchError(
+            f"{target}: not the file that was recorded in {sums.path}\n"
+            f"  recorded {known}\n  found    {digest}\n"
+            "  --force fetches it again; to keep it as it is, remove its line from that file"
+        )
+    return Delivery(part, target, size, digest, "unchanged")
+
+
+def _download(order: Order, part: Part, staging: Path, known: str | None) -> Path:
+    """The downloaded and checked file, still in the staging folder."""
+    import pooch  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
+
+    url = order.catalogue.address(part, order.mirror)
+    staged = staging / part.file
+    label = f"{part.name} ({part.file})"
+    downloader = ResumingDownloader(
+        staging / f"{part.file}.part", label, order.reporter, order.waits
+    )
+    order.reporter.note(f"{label}: from {url}")
+    pooch.get_logger().setLevel("ERROR")  # it would speak into our progress
+    with _disk(order.folder):
+        try:
+            pooch.retrieve(url, known, fname=part.file, path=staging, downloader=downloader)
+        except FetchError as error:
+            raise FetchError(f"{error}\n{_advice(order, part)}") from error
+        except ValueError as error:  # how pooch says that the checksum differs
+            raise FetchError(
+                f"{label}: what {url} serves is not the file that was recorded in "
+                f"{order.folder / SUMS}\n  recorded {known}\n"
+                "  --force takes the new one and records it; --mirror URL asks another server"
+            ) from error
+    try:
+        accept(staged, part, order.release, order.reporter)
+    except SourceError as error:
+        staged.unlink()
+        raise SourceError(f"{label}: from {url}\n  {error}\n{_advice(order, part)}") from error
+    return staged
+
+
+def _advice(order: Order, part: Part) -> str:
+    return (
+        "  --mirror URL asks another server; or get the file by hand, put it at\n"
+        f"  {order.folder / part.file} and run the same command: it checks and records it"
+    )
+
+
+@contextmanager
+def _staging(folder: Path) -> Iterator[Path]:
+    """The staging folder, ours alone; gone afterwards if there is nothing in it."""
+    staging = folder / STAGING
+    with _disk(staging):
+        staging.mkdir(parents=True, exist_ok=True)
+    lock = staging / "lock"
+    with _lock(lock, folder):
+        with _disk(staging):
+            for left in staging.glob("tmp*"):
+                left.unlink()  # pooch's own, of a process that was killed
+        try:
+            yield staging
+        finally:
+            with _disk(staging):
+                if list(staging.iterdir()) == [lock]:
+                    lock.unlink()
+                    staging.rmdir()
+
+
+@contextmanager
+def _lock(path: Path, folder: Path) -> Iterator[None]:
+    """Hold a lock; the system frees it when the process ends, however it ends."""
+    try:
+        import fcntl  # noqa: PLC0415 - Windows has none
+    except ImportError:
+        yield
+        return
+    with _disk(path):
+        handle = path.open("wb")
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            ours = path.exists() and os.fstat(handle.fileno()).st_ino == path.stat().st_ino
+        except BlockingIOError:
+            ours = False
+        if not ours:
+            raise FetchError(
+                f"another process is running `recon fetch` in {folder}; wait for it to end"
+            )
+        yield
+
+
+@contextmanager
+def _disk(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or path
+        raise FetchError(
+            f"{where}: {error.strerror or error}; choose another folder with --to"
+        ) from error

@@ -1,0 +1,259 @@
+"""A downloader for pooch that goes on where it was.
+
+What has arrived is kept in a part file, with a stamp beside it: the address, and what the server
+called this version of the file (its ETag or date). A later attempt asks for the rest *if it is
+still that version*, so that two versions are never glued together.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from recon_cli import __version__
+from recon_cli.errors import FetchError
+from recon_cli.fetch.meter import meter
+from recon_cli.progress import Reporter
+
+if TYPE_CHECKING:
+    from requests import Response
+
+#: Seconds before each new attempt; when they are used up, the download has failed.
+WAITS: Final = (1.0, 2.0, 4.0, 8.0)
+#: Seconds to wait for a connection, and for the next bytes.
+TIMEOUTS: Final = (15.0, 60.0)
+#: So many bytes more than ever before, and the attempts are counted anew.
+_PROGRESS: Final = 1 << 20
+#: Bytes that are asked for at once; when the connection breaks as many may be lost.
+_CHUNK: Final = 1 << 13
+
+#: Answers that a later attempt may find changed, besides 500 and above.
+_PASSING: Final = (408, 416, 425, 429)
+_RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+)")
+
+
+class TransferError(Exception):
+    """An attempt failed in a way that a further attempt may mend."""
+
+
+class Stamp(BaseModel):
+    """Which version of which file a part is of.
+
+    Attributes:
+        url: Its address.
+        etag: The server's name of the version; empty if it has none, or a weak one.
+        modified: The server's date of it, likewise.
+        size: Bytes of the whole file, where the server says.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    url: str
+    etag: str = ""
+    modified: str = ""
+    size: int | None = None
+
+    @property
+    def validator(self) -> str:
+        """What to ask the server by; empty if the part cannot be gone on with."""
+        return self.etag or self.modified
+
+
+@dataclass
+class ResumingDownloader:
+    """Downloads into ``part``, and moves it to where pooch wants it when it is whole.
+
+    Attributes:
+        part: File for what has arrived; stays when the download fails.
+        label: What messages call the file.
+        reporter: Who hears of progress.
+        waits: Seconds before each new attempt.
+        sleep: How to wait.
+    """
+
+    part: Path
+    label: str
+    reporter: Reporter
+    waits: tuple[float, ...] = WAITS
+    sleep: Callable[[float], None] = field(default=time.sleep)
+
+    def __call__(self, url: str, output_file: str, pooch: object) -> None:  # noqa: ARG002
+        """Download ``url`` to ``output_file``; called by pooch.
+
+        Raises:
+            FetchError: The server has no such file or refuses, or every attempt failed.
+            OSError: The part file cannot be written.
+        """
+        failures, farthest = 0, self._arrived()
+        while True:
+            try:
+                self._attempt(url)
+                break
+            except TransferError as error:
+                if self._arrived() >= farthest + _PROGRESS:
+                    failures, farthest = 0, self._arrived()
+                if failures == len(self.waits):
+                    raise FetchError(self._given_up(error)) from error
+                wait = self.waits[failures]
+                failures += 1
+                self.reporter.note(f"{self.label}: {error}; trying again in {wait:g} s")
+                self.sleep(wait)
+        self.part.replace(output_file)
+        self._stamp_file.unlink(missing_ok=True)
+
+    def _given_up(self, error: TransferError) -> str:
+        kept = self._arrived()
+        what = f"; {kept / 1e6:,.1f} MB are kept, the same command goes on from there"
+        return f"{self.label}: {error}{what if kept else ''}"
+
+    def _attempt(self, url: str) -> None:
+        import requests  # noqa: PLC0415 - slow to import
+
+        stamp = self._stamp(url)
+        start = self._arrived() if stamp else 0
+        headers = {"User-Agent": f"recon-cli/{__version__}", "Accept-Encoding": "identity"}
+        if stamp:
+            headers |= {"Range": f"bytes={start}-", "If-Range": stamp.validator}
+        with (
+            _passing_errors(self.label, url),
+            requests.get(url, headers=headers, stream=True, timeout=TIMEOUTS) as response,
+        ):
+            self._refuse(response)
+            size = self._begin(response, url, stamp, start)
+            self._receive(response, size)
+
+    def _refuse(self, response: Response) -> None:
+        status, url = response.status_code, response.url
+        said = f"{status} {response.reason or ''}".strip()
+        if status == 416:
+            self._discard()  # what we have is not a beginning of what the server has
+        if status >= 500 or status in _PASSING:
+            raise TransferError(f"{url} answered {said}")
+        if status in (404, 410):
+            raise FetchError(f"{self.label}: the server has no such file ({said}): {url}")
+        if status not in (200, 206):
+            raise FetchError(f"{self.label}: the server refused ({said}): {url}")
+        encoding = response.headers.get("Content-Encoding", "identity")
+        if encoding != "identity":
+            raise FetchError(f"{self.label}: the server sent the file as {encoding}: {url}")
+
+    def _begin(self, response: Response, url: str, stamp: Stamp | None, start: int) -> int | None:
+        """Make the part ready for what comes; the size of the whole file, if known.
+
+        Raises:
+            TransferError: The server sends a piece that does not fit what we have.
+        """
+        length = response.headers.get("Content-Length", "")
+        offered = Stamp(
+            url=url,
+            etag=_strong(response.headers.get("ETag", "")),
+            modified=response.headers.get("Last-Modified", ""),
+            size=int(length) if length.isdigit() else None,
+        )
+        if response.status_code == 206:
+            match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            if stamp is None or not match or not _continues(stamp, offered, match, start):
+                self._discard()
+                raise TransferError(f"{response.url} sent a piece of another file")
+            return int(match[2])
+        if start:
+            self.reporter.note(f"{self.label}: the server sends the file from its beginning")
+        self._discard()
+        self.part.touch()
+        self._stamp_file.write_text(offered.model_dump_json(), encoding="utf-8")
+        return offered.size
+
+    def _receive(self, response: Response, size: int | None) -> None:
+        with (
+            meter(self.reporter, self.part.stem, size, self._arrived()) as arrived,
+            self.part.open("ab") as file,
+        ):
+            for chunk in response.iter_content(_CHUNK):
+                file.write(chunk)
+                arrived(len(chunk))
+            file.flush()
+            os.fsync(file.fileno())
+        if size is not None and self._arrived() != size:
+            raise TransferError(f"{self._arrived():,} of {size:,} bytes arrived")
+
+    @property
+    def _stamp_file(self) -> Path:
+        return self.part.with_name(f"{self.part.name}.json")
+
+    def _stamp(self, url: str) -> Stamp | None:
+        """The stamp of the part, if it can be gone on with from ``url``."""
+        if not self._arrived() or not self._stamp_file.is_file():
+            return None
+        try:
+            stamp = Stamp.model_validate_json(self._stamp_file.read_bytes())
+        except ValidationError:
+            return None  # half a stamp: of what the part is half cannot be said
+        return stamp if stamp.url == url and stamp.validator else None
+
+    def _arrived(self) -> int:
+        return self.part.stat().st_size if self.part.is_file() else 0
+
+    def _discard(self) -> None:
+        self._stamp_file.unlink(missing_ok=True)
+        self.part.unlink(missing_ok=True)
+
+
+def _strong(etag: str) -> str:
+    """An ETag that stands for equal bytes; a weak one does not."""
+    return "" if etag.startswith("W/") else etag
+
+
+def _continues(stamp: Stamp, offered: Stamp, match: re.Match[str], start: int) -> bool:
+    """Whether a piece goes on where the part ends; a server may not heed ``If-Range``."""
+    return (
+        int(match[1]) == start
+        and stamp.size in (None, int(match[2]))
+        and offered.etag in ("", stamp.etag)
+        and (offered.etag != "" or offered.modified in ("", stamp.modified))
+    )
+
+
+@contextmanager
+def _passing_errors(label: str, url: str) -> Iterator[None]:
+    """Turn what requests raises into a failed attempt, or into a failure for good."""
+    from requests import exceptions as http  # noqa: PLC0415
+    from urllib3.exceptions import NameResolutionError  # noqa: PLC0415
+
+    try:
+        yield
+    except (
+        http.InvalidURL,
+        http.InvalidSchema,
+        http.MissingSchema,
+        http.TooManyRedirects,
+    ) as error:
+        raise FetchError(f"{label}: {error}") from error
+    except http.SSLError as error:
+        raise FetchError(f"{label}: no secure connection: {_said(error)}") from error
+    except http.Timeout as error:
+        raise TransferError("the server did not answer in time") from error
+    except http.ConnectionError as error:
+        if isinstance(_cause(error), NameResolutionError):
+            raise FetchError(f"{label}: not online? No address is known for {url}") from error
+        raise TransferError(f"no connection: {_said(error)}") from error
+    except http.RequestException as error:
+        raise TransferError(f"the connection broke off: {_said(error)}") from error
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The innermost of what requests and urllib3 have wrapped."""
+    inner = getattr(error, "reason", None) or (error.args[0] if error.args else None)
+    return _cause(inner) if isinstance(inner, BaseException) else error
+
+
+def _said(error: BaseException) -> str:
+    cause = _cause(error)
+    return str(cause.args[0] if cause.args and isinstance(cause.args[0], str) else cause)

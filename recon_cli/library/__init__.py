@@ -1,0 +1,99 @@
+"""What the commands do, from Python: frames in, frames out; no files, no work folder.
+
+Counts are tidy: ``geoid, table, cell, count``, a row a published cell. Records have a row a
+person: the geoid column of the release's finest level, and a column for each feature.
+
+A clinic publishes tables of its four patients; what do they give away?
+
+>>> import polars as pl
+>>> from recon_cli import library as recon
+>>> release = recon.load_release("clinic_visits")
+>>> patients = pl.DataFrame(
+...     {
+...         "geoid_clinic": ["D01001"] * 4,
+...         "gender": ["woman", "woman", "man", "man"],
+...         "age": [34, 71, 52, 55],
+...         "insurance": ["public", "private", "public", "public"],
+...         "smoker": [False, True, False, False],
+...         "conditions": [1, 8, 8, 8],  # one has diabetes, three are healthy
+...     }
+... )
+>>> counts = recon.tabulate(release, patients)
+>>> published = recon.publish(release, counts)
+>>> found = recon.reconstruct(release, published, seed=1)
+>>> found.microdata.select("gender", "ageband", "insurance", "smoker", "conditions").rows()
+... # doctest: +NORMALIZE_WHITESPACE
+[('woman', 30, 'public', False, 8), ('woman', 60, 'private', True, 8),
+ ('man', 45, 'public', False, 1), ('man', 45, 'public', False, 8)]
+
+These records reproduce every published cell, zeros included. Gender, age band, insurance and
+smoking are as they were. Who has diabetes is not: that half of the records could be different,
+and one is the same in every solution, is proven.
+
+>>> verdict = recon.verify(release, published, found.microdata)
+>>> verdict.ok, verdict.cells_compared
+(True, 194)
+>>> measured = recon.measure_variability(release, published, found.microdata)
+>>> measured.units.select("solvar_pct", "solvar_upper_pct", "certain_records", "status").rows()
+[(50.0, 50.0, 1, 'proven')]
+>>> recon.flag_certain(release, found.microdata, measured)["certain"].to_list()
+[False, False, False, True]
+
+An attacker who knows somebody's clinic, gender and age links them with the reconstruction and
+reads off insurance and conditions. Is he right more often than if he had guessed?
+
+>>> truth = patients.with_columns(pik=pl.Series(["a", "b", "c", "d"]))
+>>> linked = recon.link(release, truth, {"rHDF": found.microdata}, seed=1)
+>>> linked.links.filter(source="rHDF").select("pik", "insurance", "conditions", "confirmed").rows()
+... # doctest: +NORMALIZE_WHITESPACE
+[('a', 'public', 8, False), ('b', 'private', 8, True),
+ ('c', 'public', 1, False), ('d', 'public', 8, True)]
+>>> rates = recon.score(linked, bootstrap=0)
+>>> rates.filter(table="table09_overall", rate="precision").select("source", "count", "of").rows()
+[('CEF', 4.0, 4.0), ('rHDF', 2.0, 4.0), ('MDG', 2.0, 4.0), ('PRG', 1.0, 4.0)]
+
+Two of four, as many as the modal guess (MDG) that needs no reconstruction.
+"""
+
+from recon_cli.attack.lineup import Guesser
+from recon_cli.attack.reconstruct import Reconstruction
+from recon_cli.attack.solvar import Measurement, flag_certain
+from recon_cli.errors import ReconError
+from recon_cli.library.links import Linked, agreement, baselines, link, score
+from recon_cli.library.tables import (
+    measure_variability,
+    publish,
+    read_published,
+    reconstruct,
+    verify,
+)
+from recon_cli.published import Published
+from recon_cli.schema import AttackKeys, Release, load_release, packaged_releases, parse_release
+from recon_cli.tabulate import tabulate
+from recon_cli.verify import Verification
+
+__all__ = [
+    "AttackKeys",
+    "Guesser",
+    "Linked",
+    "Measurement",
+    "Published",
+    "ReconError",
+    "Reconstruction",
+    "Release",
+    "Verification",
+    "agreement",
+    "baselines",
+    "flag_certain",
+    "link",
+    "load_release",
+    "measure_variability",
+    "packaged_releases",
+    "parse_release",
+    "publish",
+    "read_published",
+    "reconstruct",
+    "score",
+    "tabulate",
+    "verify",
+]

@@ -1,0 +1,196 @@
+"""From published counts to records, and what is certain of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from recon_cli import sources
+from recon_cli.attack import reconstruct as attack
+from recon_cli.attack import solvar
+from recon_cli.attack.reconstruct import Reconstruction
+from recon_cli.attack.solvar import Intervals, Measurement, Mode, Question
+from recon_cli.errors import SourceError
+from recon_cli.published import COUNTS, GEOUNITS, Batch, Published, Source
+from recon_cli.schema import Release, Table
+from recon_cli.sources import Absent
+from recon_cli.stages.geounits import describe_geounits
+from recon_cli.stages.selection import select
+from recon_cli.verify import Verification
+from recon_cli.verify import verify as compare
+
+#: Finest levels joined by ``+`` (``block+tract``), table names, or None: all that are published.
+Choice = str | Sequence[str] | None
+
+
+def publish(release: Release, counts: pl.DataFrame, *, absent: Absent = "zero") -> Published:
+    """Tidy counts as a publication: checked, with its geounits and what is published for each.
+
+    Args:
+        release: The schema.
+        counts: ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
+        absent: What a cell without a row means: ``zero``, or ``unpublished``.
+
+    Raises:
+        SourceError: A row is no published count of the release; names it.
+    """
+    return _gather(release, sources.tidy_frame(release, counts, absent=absent))
+
+
+def read_published(
+    release: Release,
+    paths: Iterable[Path | str],
+    *,
+    source: Literal["tidy", "sf1-legacy"] = "tidy",
+    absent: Absent = "zero",
+) -> Published:
+    """Published files, whole in memory.
+
+    Args:
+        release: The schema.
+        paths: Files that are together one publication.
+        source: Their format.
+        absent: As for `publish`, of tidy files.
+
+    Raises:
+        SourceError: A file is not what it should be; names it and the place in it.
+    """
+    files = [Path(path) for path in paths]
+    if source == "tidy":
+        return _gather(release, sources.open_tidy(release, files, absent=absent))
+    return _gather(release, sources.open_legacy(release, files))
+
+
+def reconstruct(
+    release: Release, published: Published, *, tables: Choice = None, seed: int = 0
+) -> Reconstruction:
+    """Records that have exactly the published counts.
+
+    Args:
+        release: The schema.
+        published: Of `publish` or `read_published`.
+        tables: Which to use.
+        seed: Which of several solutions.
+
+    Returns:
+        ``microdata``, a row a person, and ``blocks``, how each geounit was solved.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+        ContradictionError: No records have these counts; names the cells.
+        SolverError: The solver could not decide, or two engines disagree.
+    """
+    used = chosen_tables(release, published, tables)
+    found = [
+        attack.reconstruct(release, part, used, seed=seed) for part in split(release, published)
+    ]
+    return Reconstruction(
+        pl.concat(each.microdata for each in found), pl.concat(each.blocks for each in found)
+    )
+
+
+def verify(
+    release: Release, published: Published, records: pl.DataFrame, *, tables: Choice = None
+) -> Verification:
+    """Tabulate records again and compare every published cell.
+
+    Args:
+        release: The schema.
+        published: Of `publish` or `read_published`.
+        records: A row a person.
+        tables: Which to compare.
+
+    Returns:
+        ``ok``, ``cells_compared`` and ``mismatches``, a row a cell that differs.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+        VerificationError: The records do not fit the schema.
+    """
+    return compare(release, published, records, chosen_tables(release, published, tables))
+
+
+def measure_variability(
+    release: Release,
+    published: Published,
+    microdata: pl.DataFrame,
+    *,
+    tables: Choice = None,
+    mode: Mode = "relaxed",
+    intervals: Intervals = "exact",
+    diameter: bool = False,
+    unit_seconds: float = 2.0,
+    seed: int = 0,
+) -> Measurement:
+    """How far other solutions can be from a reconstruction, and what is in all of them.
+
+    Args:
+        release: The schema.
+        published: Of `publish` or `read_published`.
+        microdata: Of `reconstruct`, from the same tables.
+        tables: The tables that it was made from.
+        mode: ``relaxed`` (Eq. 4.9) or ``exact`` (Eq. 4.6).
+        intervals: ``exact`` or ``propagation``: the least and most people of each cell.
+        diameter: Measure the largest distance of any two solutions, too.
+        unit_seconds: Budget of each question about a geounit, in deterministic seconds.
+        seed: For the solver's own choices.
+
+    Returns:
+        ``units``, ``intervals`` and ``regions``; `flag_certain` makes flags of records of them.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+        StageError: The records do not have the published counts.
+        SolverError: Two engines disagree.
+    """
+    question = Question(mode, seed, unit_seconds, diameter, intervals=intervals)
+    used = chosen_tables(release, published, tables)
+    found = [
+        solvar.measure_variability(release, part, used, microdata, question)
+        for part in split(release, published)
+    ]
+    return Measurement(
+        found[0].columns,
+        pl.concat(each.units for each in found),
+        pl.concat(each.intervals for each in found),
+        pl.concat(each.regions for each in found),
+    )
+
+
+def split(release: Release, published: Published) -> list[Published]:
+    """The partitions, each for itself as the commands work on them; at least one."""
+    prefix = published.geounits["geoid"].str.head(release.geography.partition_digits)
+    return [inside(published, name) for name in prefix.unique().sort()]
+
+
+def inside(published: Published, partition: str) -> Published:
+    """One partition of it."""
+    rows = pl.col("geoid").str.starts_with(partition)
+    geounits, counts = published.geounits.filter(rows), published.counts.filter(rows)
+    return Published(geounits, counts, published.coverage)
+
+
+def chosen_tables(release: Release, published: Published, choice: Choice) -> tuple[Table, ...]:
+    """The published tables that a choice names.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+    """
+    named = choice if isinstance(choice, str) or choice is None else tuple(choice)
+    return select(release, named, published.coverage).tables
+
+
+def _gather(release: Release, source: Source) -> Published:
+    """All batches of a source as one publication, in the order of the stage folders."""
+    geounits, counts = [GEOUNITS.to_frame()], [COUNTS.to_frame()]
+    for batch in source.batches():
+        geounits.append(batch.geounits)
+        counts.append(batch.counts)
+    whole = Batch(pl.concat(geounits), pl.concat(counts).sort("geoid", "table", "cell"))
+    if whole.geounits.is_empty():
+        raise SourceError("the files hold no geounits of the release's levels")
+    described = describe_geounits(release, source.coverage, whole)
+    return Published.of(release, described, whole.counts, source.coverage)

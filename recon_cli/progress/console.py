@@ -1,0 +1,121 @@
+"""Progress for people: a live view on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recon_cli.progress.memory import Memory
+from recon_cli.progress.protocol import Bar, Finished, Task
+from recon_cli.progress.pulse import pulse
+from recon_cli.progress.tally import Snapshot, Tally, clock_time, flow
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+
+#: Seconds between plain lines.
+_EVERY = 5.0
+#: Times a second that the live view is drawn, however often work is heard of.
+_FRAMES = 5
+#: Columns that the bar must have to be worth drawing.
+_BAR = 8
+
+
+@dataclass
+class OnConsole:
+    """Reports on a rich console.
+
+    Attributes:
+        console: On stderr.
+        verbose: Whether details are said.
+        place: Which stage of how many (``2/5``), where there are several.
+    """
+
+    console: Console
+    verbose: bool = False
+    place: str = ""
+
+    @contextmanager
+    def bar(self, task: Task) -> Iterator[Bar]:
+        """A live view on a terminal; elsewhere a line every few seconds."""
+        tally, memory = Tally(task), Memory()
+        if not self.console.is_terminal:
+            with pulse(_EVERY, lambda: self.note(line(tally.snapshot(), self.place, memory.mb()))):
+                yield tally
+            return
+        from rich.live import Live  # noqa: PLC0415 - a library user pays for it only here
+
+        def view() -> Group:
+            return draw(self.console, tally.snapshot(), self.place, memory.mb())
+
+        with Live(
+            console=self.console,
+            get_renderable=view,
+            refresh_per_second=_FRAMES,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ):
+            yield tally
+
+    def finished(self, part: Finished) -> None:
+        """Say so if details are asked for."""
+        self.detail(
+            f"{part.stage}: {part.name} done in {part.seconds:.2f} s, {part.peak_mb:,.0f} MB"
+        )
+
+    def note(self, text: str) -> None:
+        """Print it."""
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def detail(self, text: str) -> None:
+        """Print it if asked for."""
+        if self.verbose:
+            self.note(text)
+
+
+def line(now: Snapshot, place: str = "", memory_mb: float | None = None) -> str:
+    """All that is known of a task, in one line."""
+    facts = [*now.facts(), f"{clock_time(now.seconds)} so far"]
+    if now.left is not None:
+        facts.append(f"{clock_time(now.left)} left")
+    return f"{_title(now, place)}: {', '.join([*facts, *_memory(memory_mb)])}"
+
+
+def draw(console: Console, now: Snapshot, place: str, memory_mb: float | None) -> Group:
+    """The live view: a bar, and below it the facts in as many lines as the width needs."""
+    from rich.console import Group  # noqa: PLC0415 - slow imports only on a terminal
+    from rich.progress_bar import ProgressBar  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    width = console.width - 1  # a full last column would wrap on some terminals
+    title, share = _title(now, place), now.share
+    tail = clock_time(now.seconds)
+    if share is not None:
+        left = "–:––" if now.left is None else clock_time(now.left)
+        tail = f"{int(100 * share):3d}%  {left} left"
+    head = Table.grid(padding=(0, 1))
+    head.add_column(no_wrap=True, overflow="ellipsis")
+    cells: list[Text | ProgressBar] = [Text(title, style="bold")]
+    room = width - len(title) - len(tail) - 2
+    if room >= _BAR:
+        head.add_column(width=room)
+        total = None if share is None else 1.0
+        cells.append(ProgressBar(total, share or 0.0, width=room, pulse=share is None))
+    head.add_column(no_wrap=True, justify="right")
+    head.add_row(*cells, Text(tail))
+    separator = ", " if console.options.ascii_only else " · "
+    facts = flow([*now.facts(), *_memory(memory_mb)], width, separator)
+    below = (Text(each, style="dim", no_wrap=True, overflow="ellipsis") for each in facts)
+    return Group(head, *below)
+
+
+def _title(now: Snapshot, place: str) -> str:
+    return f"{place} {now.task.stage}" if place else now.task.stage
+
+
+def _memory(mb: float | None) -> list[str]:
+    return [] if mb is None else [f"{mb:,.0f} MB"]

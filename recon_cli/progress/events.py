@@ -1,0 +1,107 @@
+"""Progress for programs: one JSON object a line.
+
+Every line has ``event`` and ``time`` (UTC, ISO 8601, milliseconds). What else it has:
+
+===============  ===================================================================
+run_started      version, config, work, stages
+stage_started    stage, index, of
+progress         stage, units, units_total, people, people_total, statuses, seconds,
+                 people_per_second, seconds_left, memory_mb; once a second and at the
+                 end of a task; a total or a time that nobody knows is null
+partition_done   stage, partition, seconds, peak_mb
+note             text
+stage_done       stage, seconds, folders, partitions, people, units, statuses
+stage_skipped    as stage_done: it was up to date
+stage_failed     stage, error, message, exit_code
+run_done         exit_code, seconds, done, skipped
+===============  ===================================================================
+
+Seconds are wall time, people and units are counts, memory is in MB.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TextIO
+
+from recon_cli.progress.memory import Memory
+from recon_cli.progress.protocol import Bar, Finished, Task
+from recon_cli.progress.pulse import pulse
+from recon_cli.progress.tally import Snapshot, Tally
+
+#: Seconds between two lines of progress.
+_EVERY = 1.0
+
+Fact = str | int | float | Sequence[str] | Mapping[str, int] | None
+
+
+class Events:
+    """Reports as JSON lines.
+
+    Args:
+        stream: Where they go.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def emit(self, event: str, **facts: Fact) -> None:
+        """Write one line.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        text = json.dumps({"event": event, "time": now, **facts}, ensure_ascii=False)
+        with self._lock:
+            self._stream.write(f"{text}\n")
+            self._stream.flush()
+
+    @contextmanager
+    def bar(self, task: Task) -> Iterator[Bar]:
+        """A line of progress every second, and one at the end."""
+        tally, memory = Tally(task), Memory()
+
+        def tell() -> None:
+            self.emit("progress", **_progress(tally.snapshot(), memory.mb()))
+
+        with pulse(_EVERY, tell):
+            yield tally
+        tell()
+
+    def finished(self, part: Finished) -> None:
+        """Write ``partition_done``."""
+        self.emit(
+            "partition_done",
+            stage=part.stage,
+            partition=part.name,
+            seconds=round(part.seconds, 3),
+            peak_mb=part.peak_mb,
+        )
+
+    def note(self, text: str) -> None:
+        """Write ``note``."""
+        self.emit("note", text=text)
+
+    def detail(self, text: str) -> None:
+        """Drop it: the other events say as much."""
+
+
+def _progress(now: Snapshot, memory_mb: float | None) -> dict[str, Fact]:
+    return {
+        "stage": now.task.stage,
+        "units": now.units,
+        "units_total": now.task.units,
+        "people": now.people,
+        "people_total": now.task.people,
+        "statuses": now.statuses,
+        "seconds": round(now.seconds, 3),
+        "people_per_second": round(now.rate, 1),
+        "seconds_left": None if now.left is None else round(now.left, 1),
+        "memory_mb": None if memory_mb is None else round(memory_mb, 1),
+    }

@@ -1,0 +1,114 @@
+"""What work says of itself, and who may listen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
+
+NO_STATUSES: Mapping[str, int] = MappingProxyType({})
+
+
+class Tick(Protocol):
+    """Hears of progress: what was finished since the last call."""
+
+    def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+        """Count ``units`` geounits with ``people``, and how many of them came out how."""
+
+
+def no_tick(units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+    """Ignore progress."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a bar is about.
+
+    Attributes:
+        stage: Name of the stage.
+        unit: What the finest geounits are called (``block``).
+        units: How many there are to do; None if nobody knows.
+        people: Likewise.
+    """
+
+    stage: str
+    unit: str
+    units: int | None = None
+    people: int | None = None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished partition.
+
+    Attributes:
+        stage: Name of the stage.
+        name: What messages call the partition (``county 01073``).
+        seconds: Wall time.
+        peak_mb: Peak memory of the process that did it.
+    """
+
+    stage: str
+    name: str
+    seconds: float
+    peak_mb: float
+
+
+class Bar(Protocol):
+    """Progress of one task."""
+
+    def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+        """Count what was done since the last call; see `Tick`."""
+
+
+class Reporter(Protocol):
+    """Where a stage reports to."""
+
+    @contextmanager
+    def bar(self, task: Task) -> Iterator[Bar]:
+        """Show progress of ``task`` until the block ends."""
+
+    def finished(self, part: Finished) -> None:
+        """Hear that a partition is finished."""
+
+    def note(self, text: str) -> None:
+        """Say something that the user should know."""
+
+    def detail(self, text: str) -> None:
+        """Say something that only the curious want to know."""
+
+
+class Silent:
+    """Says nothing: for libraries, tests and ``-q``."""
+
+    @contextmanager
+    def bar(self, task: Task) -> Iterator[Bar]:  # noqa: ARG002
+        """A bar that nobody sees."""
+        yield _NoBar()
+
+    def finished(self, part: Finished) -> None:
+        """Drop it."""
+
+    def note(self, text: str) -> None:
+        """Drop it."""
+
+    def detail(self, text: str) -> None:
+        """Drop it."""
+
+
+class _NoBar:
+    def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+        pass
+
+
+def plural(name: str) -> str:
+    """The name of a level, for several of them.
+
+    >>> plural("block"), plural("county"), plural("class")
+    ('blocks', 'counties', 'classes')
+    """
+    if name.endswith("y") and name[-2:-1] not in "aeiou":
+        return f"{name[:-1]}ies"
+    return f"{name}es" if name.endswith(("s", "x", "ch", "sh")) else f"{name}s"

@@ -1,0 +1,163 @@
+"""What has been done so far, how fast, and how long the rest will take."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from recon_cli.progress.protocol import NO_STATUSES, Task, plural
+
+#: Seconds that the rate is measured over, so that it follows the work.
+_WINDOW = 30.0
+#: Seconds between two samples of it.
+_SAMPLE = 1.0
+#: How statuses are called here; others are called what they are.
+_WORDS = {"unique": "proven unique"}
+#: What was shown comes first, what was not shown after it.
+_ORDER = ("unique", "proven", "solved", "bounded", "open")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A task at one moment.
+
+    Attributes:
+        task: What it is about.
+        units: Finished geounits.
+        people: People in them.
+        statuses: How units came out, the stage's own words.
+        seconds: Since the task began.
+        rate: People a second, lately.
+        left: Seconds that the rest will take at that rate; None if nobody knows.
+    """
+
+    task: Task
+    units: int
+    people: int
+    statuses: Mapping[str, int]
+    seconds: float
+    rate: float
+    left: float | None
+
+    @property
+    def share(self) -> float | None:
+        """Which part is done, 0 to 1, of people where there are any; None if nobody knows."""
+        for done, total in ((self.people, self.task.people), (self.units, self.task.units)):
+            if total:
+                return min(done / total, 1.0)
+        return None
+
+    def facts(self) -> list[str]:
+        """Counts, outcomes and rate, a few words each."""
+        unit = plural(self.task.unit).replace("_", " ")
+        of = "" if self.task.units is None else f" of {self.task.units:,}"
+        return [
+            f"{self.units:,}{of} {unit}",
+            f"{self.people:,} people",
+            *outcomes(self.statuses),
+            f"{self.rate:,.0f} people/s",
+        ]
+
+
+class Tally:
+    """Counts what is done; may be asked from another thread."""
+
+    def __init__(self, task: Task, clock: Callable[[], float] = time.monotonic) -> None:
+        self._task = task
+        self._clock = clock
+        self._started = clock()
+        self._units = self._people = 0
+        self._statuses: Counter[str] = Counter()
+        #: Time, people, units; the first is the oldest that the rate looks back to.
+        self._samples = deque([(self._started, 0, 0)])
+        self._lock = threading.Lock()
+
+    def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+        """Count what was done since the last call."""
+        with self._lock:
+            self._units += units
+            self._people += people
+            self._statuses.update(statuses)
+
+    def snapshot(self) -> Snapshot:
+        """How things stand."""
+        with self._lock:
+            now = self._clock()
+            people, units = self._lately(now)
+            return Snapshot(
+                self._task,
+                self._units,
+                self._people,
+                dict(self._statuses),
+                now - self._started,
+                people,
+                self._left(people, units),
+            )
+
+    def _lately(self, now: float) -> tuple[float, float]:
+        """People and units a second: of the window, or since the start if it saw none."""
+        samples = self._samples
+        if now - samples[-1][0] >= _SAMPLE:
+            samples.append((now, self._people, self._units))
+        while len(samples) > 1 and now - samples[0][0] > _WINDOW:
+            samples.popleft()
+        since, people, units = samples[0]
+        if self._units == units:
+            since, people, units = self._started, 0, 0
+        span = max(now - since, 0.001)
+        return (self._people - people) / span, (self._units - units) / span
+
+    def _left(self, people_rate: float, units_rate: float) -> float | None:
+        task = self._task
+        if task.people and people_rate > 0:
+            return max(task.people - self._people, 0) / people_rate
+        if task.units and units_rate > 0:
+            return max(task.units - self._units, 0) / units_rate
+        return None
+
+
+def outcomes(statuses: Mapping[str, int]) -> list[str]:
+    """How many came out how, what is proven first.
+
+    >>> outcomes({"solved": 12, "not_yet": 1, "unique": 61})
+    ['61 proven unique', '12 solved', '1 not yet']
+    """
+    return [
+        f"{statuses[name]:,} {_WORDS.get(name, name.replace('_', ' '))}"
+        for name in sorted(statuses, key=_rank)
+    ]
+
+
+def _rank(status: str) -> tuple[int, str]:
+    return (_ORDER.index(status) if status in _ORDER else len(_ORDER), status)
+
+
+def clock_time(seconds: float) -> str:
+    """A duration as a clock shows it.
+
+    >>> clock_time(42.4), clock_time(725), clock_time(3723)
+    ('0:42', '12:05', '1:02:03')
+    """
+    whole = round(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    if hours:
+        return f"{hours}:{minutes:02}:{whole % 60:02}"
+    return f"{minutes}:{whole % 60:02}"
+
+
+def flow(facts: list[str], width: int, separator: str = " · ") -> list[str]:
+    """Facts in as few lines as they fit in.
+
+    >>> flow(["73 blocks", "2,015 people", "41 proven"], 26)
+    ['73 blocks · 2,015 people', '41 proven']
+    """
+    lines: list[str] = []
+    for fact in facts:
+        if lines and len(lines[-1]) + len(separator) + len(fact) <= width:
+            lines[-1] += separator + fact
+        else:
+            lines.append(fact)
+    return lines

@@ -1,0 +1,1 @@
+"""What a work folder shows, as one HTML page, as Markdown and as pictures."""

@@ -1,0 +1,149 @@
+"""What was shown, in plain words: proven, at least, or unknown; never more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from recon_cli.report.findings import Findings, Missing, Reconstruction, Scores, Variability
+from recon_cli.report.words import Words, enumerate_commands, of_units, percent, share
+from recon_cli.score.sizes import ALL
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The claim; ``**`` marks what is stressed, a backtick what is typed.
+
+    Attributes:
+        sentences: What is claimed.
+        notes: What a reader should know of it.
+    """
+
+    sentences: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def make_claim(findings: Findings, words: Words) -> Claim:
+    """The claim of a run.
+
+    Args:
+        findings: What there is.
+        words: The release's words.
+    """
+    found = findings.reconstruction
+    if isinstance(found, Missing):
+        return Claim(
+            (
+                f"**Unknown:** nothing here says how many people live in {words.units} with "
+                "exactly one possible reconstruction.",
+            ),
+            (f"{_sentence(found.why)} Run {enumerate_commands(found.commands)}.",),
+        )
+    variability = findings.variability
+    is_settled = isinstance(variability, Variability) and variability.is_settled
+    sentences = [_one(found, words, is_settled), _certain(found, words, is_settled)]
+    if isinstance(findings.scores, Scores):
+        sentences += _precision(findings.scores, words)
+    return Claim(tuple(sentences), tuple(_notes(found, variability, words)))
+
+
+def _one(found: Reconstruction, words: Words, is_settled: bool) -> str:
+    whole = found.whole
+    people, everybody = whole["one_population"], found.people
+    where = f"live in {words.units} with exactly one possible reconstruction"
+    if not people:
+        proven = "has" if is_settled else "is proven to have"
+        return f"**No {words.unit}** {proven} exactly one possible reconstruction."
+    if people == everybody:
+        return f"**All {people:,} people** {where}."
+    return (
+        f"{_at_least(is_settled)}**{people:,} of {everybody:,} people** "
+        f"({share(people, everybody)}) {where}."
+    )
+
+
+def _certain(found: Reconstruction, words: Words, is_settled: bool) -> str:
+    certain, everybody = found.whole["certain"], found.people
+    what = words.listed(found.known)
+    where = "in every reconstruction that has the published counts"
+    if not certain:
+        proven = "stands" if is_settled else "is proven to stand"
+        return f"**Nobody’s record** ({what}) {proven} {where}."
+    if certain == everybody:
+        return f"**Everybody’s record** ({what}) stands {where}."
+    noun, verb = ("person’s record", "stands") if certain == 1 else ("people’s records", "stand")
+    return (
+        f"{_at_least(is_settled)}**{certain:,} {noun}** ({share(certain, everybody)}; {what}) "
+        f"{verb} {where}."
+    )
+
+
+def _at_least(is_settled: bool) -> str:
+    return "" if is_settled else "At least "
+
+
+def _precision(scores: Scores, words: Words) -> list[str]:
+    """The precision of one reconstruction's links to nonmodal people, beside the guessers'."""
+    source = scores.reconstruction
+    if source is None or not scores.attackers:
+        return []
+    attacker = scores.attackers[0]
+    rows = scores.rates.filter(
+        table="table13_nonmodal", against=attacker, block_size=ALL, rate="precision"
+    ).filter(pl.col("pct").is_not_null())
+    found = {row["source"]: row for row in rows.iter_rows(named=True)}
+    guesses = [found[name] for name in scores.usual_guessers if name in found]
+    if source not in found or not guesses:
+        return []
+    mine, best = found[source], max(guesses, key=lambda row: row["pct"])
+    gains = words.listed(scores.links.config["gains"])
+    return [
+        f"Of the links between the file {attacker} and the reconstruction {source} that concern "
+        f"people unlike most of their {words.unit}, **{percent(mine['pct'])}%** give the true "
+        f"{gains}; of the best guesser’s, {best['source']}, **{percent(best['pct'])}%**."
+    ]
+
+
+def _notes(
+    found: Reconstruction, variability: Variability | Missing, words: Words
+) -> list[str]:
+    notes = []
+    if isinstance(variability, Missing):
+        notes.append(
+            "“At least” because these are the proofs of arithmetic alone: "
+            f"{variability.why}. {enumerate_commands(variability.commands)} looks for all of them."
+        )
+    elif not variability.is_settled:
+        notes.append(_why_at_least(variability, words))
+    if found.unknown:
+        notes.append(
+            f"The tables in use say nothing of {words.listed(found.unknown)}: that stays unknown."
+        )
+    if found.unbounded:
+        notes.append(
+            f"How many people live in {of_units(found.unbounded, words)} the tables in use do not "
+            "tell; nothing is claimed of them."
+        )
+    if not found.manifest.notes["verified"]:
+        notes.append("The records were not compared with the published counts: `recon verify`.")
+    return notes
+
+
+def _why_at_least(variability: Variability, words: Words) -> str:
+    if variability.mode == "relaxed":
+        return (
+            f"“At least” because each {words.unit} was examined alone (`mode: relaxed`): its "
+            "neighbours’ counts may settle more. `recon solvar --mode exact` counts them too."
+        )
+    open_units = variability.manifest.totals["units"] - variability.manifest.statuses.get(
+        "proven", 0
+    )
+    return (
+        f"“At least” because {of_units(open_units, words)} were not settled within the budget of "
+        "`recon solvar` (`solvar.unit_seconds`)."
+    )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

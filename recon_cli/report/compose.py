@@ -1,0 +1,132 @@
+"""`Findings` → the whole report."""
+
+from __future__ import annotations
+
+from recon_cli.report.claim import make_claim
+from recon_cli.report.document import Document, Fact, Section, Term
+from recon_cli.report.findings import Findings, Missing, Scores
+from recon_cli.report.sections.agreement import agreement_section
+from recon_cli.report.sections.certain import certain_section
+from recon_cli.report.sections.precision import precision_section
+from recon_cli.report.sections.provenance import provenance_section
+from recon_cli.report.sections.standing import standing_section
+from recon_cli.report.sections.variability import variability_section
+from recon_cli.report.sections.zero import zero_section
+from recon_cli.report.words import Words, share, words_of
+
+
+def compose(findings: Findings, title: str | None = None) -> Document:
+    """The report of a run.
+
+    Args:
+        findings: What there is.
+        title: Over it; default the release's title.
+    """
+    words = words_of(findings.release)
+    return Document(
+        title=title or findings.release.title,
+        subject=f"What the published tables of {findings.release.name} give away",
+        claim=make_claim(findings, words),
+        facts=_facts(findings, words),
+        terms=_terms(findings, words),
+        sections=(
+            standing_section(findings, words),
+            variability_section(findings, words),
+            certain_section(findings, words),
+            *_attack_sections(findings.scores, words),
+            provenance_section(findings),
+        ),
+    )
+
+
+def _attack_sections(scores: Scores | Missing, words: Words) -> tuple[Section, ...]:
+    if isinstance(scores, Missing):
+        return (Section("attack", "Linking, and precision against guessing", missing=(scores,)),)
+    return (
+        agreement_section(scores, words),
+        precision_section(scores, words),
+        zero_section(scores, words),
+    )
+
+
+def _facts(findings: Findings, words: Words) -> tuple[Fact, ...]:
+    found = findings.reconstruction
+    if isinstance(found, Missing):
+        return ()
+    whole, notes = found.whole, found.manifest.notes
+    compared = found.manifest.totals.get("cells_compared", 0)
+    return (
+        Fact("people", f"{found.people:,}"),
+        Fact(f"{words.units} with people", f"{whole['units']:,}"),
+        Fact(
+            f"{words.units} proven to have one reconstruction",
+            f"{whole['one_units']:,}",
+            share(whole["one_units"], whole["units"]),
+        ),
+        Fact(
+            "records proven certain",
+            f"{whole['certain']:,}",
+            share(whole["certain"], found.people),
+        ),
+        Fact(
+            "published cells compared",
+            f"{compared:,}" if notes["verified"] else "none",
+            "all equal" if notes["verified"] else "not verified",
+        ),
+    )
+
+
+def _terms(findings: Findings, words: Words) -> tuple[Term, ...]:
+    found = findings.reconstruction
+    columns = "" if isinstance(found, Missing) else f" ({words.listed(found.known)})"
+    terms = [
+        Term(
+            "Reconstruction",
+            f"a set of person records{columns} that has every published count. Where more than "
+            "one is possible, none of them is known to be true.",
+        ),
+        Term(
+            "Proven, at least",
+            "a number is said with a proof, or as one that the truth is not below. What neither "
+            "holds for is unknown.",
+        ),
+        Term(
+            "Certain record",
+            "it stands in every reconstruction. It is as true as the tables are: where records "
+            "were swapped or noise was added before publication, it is a record of that file.",
+        ),
+        Term("Solvar", f"the largest share of a {words.unit}’s records that could differ."),
+    ]
+    if isinstance(findings.scores, Scores):
+        terms += _attack_terms(findings.scores, words)
+    return tuple(terms)
+
+
+def _attack_terms(scores: Scores, words: Words) -> list[Term]:
+    gains = words.listed(scores.links.config["gains"])
+    kinds = {scores.guessers[name]: name for name in scores.usual_guessers}
+    terms = [
+        Term("Source", f"a file that is linked with an attacker’s; {scores.truth} is the truth."),
+        Term(
+            "Putative, confirmed, precision",
+            f"a link by place and keys; a putative link whose {gains} are true; the share of "
+            "putative links that are confirmed.",
+        ),
+        Term(
+            "Modal, nonmodal",
+            f"having the most frequent {gains} of one’s {words.unit}, or not.",
+        ),
+    ]
+    said = {
+        "modal": "always says the most frequent values",
+        "proportional": "draws them as often as they occur",
+    }
+    guessers = [
+        f"{name} {said[kind]} of the {words.unit}"
+        if kind == "modal"
+        else f"{name} {said[kind]} in the {words.unit}"
+        for kind, name in sorted(kinds.items())
+    ]
+    if guessers:
+        terms.append(Term("Guessers", f"{'; '.join(guessers)}."))
+    return terms

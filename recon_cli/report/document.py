@@ -1,0 +1,137 @@
+"""A report before it is HTML or Markdown: text, figures with the tables behind them, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from recon_cli.report.claim import Claim
+from recon_cli.report.findings import Missing
+from recon_cli.report.words import share, size_label
+from recon_cli.score.sheet import Sheet
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart and what goes with it.
+
+    Attributes:
+        name: Stem of its files.
+        title: What it shows.
+        caption: How to read it.
+        alt: What it shows, for those who do not see it.
+        spec: Vega-Lite.
+        sheets: The numbers behind it.
+    """
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    spec: dict[str, Any]
+    sheets: tuple[Sheet, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report.
+
+    Attributes:
+        key: For links to it.
+        title: Its heading.
+        text: Paragraphs; ``**`` and backticks as in `Claim`.
+        figures: Charts.
+        sheets: Tables without a chart.
+        missing: What would be here.
+    """
+
+    key: str
+    title: str
+    text: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    sheets: tuple[Sheet, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number at the top of the report.
+
+    Attributes:
+        label: What is counted.
+        value: The number.
+        note: Beside it, smaller.
+    """
+
+    label: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word of the field and what it means here."""
+
+    word: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """The whole report.
+
+    Attributes:
+        title: Over everything.
+        subject: One line under it.
+        claim: In plain words.
+        facts: A few numbers.
+        terms: How to read the rest.
+        sections: The rest.
+    """
+
+    title: str
+    subject: str
+    claim: Claim
+    facts: tuple[Fact, ...]
+    terms: tuple[Term, ...]
+    sections: tuple[Section, ...]
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All charts, in order."""
+        return tuple(figure for section in self.sections for figure in section.figures)
+
+
+def sheet(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
+) -> Sheet:
+    """A table.
+
+    Args:
+        title: What it holds.
+        header: Column names.
+        rows: Cells, as many as columns.
+        words: How many columns, from the left, are words and not numbers.
+    """
+    return Sheet(title, tuple(header), tuple(tuple(row) for row in rows), words)
+
+
+def by_size_words(frame: pl.DataFrame, part: str, whole: str, noun: str) -> str:
+    """The same share of every size class, for those who do not see the chart.
+
+    Args:
+        frame: ``size``, ``part`` and ``whole``, the first row over all sizes.
+        part: What is counted.
+        whole: Of how many.
+        noun: What of.
+    """
+    shares = [
+        f"{size_label(row['size'])}: {share(row[part], row[whole])}"
+        for row in frame.slice(1).iter_rows(named=True)
+        if row[whole]
+    ]
+    said = f"By number of people, {noun}" if noun else "By number of people"
+    return f" {said}: {'; '.join(shares)}." if shares else ""

@@ -1,0 +1,266 @@
+"""What a work folder shows, read once: frames of sums, never a row about a place or a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from recon_cli.schema import Release
+from recon_cli.score.sizes import ALL, Sizes
+from recon_cli.store import Manifest
+
+Mode = Literal["relaxed", "exact"]
+
+#: What `recon link` calls the file that was tabulated.
+PROTECTED = "HDF"
+#: How many solutions a geounit has, as far as anybody knows.
+ONE, SEVERAL, UNDECIDED, OPEN = "one", "several", "undecided", "open"
+STANDINGS = (ONE, SEVERAL, UNDECIDED, OPEN)
+
+#: Sums of `standing_by_size` beside the class: they add up over partitions.
+_SUMS = (
+    "units",
+    "population",
+    *(f"{each}_{what}" for each in STANDINGS for what in ("units", "population")),
+    "certain",
+    "certain_elsewhere",
+)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A part that the work folder does not hold.
+
+    Attributes:
+        why: Half a sentence: what is not there, or does not fit.
+        commands: What makes it, in this order.
+    """
+
+    why: str
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """What the records stand for.
+
+    Attributes:
+        manifest: Of ``microdata/``.
+        people: Records.
+        empty: Units that nobody lives in.
+        unbounded: Units whose number of people the tables in use do not tell.
+        known: Histogram columns that the tables in use see.
+        unknown: The others.
+        by_size: As from `standing_by_size`, the first row over all sizes.
+    """
+
+    manifest: Manifest
+    people: int
+    empty: int
+    unbounded: int
+    known: tuple[str, ...]
+    unknown: tuple[str, ...]
+    by_size: pl.DataFrame
+
+    @property
+    def whole(self) -> Mapping[str, int]:
+        """The sums over all sizes."""
+        row: dict[str, int] = self.by_size.drop("size").row(0, named=True)
+        return row
+
+
+@dataclass(frozen=True)
+class Variability:
+    """What `recon solvar` found.
+
+    Attributes:
+        manifest: Of ``solvar/``.
+        mode: What was measured.
+        percentiles: Table 6.
+        by_size: Table 7.
+    """
+
+    manifest: Manifest
+    mode: Mode
+    percentiles: pl.DataFrame
+    by_size: pl.DataFrame
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether its zeros and certain records are all that there are, and not only at least.
+
+        A unit alone has more solutions than one whose neighbours count too, so that only the
+        exact mode tells, and only where every unit is proven.
+        """
+        proven = self.manifest.statuses.get("proven", 0)
+        return self.mode == "exact" and proven == self.manifest.totals["units"]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What `recon score` found.
+
+    Attributes:
+        manifest: Of ``score/``.
+        links: Of ``links/``: its notes name sources, guessers and attackers.
+        rates: As from `recon_cli.score.tables.make_rates`.
+        own: The source that is this folder's ``microdata/``, if one is.
+    """
+
+    manifest: Manifest
+    links: Manifest
+    rates: pl.DataFrame
+    own: str | None
+
+    @property
+    def truth(self) -> str:
+        """The source that is right."""
+        return str(self.links.notes["truth"])
+
+    @property
+    def attackers(self) -> tuple[str, ...]:
+        """Names of the attacker files."""
+        return tuple(self.links.notes["attackers"])
+
+    @property
+    def guessers(self) -> Mapping[str, str]:
+        """Guesser → ``modal`` or ``proportional``."""
+        return dict(self.links.notes["guessers"])
+
+    @property
+    def usual_guessers(self) -> tuple[str, ...]:
+        """The first guesser of each kind that does not leave a person out of his own guess."""
+        left_out = set(self.links.notes["leave_one_out"])
+        first: dict[str, str] = {}
+        for name, kind in self.guessers.items():
+            if name not in left_out:
+                first.setdefault(kind, name)
+        return tuple(first.values())
+
+    @property
+    def records(self) -> tuple[str, ...]:
+        """The sources that have records, the truth first."""
+        return tuple(name for name in self.links.notes["sources"] if name not in self.guessers)
+
+    @property
+    def reconstruction(self) -> str | None:
+        """The source to speak of: this folder's own records, else the first of any others."""
+        if self.own is not None:
+            return self.own
+        others = [name for name in self.records if name not in (self.truth, PROTECTED)]
+        return others[0] if others else None
+
+    def table(self, *names: str) -> pl.DataFrame:
+        """The rates of some tables, those that there are."""
+        return self.rates.filter(pl.col("table").is_in(names))
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything that a report is about.
+
+    Attributes:
+        release: The schema.
+        manifests: One a stage, in the order of the work.
+        reconstruction: ``microdata/`` and ``blocks/``.
+        variability: ``solvar/``.
+        scores: ``score/``.
+    """
+
+    release: Release
+    manifests: tuple[Manifest, ...]
+    reconstruction: Reconstruction | Missing
+    variability: Variability | Missing
+    scores: Scores | Missing
+
+
+def standing_by_size(
+    units: pl.DataFrame,
+    certain: pl.DataFrame,
+    variability: pl.DataFrame | None,
+    sizes: Sizes,
+    mode: Mode | None,
+) -> pl.DataFrame:
+    """How many solutions the units of one partition have, and how many records are certain.
+
+    A proof counts whoever found it: `recon reconstruct` takes all counts at once, `recon solvar`
+    in relaxed mode takes each unit alone but searches further.
+
+    Args:
+        units: Rows of ``blocks/``.
+        certain: The units' geoids and ``certain``: records flagged in ``microdata/``.
+        variability: Rows of ``solvar/``, where there are any.
+        sizes: The size classes.
+        mode: Of ``variability``.
+
+    Returns:
+        ``number`` (the size class, Int8), ``units``, ``population``, the same by standing
+        (``one_units``, …), ``certain`` and ``certain_elsewhere`` (those of them in units that
+        are not proven to have one solution). Inhabited units only.
+    """
+    place = units.columns[0]
+    joined = units.join(certain, on=place, how="left")
+    if variability is None:
+        joined = joined.with_columns(
+            solvar_pct=pl.lit(None, pl.Float64),
+            solvar_upper_pct=pl.lit(None, pl.Float64),
+            certain_records=pl.lit(0),
+        )
+    else:
+        found = variability.select(place, "solvar_pct", "solvar_upper_pct", "certain_records")
+        joined = joined.join(found, on=place, how="left")
+    is_one = (pl.col("status") == "unique") | (pl.col("solvar_upper_pct") == 0)
+    several = pl.lit(value=mode == "exact") & (pl.col("solvar_pct") > 0)
+    standing = (
+        pl.when(is_one.fill_null(value=False))
+        .then(pl.lit(ONE))
+        .when(pl.col("status") == "open")
+        .then(pl.lit(OPEN))
+        .when(several.fill_null(value=False))
+        .then(pl.lit(SEVERAL))
+        .otherwise(pl.lit(UNDECIDED))
+    )
+    people = pl.col("population").cast(pl.Int64)
+    elsewhere = pl.col("standing") != ONE
+    return (
+        joined.filter(pl.col("population") > 0)
+        .with_columns(
+            number=sizes.number(pl.col("population")),
+            standing=standing,
+            # each is a number that the truth is not below
+            certain=pl.max_horizontal(
+                pl.col("certain").fill_null(0), pl.col("certain_records").fill_null(0)
+            ).cast(pl.Int64),
+        )
+        .group_by("number")
+        .agg(
+            pl.len().cast(pl.Int64).alias("units"),
+            people.sum(),
+            *(
+                expression
+                for each in STANDINGS
+                for expression in (
+                    (pl.col("standing") == each).cast(pl.Int64).sum().alias(f"{each}_units"),
+                    people.filter(pl.col("standing") == each).sum().alias(f"{each}_population"),
+                )
+            ),
+            pl.col("certain").sum(),
+            pl.col("certain").filter(elsewhere).sum().alias("certain_elsewhere"),
+        )
+        .sort("number")
+    )
+
+
+def add_up_sizes(parts: Sequence[pl.DataFrame], sizes: Sizes) -> pl.DataFrame:
+    """Partitions as one; `standing_by_size` with ``size`` (a label), first over all sizes."""
+    summed = (
+        pl.concat(parts).group_by("number").agg(pl.col(name).sum() for name in _SUMS).sort("number")
+    )
+    labels = pl.Series("size", sizes.labels(summed["number"].to_list()), dtype=pl.String)
+    everything = summed.select(
+        pl.lit(ALL).alias("size"), *(pl.col(name).sum() for name in _SUMS)
+    )
+    return pl.concat([everything, summed.select(labels, *_SUMS)])

@@ -1,0 +1,48 @@
+"""Vega-Lite specifications → pictures, without a browser and without a network."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import vl_convert
+
+#: Pixels of a PNG for one of the specification.
+_SCALE = 2.0
+#: A hundredth of a pixel is enough.
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A chart on white paper.
+
+    Attributes:
+        svg: As SVG text.
+        png: As PNG bytes.
+    """
+
+    svg: str
+    png: bytes
+
+
+def draw(spec: dict[str, Any]) -> Picture:
+    """Draw a chart."""
+    svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    shorter = _LONG_NUMBER.sub(lambda found: f"{float(found.group()):.2f}", svg)
+    return Picture(shorter, vl_convert.svg_to_png(shorter, scale=_SCALE))
+
+
+def chart_library() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script that needs nothing else."""
+    return vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;")
+
+
+def versions() -> dict[str, str]:
+    """What draws."""
+    return {
+        "vl-convert": vl_convert.__version__,
+        "vega": vl_convert.get_vega_version(),
+        "vega-embed": vl_convert.get_vega_embed_version(),
+    }

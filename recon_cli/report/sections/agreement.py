@@ -1,0 +1,81 @@
+"""How far files have the same records: Table 8 of the study."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from recon_cli.report.charts import assemble, rate_rows, rates
+from recon_cli.report.document import Figure, Section
+from recon_cli.report.findings import Scores
+from recon_cli.report.rates import looks_of, rate_sheet, reading, sizes_of
+from recon_cli.report.words import Words, percent, size_label
+from recon_cli.score.sizes import ALL
+
+_RATES = {"agree_exact": "exact columns", "agree_binned": "coarse columns"}
+_TABLES = ("table08_agreement", "table11_agreement_alternatives")
+
+
+def agreement_section(found: Scores, words: Words) -> Section:
+    """Agreement of every pair of files, by size."""
+    rows = found.table(*_TABLES).unique(
+        ["source", "against", "block_size", "rate"], keep="first", maintain_order=True
+    )
+    keys = found.links.config
+    exact, binned = (", ".join(f"`{c}`" for c in keys[name]) for name in ("exact", "binned"))
+    gains = ", ".join(f"`{c}`" for c in keys["gains"])
+    text = (
+        f"Two files agree on a record when each has it in the same {words.unit}: on {exact}, "
+        f"{gains} (exact), or on {binned}, {gains} (coarse).",
+        _sentence(found, rows),
+    )
+    return Section("agreement", "Agreement", text, (_figure(found, rows, words),))
+
+
+def _sentence(found: Scores, rows: pl.DataFrame) -> str:
+    whole = rows.filter(
+        block_size=ALL, source=found.reconstruction, against=found.truth, rate="agree_binned"
+    )
+    if whole.is_empty() or whole["pct"][0] is None:
+        return ""
+    return (
+        f"Of the records of {found.truth}, the reconstruction {found.reconstruction} has "
+        f"**{percent(whole['pct'][0])}%** on the coarse columns."
+    )
+
+
+def _figure(found: Scores, rows: pl.DataFrame, words: Words) -> Figure:
+    against = rows["against"].unique(maintain_order=True).to_list()
+    looks = looks_of(found, rows)
+    sizes = [size_label(name) for name in sizes_of(rows)]
+    panels = [
+        rates(
+            f"{what}, with {name}",
+            {"against": name, "rate": rate},
+            sizes,
+            looks,
+            axis=f"people in the {words.unit}",
+        )
+        for rate, what in (("agree_exact", "Exact"), ("agree_binned", "Coarse"))
+        for name in against
+    ]
+    shown = rows.filter(pl.col("block_size") != ALL)
+    return Figure(
+        name="agreement",
+        title="Records that two files share, by number of people",
+        caption="In percent of the people. Vertical lines are intervals.",
+        alt="Small multiples. "
+        + " ".join(
+            reading(
+                f"{_RATES[rate]}, with {name}",
+                shown.filter(against=name, rate=rate),
+                [each.name for each in looks],
+            )
+            for rate in _RATES
+            for name in against
+        ),
+        spec=assemble(rate_rows(shown, ("against", "rate")), panels, len(against)),
+        sheets=tuple(
+            rate_sheet(f"Agreement with {name}", rows.filter(against=name), words)
+            for name in against
+        ),
+    )

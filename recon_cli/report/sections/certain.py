@@ -1,0 +1,163 @@
+"""Certain records, and people alone on their linking keys, by size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from recon_cli.report.charts import Panel, Segment, assemble, bars, with_number
+from recon_cli.report.document import Figure, Section, by_size_words, sheet
+from recon_cli.report.findings import Findings, Missing, Reconstruction
+from recon_cli.report.palette import BLUE, GREY
+from recon_cli.report.words import Words, count, percent, percent_of, share, size_label
+from recon_cli.score.sheet import Sheet
+
+
+def certain_section(findings: Findings, words: Words) -> Section:
+    """Certain records, and uniques where they were counted."""
+    key, title = "certain", "Certain records and unique people"
+    found = findings.reconstruction
+    if isinstance(found, Missing):
+        return Section(key, title, missing=(found,))
+    whole = found.whole
+    certain, elsewhere = whole["certain"], whole["certain_elsewhere"]
+    others = found.people - whole["one_population"]
+    text = [
+        f"A record is certain when it stands in every reconstruction. **{certain:,}** of "
+        f"{found.people:,} records ({share(certain, found.people)}) are proven to."
+    ]
+    if elsewhere:
+        text.append(
+            f"Of them {elsewhere:,} are in {words.units} that are not proven to have one "
+            f"reconstruction: {share(elsewhere, others)} of the {others:,} people there."
+        )
+    uniques = _uniques(findings)
+    if isinstance(uniques, Missing):
+        return Section(key, title, tuple(text), (_figure(found, None, words),), (), (uniques,))
+    whole_row = uniques.row(0, named=True)
+    text.append(
+        f"{count(whole_row['unique'])} people ({percent(whole_row['unique_pct'])}%) are unique: "
+        f"nobody else in their {words.unit} has the same {_key(findings)}."
+    )
+    return Section(key, title, tuple(text), (_figure(found, uniques, words),))
+
+
+def _uniques(findings: Findings) -> pl.DataFrame | Missing:
+    """People alone in their unit on the linking key, by size."""
+    variability = findings.variability
+    if isinstance(variability, Missing):
+        why = f"unique people were not counted: {variability.why}"
+        return Missing(why, variability.commands)
+    if findings.release.attack is None:
+        why = "unique people were not counted: the release’s schema has no `attack:` keys"
+        return Missing(why, ("recon solvar",))
+    return variability.by_size.select("size", "population", "unique", "unique_pct")
+
+
+def _key(findings: Findings) -> str:
+    keys = findings.release.attack
+    return " and ".join(f"`{name}`" for name in keys.binned) if keys is not None else "key"
+
+
+def _figure(found: Reconstruction, uniques: pl.DataFrame | None, words: Words) -> Figure:
+    rows = _rows(found.by_size)
+    sizes = [str(row["size"]) for row in rows]
+    panels = [_certain_panel(sizes, words)]
+    sheets = [_certain_sheet(found.by_size, words)]
+    title = "Certain records, by number of people"
+    alt = (
+        f"Bars by number of people in the {words.unit}. Certain records: "
+        f"{share(found.whole['certain'], found.people)} of all."
+        + by_size_words(found.by_size, "certain", "population", "of people")
+    )
+    if uniques is not None:
+        title = "Certain records and unique people, by number of people"
+        rows += [
+            {
+                "size": size_label(row["size"]),
+                **with_number({"unique": row["unique_pct"]}, "unique"),
+            }
+            for row in uniques.iter_rows(named=True)
+        ]
+        segment = Segment("unique", "unique", GREY[0])
+        known = [size_label(name) for name in uniques["size"]]
+        panels.append(
+            bars(
+                "Unique people",
+                known,
+                [segment],
+                number="unique",
+                axis="% of people",
+            )
+        )
+        sheets.append(_unique_sheet(uniques, words))
+        alt += " Bars of unique people." + by_size_words(
+            uniques, "unique", "population", "of people"
+        )
+    return Figure(
+        name="certain",
+        title=title,
+        caption="The number beside a bar is the share that is certain"
+        + (", or unique." if uniques is not None else "."),
+        alt=alt,
+        spec=assemble(rows, panels, 2),
+        sheets=tuple(sheets),
+    )
+
+
+def _rows(by_size: pl.DataFrame) -> list[dict[str, Any]]:
+    rows = []
+    for row in by_size.iter_rows(named=True):
+        parts = {
+            "all": row["certain"],
+            "sure": row["certain"] - row["certain_elsewhere"],
+            "elsewhere": row["certain_elsewhere"],
+            "rest": row["population"] - row["certain"],
+        }
+        shares = {name: percent_of(part, row["population"]) for name, part in parts.items()}
+        rows.append({"size": size_label(row["size"]), **with_number(shares, "all")})
+    return rows
+
+
+def _certain_panel(sizes: list[str], words: Words) -> Panel:
+    segments = [
+        Segment("sure", f"certain, one reconstruction of the {words.unit}", BLUE[0]),
+        Segment("elsewhere", "certain, elsewhere", BLUE[1]),
+        Segment("rest", "not shown to be certain", GREY[1]),
+    ]
+    return bars(
+        "Certain records", sizes, segments, number="all", axis="% of people")
+
+
+def _certain_sheet(by_size: pl.DataFrame, words: Words) -> Sheet:
+    header = [
+        *(f"people in the {words.unit}", "people", "certain", "%"),
+        *(f"of them in {words.units} not proven to have one", "% of people"),
+    ]
+    body = [
+        [
+            size_label(row["size"]),
+            count(row["population"]),
+            count(row["certain"]),
+            percent(percent_of(row["certain"], row["population"])),
+            count(row["certain_elsewhere"]),
+            percent(percent_of(row["certain_elsewhere"], row["population"])),
+        ]
+        for row in by_size.iter_rows(named=True)
+    ]
+    return sheet("Certain records by size", header, body)
+
+
+def _unique_sheet(uniques: pl.DataFrame, words: Words) -> Sheet:
+    body = [
+        [
+            size_label(row["size"]),
+            count(row["population"]),
+            count(row["unique"]),
+            percent(row["unique_pct"]),
+        ]
+        for row in uniques.iter_rows(named=True)
+    ]
+    header = [f"people in the {words.unit}", "people", "unique", "%"]
+    return sheet("Unique people by size", header, body)

@@ -1,0 +1,90 @@
+"""Where the numbers come from: every stage, its inputs, versions, seeds and times."""
+
+from __future__ import annotations
+
+import json
+
+from recon_cli.progress import plural
+from recon_cli.report.document import Section, sheet
+from recon_cli.report.findings import Findings
+from recon_cli.report.words import count
+from recon_cli.score.sheet import Sheet
+from recon_cli.store import Manifest
+from recon_cli.store.files import key_of
+
+#: A longer setting is shown by its digest.
+_LONGEST = 300
+_FIXED = "\N{NO-BREAK SPACE}"
+
+
+def provenance_section(findings: Findings) -> Section:
+    """The manifests of the work folder."""
+    release = findings.release
+    text = (
+        f"Release `{release.name}`: {release.title}. Schema sha256 `{release.digest}`.",
+        "Every folder of the work folder says this in its `_manifest.json`. A key changes with "
+        "anything that the stage’s output depends on; equal keys mean equal data.",
+    )
+    sheets = (_stages(findings), _inputs(findings), _settings(findings))
+    return Section("provenance", "Provenance", text, (), sheets)
+
+
+def _stages(findings: Findings) -> Sheet:
+    header = (
+        *("stage", "finished", "key", "version", "seed", "rows", "seconds", "CPU seconds"),
+        *("memory, MB", "workers"),
+    )
+    rows = [
+        [
+            manifest.stage,
+            manifest.run.created.replace("+00:00", " UTC").replace("T", " ").replace(" ", _FIXED),
+            manifest.key[:16],
+            manifest.tool,
+            "–" if manifest.seed is None else str(manifest.seed),
+            count(manifest.rows or None),
+            f"{manifest.run.wall_seconds:,.1f}",
+            f"{manifest.run.cpu_seconds:,.1f}",
+            count(max(manifest.run.peak_mb, manifest.run.worker_peak_mb)),
+            str(manifest.run.workers or 1),
+        ]
+        for manifest in findings.manifests
+    ]
+    return sheet("Stages", header, rows, 3)
+
+
+def _inputs(findings: Findings) -> Sheet:
+    rows = [row for manifest in findings.manifests for row in _inputs_of(manifest)]
+    return sheet("Inputs", ("stage", "input", "size", "sha256"), rows, 4)
+
+
+def _inputs_of(manifest: Manifest) -> list[list[str]]:
+    """Files from outside, what all partitions share, and each folder as one digest."""
+    rows = [
+        [manifest.stage, file["name"], f"{file['size']:,}{_FIXED}bytes", file["sha256"]]
+        for file in manifest.inputs["files"]
+    ]
+    rows += [
+        [manifest.stage, name, "", digest]
+        for name, digest in sorted(manifest.inputs["shared"].items())
+    ]
+    folders: dict[str, dict[str, str]] = {}
+    for partition, digests in manifest.inputs["partitions"].items():
+        for name, digest in digests.items():
+            folder, _, of = name.partition("/")
+            folders.setdefault(folder, {})[of or partition] = digest
+    level = manifest.partition_level.replace("_", " ")
+    for name, found in sorted(folders.items()):
+        noun = level if len(found) == 1 else plural(level)
+        size = f"{len(found):,}{_FIXED}{noun}"
+        rows.append([manifest.stage, name, size, key_of(found)])
+    return rows
+
+
+def _settings(findings: Findings) -> Sheet:
+    rows = []
+    for manifest in findings.manifests:
+        for name, value in sorted(manifest.config.items()):
+            text = json.dumps(value, ensure_ascii=False)
+            shown = text if len(text) <= _LONGEST else f"sha256 {key_of(value)}"
+            rows.append([manifest.stage, name, shown])
+    return sheet("Settings", ("stage", "key", "value"), rows, 3)

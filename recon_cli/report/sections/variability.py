@@ -1,0 +1,158 @@
+"""How far other reconstructions could be: Tables 6 and 7 of the study."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from recon_cli.report.charts import Panel, Segment, assemble, bars, steps, with_number
+from recon_cli.report.document import Figure, Section, by_size_words, sheet
+from recon_cli.report.findings import Findings, Missing, Reconstruction, Variability
+from recon_cli.report.palette import BLUE, GREY, Series
+from recon_cli.report.words import Words, count, of_units, percent, share, size_label
+from recon_cli.score.sheet import Sheet
+
+
+def variability_section(findings: Findings, words: Words) -> Section:
+    """Solvar by percentile, and where it is zero."""
+    key, title = "variability", "Solution variability"
+    found = findings.variability
+    if isinstance(found, Missing):
+        return Section(key, title, missing=(found,))
+    whole = found.by_size.row(0, named=True)
+    zero, units = whole["zero_solvar_units"], whole["units"]
+    how = (
+        f"Each {words.unit} was examined alone, with coarser counts as upper bounds "
+        "(`mode: relaxed`, Eq. 4.9 of the 2010 study)."
+        if found.mode == "relaxed"
+        else "Every count was an equality (`mode: exact`, Eq. 4.6 of the 2010 study)."
+    )
+    text = [
+        f"Solvar is the largest share of a {words.unit}’s records that differ in another "
+        f"reconstruction. It is proven to be zero in **{zero:,}** of {of_units(units, words)} "
+        f"({share(zero, units)}), where {count(whole['zero_solvar_population'])} people live "
+        f"({share(whole['zero_solvar_population'], whole['population'])}). {how}"
+    ]
+    if whole["unproven_units"]:
+        text.append(
+            f"In {of_units(whole['unproven_units'], words)} the budget ran out or the tables bound "
+            "nobody; their solvar is shown by its proven upper bound."
+        )
+    more = _proven_elsewhere(findings.reconstruction, zero)
+    if more > 0:
+        text.append(
+            f"In {of_units(more, words)} more, `recon reconstruct` proved from all counts at once "
+            "that there is one reconstruction; the claim counts them, these tables do not."
+        )
+    return Section(key, title, tuple(text), (_figure(found, words),))
+
+
+def _proven_elsewhere(reconstruction: Reconstruction | Missing, zero: int) -> int:
+    if isinstance(reconstruction, Missing):
+        return 0
+    return reconstruction.whole["one_units"] - zero
+
+
+def _figure(found: Variability, words: Words) -> Figure:
+    rows: list[dict[str, Any]] = [
+        {
+            "percentile": row["percentile"],
+            "here": row["solvar_pct"],
+            "all": row["cumulative_solvar_pct"],
+        }
+        for row in found.percentiles.iter_rows(named=True)
+    ]
+    top = 10.0 * max(1, math.ceil(max(row["here"] for row in rows) / 10))
+    rows += [
+        {
+            "size": size_label(row["size"]),
+            **with_number({"zero": row["zero_solvar_units_pct"]}, "zero"),
+        }
+        for row in found.by_size.iter_rows(named=True)
+    ]
+    last = found.percentiles.row(-1, named=True)
+    middle = found.percentiles.filter(percentile=50).row(0, named=True)
+    return Figure(
+        name="variability",
+        title="How much another reconstruction could differ",
+        caption=(
+            "Solvar in percent, as a proven upper bound. Between any two reconstructions the "
+            "difference is at most twice that."
+        ),
+        alt=(
+            f"Line over percentiles of {words.units}: solvar is {percent(middle['solvar_pct'])}% "
+            f"at the median and {percent(last['solvar_pct'])}% at most; over all people it is "
+            f"{percent(last['cumulative_solvar_pct'])}%. Bars: share of {words.units} with zero "
+            "solvar." + by_size_words(found.by_size, "zero_solvar_units", "units", "")
+        ),
+        spec=assemble(rows, _panels(found, top, words), 2),
+        sheets=(_percentile_sheet(found, words), _size_sheet(found, words)),
+    )
+
+
+def _panels(found: Variability, top: float, words: Words) -> list[Panel]:
+    here = Series(f"the {words.unit} at this percentile", BLUE[0], "circle", (1, 0))
+    below = Series(f"all {words.units} up to it together", GREY[0], "square", (4, 3))
+    return [
+        steps(
+            f"Solvar by percentile of {words.units}",
+            {"here": here, "all": below},
+            axis=f"percentile of {words.units}, least variable first",
+            top=top,
+        ),
+        bars(
+            "Zero solvar, by number of people",
+            [size_label(name) for name in found.by_size["size"]],
+            [Segment("zero", "zero", BLUE[0])],
+            number="zero",
+            axis=f"% of {words.units}",
+        ),
+    ]
+
+
+def _percentile_sheet(found: Variability, words: Words) -> Sheet:
+    return sheet(
+        f"Table 6. Solvar by percentile of {words.units}",
+        [
+            "percentile",
+            "solvar %",
+            "any two, at most %",
+            "people",
+            "people up to here",
+            "their solvar %",
+            "any two, at most %",
+        ],
+        [
+            [
+                str(row["percentile"]),
+                percent(row["solvar_pct"]),
+                percent(row["max_solvar_pct"]),
+                count(row["population"]),
+                count(row["cumulative_population"]),
+                percent(row["cumulative_solvar_pct"]),
+                percent(row["max_cumulative_solvar_pct"]),
+            ]
+            for row in found.percentiles.iter_rows(named=True)
+        ],
+    )
+
+
+def _size_sheet(found: Variability, words: Words) -> Sheet:
+    pairs = (
+        ("unique", "unique_pct"),
+        ("zero_solvar_units", "zero_solvar_units_pct"),
+        ("zero_solvar_population", "zero_solvar_population_pct"),
+        ("certain", "certain_pct"),
+    )
+    header = [
+        *(f"people in the {words.unit}", words.units, "people"),
+        *("unique people", "%", f"zero-solvar {words.units}", "%"),
+        *("people in them", "%", "certain records", "%", f"{words.units} not settled"),
+    ]
+    body = []
+    for row in found.by_size.iter_rows(named=True):
+        cells = [size_label(row["size"]), count(row["units"]), count(row["population"])]
+        for part, rate in pairs:
+            cells += [count(row[part]), percent(row[rate])]
+        body.append([*cells, count(row["unproven_units"])])
+    return sheet("Table 7. Uniques, zero solvar and certain records, by size", header, body)

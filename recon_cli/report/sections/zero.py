@@ -1,0 +1,68 @@
+"""Nonmodal people where only one reconstruction is possible: Table 10 of the study."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from recon_cli.report.charts import assemble, dots, rate_rows
+from recon_cli.report.document import Figure, Section
+from recon_cli.report.findings import Missing, Scores
+from recon_cli.report.rates import PEOPLE, looks_of, rate_sheet
+from recon_cli.report.words import Words, enumerate_words, percent
+
+_TABLE = "table10_zero_solvar"
+_GROUPS = ("nonmodal", "nonmodal_unique")
+
+
+def zero_section(found: Scores, words: Words) -> Section:
+    """Precision among nonmodal people and the unique of them in zero-solvar units."""
+    key, title = "zero-solvar", f"Nonmodal people in zero-solvar {words.units}"
+    rows = found.table(_TABLE)
+    if rows.is_empty():
+        why = "where the variability is zero was not known to `recon score`"
+        return Section(key, title, missing=(Missing(why, ("recon solvar", "recon score")),))
+    keys = enumerate_words([f"`{name}`" for name in found.links.config["binned"]])
+    text = (
+        "Where only one reconstruction is possible, and a person differs from most of the "
+        f"{words.unit} and is alone in it with their {keys}, an attacker has every reason to "
+        "believe a link.",
+        f"Zero variability is from {found.manifest.notes['zero_variability']}.",
+    )
+    return Section(key, title, text, (_figure(found, rows, words),))
+
+
+def _figure(found: Scores, rows: pl.DataFrame, words: Words) -> Figure:
+    shown = rows.filter(rate="precision")
+    looks = looks_of(found, shown)
+    drawn = shown.filter(pl.col("source").is_in([each.name for each in looks]))
+    places = [
+        (panel, attacker)
+        for panel in _GROUPS
+        for attacker in found.attackers
+        if drawn.filter(panel=panel, against=attacker)["pct"].count()
+    ]
+    panels = [
+        dots(
+            f"{PEOPLE[panel]}, {attacker}",
+            {"panel": panel, "against": attacker},
+            looks,
+            axis="precision, %",
+        )
+        for panel, attacker in places
+    ]
+    said = []
+    for panel, attacker in places:
+        here = drawn.filter(panel=panel, against=attacker)
+        values = [f"{row['source']} {percent(row['pct'])}%" for row in here.iter_rows(named=True)]
+        said.append(f"{PEOPLE[panel]}, {attacker}: {', '.join(values)}.")
+    return Figure(
+        name="zero-solvar",
+        title=f"Table 10. Precision in zero-solvar {words.units}",
+        caption="Confirmed links in percent of putative links. Horizontal lines are intervals.",
+        alt=f"Points with intervals. {' '.join(said)}",
+        spec=assemble(rate_rows(drawn, ("panel", "against")), panels, len(found.attackers)),
+        sheets=tuple(
+            rate_sheet(f"Zero-solvar {words.units}, {name}", rows.filter(against=name), words)
+            for name in found.attackers
+        ),
+    )

@@ -1,0 +1,119 @@
+"""Numbers and names as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recon_cli.progress import plural
+from recon_cli.schema import Release
+
+
+@dataclass(frozen=True)
+class Words:
+    """A release's own words.
+
+    Attributes:
+        unit: What a geounit of the finest level is called (``block``).
+        units: Several of them.
+        columns: Histogram column → what it is called.
+    """
+
+    unit: str
+    units: str
+    columns: dict[str, str]
+
+    def listed(self, columns: Sequence[str]) -> str:
+        """Columns in a sentence."""
+        return enumerate_words([self.columns.get(name, name) for name in columns])
+
+
+def words_of(release: Release) -> Words:
+    """The words of a release; a coarsened feature is called by the feature's name."""
+    name = release.geography.unit.name
+    columns = {}
+    for column in release.histogram:
+        feature = release.column_groups(column).feature
+        shown = feature.replace("_", " ")
+        columns[column] = shown if feature == column else f"{shown} group"
+    return Words(name.replace("_", " "), plural(name).replace("_", " "), columns)
+
+
+def enumerate_words(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> enumerate_words(["sex"]), enumerate_words(["sex", "age", "race"])
+    ('sex', 'sex, age and race')
+    """
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def count(value: float | None) -> str:
+    """A whole number; a dash where there is none.
+
+    >>> count(12345.0), count(None)
+    ('12,345', '–')
+    """
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def percent(value: float | None) -> str:
+    """A percentage without its sign; 0.0 and 100.0 only where it is that, a dash for none.
+
+    >>> percent(12.345), percent(0.01), percent(99.99), percent(100.0), percent(None)
+    ('12.3', '<0.1', '>99.9', '100.0', '–')
+    """
+    if value is None:
+        return "–"
+    if 0 < value < 0.05:
+        return "<0.1"
+    return ">99.9" if 99.95 <= value < 100 else f"{value:.1f}"
+
+
+def share(part: float, whole: float) -> str:
+    """A share in percent.
+
+    >>> share(1, 3), share(3, 3), share(999_999, 1_000_000), share(1, 100_000), share(0, 5)
+    ('33.3%', '100%', 'more than 99.9%', 'less than 0.1%', '0%')
+    """
+    text = percent(percent_of(part, whole) or 0.0)
+    spoken = {"100.0": "100", "0.0": "0", ">99.9": "more than 99.9", "<0.1": "less than 0.1"}
+    return f"{spoken.get(text, text)}%"
+
+
+def size_label(label: str) -> str:
+    """A size class with a dash that is read as "to".
+
+    >>> size_label("10-49")
+    '10–49'
+    """
+    return label.replace("-", "–")
+
+
+def of_units(number: int, words: Words) -> str:
+    """A number of geounits.
+
+    >>> of_units(1, Words("block", "blocks", {})), of_units(2000, Words("block", "blocks", {}))
+    ('1 block', '2,000 blocks')
+    """
+    return f"{number:,} {words.unit if number == 1 else words.units}"
+
+
+def percent_of(part: float, whole: float) -> float | None:
+    """A share as a number in percent; None of nothing.
+
+    >>> percent_of(1, 4), percent_of(0, 0)
+    (25.0, None)
+    """
+    return 100 * part / whole if whole else None
+
+
+def enumerate_commands(commands: Sequence[str]) -> str:
+    """Commands in the order in which they are typed.
+
+    >>> enumerate_commands(["recon link", "recon score"])
+    '`recon link`, then `recon score`'
+    """
+    return ", then ".join(f"`{command}`" for command in commands)

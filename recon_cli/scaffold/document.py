@@ -1,0 +1,204 @@
+"""The text of a first config. What it says of a key comes from the config models themselves."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import NoneType
+from typing import Any, Final, Literal, get_args, get_origin
+
+import annotated_types
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from recon_cli.config import SECTIONS
+from recon_cli.config.model import Top
+from recon_cli.errors import ConfigError
+from recon_cli.scaffold.found import Found
+
+#: Sections that `recon run` is asked for, and those that need files which not everybody has.
+_ASKED: Final = ("ingest", "reconstruct", "solvar", "report")
+_OFFERED: Final = ("link", "score")
+
+_WIDTH: Final = 78
+_ATTRIBUTE: Final = re.compile(r"^    (\w+): (.*)")
+
+Values = Mapping[str, object]
+
+
+def compose(found: Found, target: Path) -> str:
+    """The config as YAML with comments.
+
+    Every key of its sections is there; one behind ``#`` has its default.
+
+    Args:
+        found: What the config is for.
+        target: Where it will be; paths in it are relative to its folder.
+
+    Raises:
+        ConfigError: It would be in a folder that is read whole.
+    """
+    here = target.parent.resolve()
+    for path in found.paths:
+        if path.is_dir() and here.is_relative_to(path.resolve()):
+            raise ConfigError(
+                f"{target}: is in {path}, and every file in there is input; "
+                "write the config somewhere else with --to"
+            )
+    top = {"release": _release(found.release, target), "work": f"work/{_stem(found)}"}
+    levels = [level.name for level in found.schema.geography.levels]
+    finest = {found.schema.finest_level(table).name for table in found.schema.tables}
+    chosen: dict[str, Values] = {
+        "ingest": {
+            "source": found.source,
+            "paths": [_relative(path, target) for path in found.paths],
+        },
+        "reconstruct": {"tables": "+".join(name for name in levels if name in finest)},
+        "solvar": {"mode": "relaxed"},
+    }
+    lines = [*_opening(found), "", *_keys(Top, top, "")]
+    for name in (*_ASKED, *_OFFERED):
+        if name in SECTIONS:
+            lines += ["", *_section(name, chosen.get(name, {}), asked=name in _ASKED)]
+    return "\n".join(lines) + "\n"
+
+
+def _opening(found: Found) -> Iterator[str]:
+    yield from _comment(f"{found.schema.title}.")
+    for about in found.about:
+        yield from _comment(f"{about}.")
+    yield from _comment(
+        "A key behind # has its default; take the # away to change it. `recon run` does the "
+        "sections that are here."
+    )
+
+
+def _section(name: str, chosen: Values, *, asked: bool) -> Iterator[str]:
+    model = SECTIONS[name]
+    about = (sys.modules[model.__module__].__doc__ or "").split("``", 2)[-1]
+    yield from _comment(f"recon {name}:{_plain(about).rstrip()}")
+    yield f"{'' if asked else '#'}{name}:"
+    yield from _keys(model, chosen, "  ")
+
+
+def _keys(model: type[BaseModel], chosen: Values, indent: str) -> Iterator[str]:
+    """Every key of a model: what it is, what it may be, and its value."""
+    documented = descriptions(model)
+    for name, field in model.model_fields.items():
+        about = documented.get(name, "")
+        yield from _comment(" ".join(filter(None, (about, _allowed(field, about)))), indent)
+        if name in chosen:
+            yield from _entry(name, chosen[name], indent)
+        else:
+            default = None if field.is_required() else field.get_default(call_default_factory=True)
+            yield from _entry(name, default, f"{indent}#")
+
+
+def descriptions(model: type[BaseModel]) -> dict[str, str]:
+    """Key → what the ``Attributes:`` of the model's docstring say of it."""
+    found: dict[str, str] = {}
+    name = ""
+    _, _, text = inspect.cleandoc(model.__doc__ or "").partition("Attributes:\n")
+    for line in text.splitlines():
+        if match := _ATTRIBUTE.match(line):
+            name = match[1]
+            found[name] = match[2]
+        elif name and line.startswith("     "):
+            found[name] += f" {line.strip()}"
+    return {name: _plain(text) for name, text in found.items()}
+
+
+def _plain(text: str) -> str:
+    return text.replace("``", "`")
+
+
+def _allowed(field: FieldInfo, about: str) -> str:
+    """Valid values as far as the type tells them and ``about`` does not."""
+    for kind, limits in _kinds(field.annotation, field.metadata):
+        if get_origin(kind) is Literal:
+            words = [str(value) for value in get_args(kind)]
+            return "" if all(f"`{word}`" in about for word in words) else f"({' or '.join(words)})"
+        if kind is bool:
+            return "(true or false)"
+        if kind in (int, float):
+            noun = "whole number" if kind is int else "number"
+            return f"({', '.join([noun, *_limits(limits)])})"
+    return ""
+
+
+def _kinds(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
+    """The types that a value may have, each with its limits; None is not among them."""
+    if hasattr(annotation, "__metadata__"):
+        inner = [each for extra in annotation.__metadata__ for each in _unpacked(extra)]
+        yield from _kinds(get_args(annotation)[0], [*metadata, *inner])
+    elif get_origin(annotation) in (Literal, list, tuple, dict) or not get_args(annotation):
+        if annotation is not NoneType:
+            yield annotation, metadata
+    else:
+        for inner_type in get_args(annotation):
+            yield from _kinds(inner_type, metadata)
+
+
+def _unpacked(extra: Any) -> list[Any]:
+    return extra.metadata if isinstance(extra, FieldInfo) else [extra]
+
+
+def _limits(metadata: list[Any]) -> Iterator[str]:
+    for each in metadata:
+        match each:
+            case annotated_types.Ge(ge=least):
+                yield f"{least} or more"
+            case annotated_types.Gt(gt=bound):
+                yield f"more than {bound}"
+            case annotated_types.Lt(lt=bound):
+                yield f"less than {bound}"
+
+
+def _entry(name: str, value: object, indent: str) -> Iterator[str]:
+    if isinstance(value, list):
+        yield f"{indent}{name}:"
+        yield from (f"{indent}  - {_yaml(item)}" for item in value)
+    else:
+        yield f"{indent}{name}: {_yaml(value)}"
+
+
+def _yaml(value: object) -> str:
+    plain = list(value) if isinstance(value, tuple) else value
+    text = yaml.safe_dump(plain, default_flow_style=True, allow_unicode=True, width=10**6)
+    return str(text).removesuffix("...\n").strip()
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=f"{indent}# ",
+        subsequent_indent=f"{indent}# ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _release(name: str, target: Path) -> str:
+    return _relative(Path(name), target) if name.endswith((".yaml", ".yml")) else name
+
+
+def _stem(found: Found) -> str:
+    """``al2010`` for one state, the release's name for several."""
+    if len(found.paths) > 1:
+        return found.schema.name
+    return found.paths[0].resolve().name.split(".")[0] or found.schema.name
+
+
+def _relative(path: Path, target: Path) -> str:
+    """``path`` from the config's folder; from the root where there is no way between them."""
+    try:
+        return Path(os.path.relpath(path.absolute(), target.parent.resolve())).as_posix()
+    except ValueError:  # another drive
+        return path.absolute().as_posix()

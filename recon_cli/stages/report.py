@@ -1,0 +1,102 @@
+"""`recon report`: what a work folder holds → ``report/``: a page, Markdown and pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from recon_cli.config.sections.report import Report
+from recon_cli.report.claim import Claim
+from recon_cli.report.compose import compose
+from recon_cli.report.document import Document
+from recon_cli.report.html import html_page
+from recon_cli.report.images import draw, versions
+from recon_cli.report.markdown import markdown_page
+from recon_cli.stages.gather import gather, manifests_in
+from recon_cli.stages.run import Outcome, Run
+from recon_cli.store import Stage, open_folder
+from recon_cli.store.files import file_digest, write_bytes
+from recon_cli.store.manifest import MANIFEST
+
+REPORT = Stage("report", ("report",))
+PAGE = "report.html"
+_MARKDOWN = "report.md"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the stage left.
+
+    Attributes:
+        outcome: The stage's outcome.
+        page: The HTML file.
+        claim: What it claims, its sentences without marks.
+        missing: What is not in it, and the commands that would make it.
+    """
+
+    outcome: Outcome
+    page: Path
+    claim: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def report(run: Run) -> Written:
+    """Write the report of whatever the work folder holds.
+
+    Raises:
+        ConfigError: The config is wrong.
+        StageError: There is no stage folder, one is damaged or was made with another schema, or
+            the work folder is in use.
+    """
+    config = run.config.section(Report)
+    found = manifests_in(run.work, besides=REPORT)
+    recipe = run.recipe(
+        REPORT,
+        {"title": config.title, "drawn_by": versions()},
+        # the whole file: the report shows times too
+        shared={f"{path.name}/{MANIFEST}": file_digest(path / MANIFEST) for path in found},
+    )
+    with run.transaction(recipe) as stage:
+        current = stage.current
+        if current is None:
+            document = compose(gather(run, tuple(found.values())), config.title)
+            for name, data in report_files(document).items():
+                stage.staging.write_extra("report", name, data)
+            outcome = Outcome(REPORT, stage.publish([], notes=_notes(document)))
+        else:
+            outcome = Outcome(REPORT, current, skipped=True)
+    page = run.work / "report" / PAGE
+    if config.to is not None:
+        write_bytes(config.to, open_folder(run.work, REPORT, "report").beside(PAGE))
+        page = config.to
+    notes = outcome.manifest.notes
+    return Written(outcome, page, tuple(notes["claim"]), tuple(notes["missing"]))
+
+
+def report_files(document: Document) -> dict[str, bytes]:
+    """File name → bytes: the page, the Markdown, and every chart as SVG and PNG."""
+    pictures = {figure.name: draw(figure.spec) for figure in document.figures}
+    files = {
+        PAGE: html_page(document, pictures).encode(),
+        _MARKDOWN: markdown_page(document).encode(),
+    }
+    for name, picture in pictures.items():
+        files[f"chart-{name}.svg"] = picture.svg.encode()
+        files[f"chart-{name}.png"] = picture.png
+    return files
+
+
+def _notes(document: Document) -> dict[str, list[str]]:
+    return {"claim": _plain(document.claim), "missing": _gaps(document)}
+
+
+def _plain(claim: Claim) -> list[str]:
+    from recon_cli.report.markup import to_text
+
+    return [to_text(sentence) for sentence in claim.sentences]
+
+
+def _gaps(document: Document) -> list[str]:
+    return [
+        f"{section.title}: {gap.why}" for section in document.sections for gap in section.missing
+    ]
