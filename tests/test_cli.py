@@ -20,7 +20,7 @@ from recon_cli.config import SECTIONS
 from recon_cli.schema import load_release
 from recon_cli.stages import ingest as ingest_stage
 from recon_cli.stages import reconstruct as reconstruct_stage
-from recon_cli.store import partitions, read_partition
+from recon_cli.store import Piece, partitions, read_partition
 from tests.populations import random_records
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -110,20 +110,20 @@ def test_an_interrupted_reconstruction_goes_on(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recon("ingest", "-c", config)
-    real, seen = reconstruct_stage.reconstruct_partition, []
+    real, seen = reconstruct_stage.reconstruct_piece, []
 
-    def interrupted(job: Any, partition: str, tick: Any) -> None:
-        seen.append(partition)
+    def interrupted(job: Any, piece: Piece, tick: Any) -> None:
+        seen.append(piece)
         if len(seen) == 3:
             raise KeyboardInterrupt
-        real(job, partition, tick)
+        real(job, piece, tick)
 
-    monkeypatch.setattr(reconstruct_stage, "reconstruct_partition", interrupted)
+    monkeypatch.setattr(reconstruct_stage, "reconstruct_piece", interrupted)
     stopped = recon("reconstruct", "-c", config, "--workers", 1, code=130)
     assert "interrupted; finished partitions are kept" in stopped.stderr
     assert not (work(config) / "microdata").exists()
     resumed = recon("reconstruct", "-c", config, "--workers", 1)
-    assert "2 of 3 partitions were finished before" in resumed.stderr
+    assert "2 of 3 pieces were finished before" in resumed.stderr
     assert seen[3:] == seen[2:3]
 
 

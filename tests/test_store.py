@@ -26,6 +26,7 @@ from recon_cli.store import (
     InputFile,
     Manifest,
     PartWriter,
+    Piece,
     Recipe,
     Stage,
     coverage_bytes,
@@ -64,10 +65,10 @@ def publish(work: Path, recipe: Recipe = RECIPE, *, force: bool = False) -> list
         for name in recipe.partitions:
             if name not in stage.done:
                 worked.append(name)
-                stage.staging.write(name, frames(name, recipe.seed), statuses={"unique": 1})
+                stage.staging.write(Piece(name), frames(name, recipe.seed), statuses={"unique": 1})
         for folder in STAGE.folders:
             stage.staging.write_extra(folder, "_note.json", b"{}\n")
-        stage.publish(recipe.partitions, notes={"tables": ["P1"]})
+        stage.publish(map(Piece, recipe.partitions), notes={"tables": ["P1"]})
     return worked
 
 
@@ -189,7 +190,7 @@ def interrupt_after(work: Path, finished: int, recipe: Recipe = RECIPE) -> None:
     """Finish some partitions, and go no further."""
     with transaction(work, recipe) as stage:
         for name in list(recipe.partitions)[:finished]:
-            stage.staging.write(name, frames(name, recipe.seed), statuses={"unique": 1})
+            stage.staging.write(Piece(name), frames(name, recipe.seed), statuses={"unique": 1})
 
 
 def test_resume_goes_on_after_the_finished_partitions(tmp_path: Path) -> None:
@@ -221,7 +222,7 @@ def test_publishing_an_unfinished_stage_is_refused(tmp_path: Path) -> None:
         pytest.raises(StageError, match="partition 01001 is not finished"),
         transaction(tmp_path, RECIPE) as stage,
     ):
-        stage.publish(RECIPE.partitions)
+        stage.publish(map(Piece, RECIPE.partitions))
 
 
 @pytest.fixture(autouse=True)
@@ -321,11 +322,11 @@ _CHILD = """
 import sys, time
 from pathlib import Path
 from tests.test_store import NEXT, frames
-from recon_cli.store import transaction
+from recon_cli.store import Piece, transaction
 
 with transaction(Path(sys.argv[1]), NEXT) as stage:
     for i, name in enumerate(NEXT.partitions):
-        stage.staging.write(name, frames(name, 8), statuses={"unique": 1})
+        stage.staging.write(Piece(name), frames(name, 8), statuses={"unique": 1})
         print(name, flush=True)
         if i == 1:
             time.sleep(60)
@@ -415,7 +416,7 @@ def test_part_files_of_a_partition_add_up(tmp_path: Path) -> None:
                 writer.append("01001", folder, frame)
         assert writer.read("01001", "microdata").height == 6
         writer.finish("01001")
-        stage.publish(writer.partitions())
+        stage.publish(map(Piece, writer.partitions()))
     assert read_partition(tmp_path / "microdata", "01001")["age"].to_list() == [1, 2, 1, 1, 2, 2]
 
 
@@ -445,9 +446,9 @@ def ingested(work: Path, release: Release) -> Manifest:
     )
     recipe = Recipe(INGEST, release.name, release.digest, "district", {})
     with transaction(work, recipe) as stage:
-        stage.staging.write("001", {"tables": counts, "geounits": geounits})
+        stage.staging.write(Piece("001"), {"tables": counts, "geounits": geounits})
         stage.staging.write_extra("tables", "_coverage.json", coverage_bytes(coverage, release))
-        return stage.publish(["001"])
+        return stage.publish([Piece("001")])
 
 
 def test_published_counts_read_back(tmp_path: Path, clinics: Release) -> None:

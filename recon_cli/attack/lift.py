@@ -15,7 +15,9 @@ def lift_values(
     system: System,
     person_cell: IntArray,
     values: IntArray,
+    *,
     order: np.ndarray[tuple[int], np.dtype[np.float64]],
+    settled: np.ndarray[tuple[int], np.dtype[np.bool_]],
 ) -> None:
     """Give the people of lifted cells their fine values, in place.
 
@@ -28,15 +30,18 @@ def lift_values(
         person_cell: For each person the candidate.
         values: (people × features) positions of feature values; lifted ones are overwritten.
         order: For each person a random key.
+        settled: For each unit whether everybody of its region is there; elsewhere nothing is
+            lifted.
     """
     for at, stratum in enumerate(system.strata):
         pattern = plan.patterns[stratum.pattern]
         if not len(pattern.lift.fine):
             continue
         key = _sums(plan, stratum, system, person_cell)
-        people = np.flatnonzero(key >= 0)
+        people = np.flatnonzero((key >= 0) & settled[system.candidates.unit[person_cell]])
         people = people[np.lexsort([order[people], key[people]])]
-        counts = system.fine[at]
+        counts = system.fine[at].copy()
+        counts[np.unique(stratum.of_unit[~settled & (stratum.of_unit >= 0)])] = 0
         geounit, row = np.nonzero(counts)
         slot_key = geounit * len(pattern.masks) + pattern.first_sum + pattern.lift.sums[row]
         slots = np.lexsort([row, slot_key])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from recon_cli.attack.guard import Guard
 from recon_cli.attack.records import histogram_resolved, person_records
 from recon_cli.attack.solution import Solved, solve_system
 from recon_cli.model.counts import Counts, arrange_counts
@@ -17,6 +18,9 @@ from recon_cli.model.system import build_systems
 from recon_cli.progress import Tick, no_tick
 from recon_cli.published import Published
 from recon_cli.schema import Release, Table
+
+#: Status of a unit that kills the solver.
+QUARANTINED = "quarantined"
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,9 @@ class Reconstruction:
             ``candidates``, ``free`` (candidates
             that propagation left open), ``status`` (``unique``: proven the only solution on the
             release's histogram; ``solved``: not proven unique; ``open``: the tables in use do
-            not bound everybody, so there may be more people), ``method`` (``propagation``,
-            ``solver``) and ``seconds``, the solver's deterministic effort.
+            not bound everybody, so there may be more people; ``quarantined``: only the people of
+            the lower bounds are in ``microdata``, see `recon_cli.attack.guard`), ``method``
+            (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
     """
 
     microdata: pl.DataFrame
@@ -71,13 +76,14 @@ def reconstruct_plan(
     *,
     seed: int,
     on_progress: Tick = no_tick,
+    guard: Guard = Guard(),  # noqa: B008 - frozen
 ) -> Reconstruction:
-    """`reconstruct` with a plan already made; see there."""
+    """`reconstruct` with a plan already made; see there. ``guard`` is for attempts that died."""
     counts = arrange_counts(plan, published)
     microdata = [_no_records(plan)]
     blocks = [pl.DataFrame(schema=_unit_schema(plan))]
     for system in build_systems(plan, counts):
-        solved = solve_system(plan, published, counts, system, seed)
+        solved = solve_system(plan, published, counts, system, seed=seed, guard=guard)
         records = person_records(plan, counts, solved, seed)
         microdata.append(records)
         units = _unit_records(plan, counts, solved)
@@ -118,14 +124,15 @@ def _unit_records(plan: Plan, counts: Counts, solved: Solved) -> pl.DataFrame:
     blurred = (solved.people > 0) & ~histogram_resolved(plan, system.candidates.atoms)
     varies = np.bincount(unit, weights=free | blurred, minlength=n) > 0
     status = np.where(system.is_bounded, varies.astype(np.int64), 2)
+    status[solved.unsolved] = 3
     placed = pl.Series(np.bincount(unit, weights=solved.people, minlength=n).astype(np.int32))
-    placed = placed.set(pl.Series(~system.is_bounded), None)
+    placed = placed.set(pl.Series(~system.is_bounded | solved.unsolved), None)
     columns: list[Any] = [
         counts.geoids.gather(system.units),
         counts.population.gather(system.units).fill_null(placed),
         np.bincount(unit, minlength=n),
         np.bincount(unit, weights=free, minlength=n),
-        pl.Series(["unique", "solved", "open"]).gather(status),
+        pl.Series(["unique", "solved", "open", QUARANTINED]).gather(status),
         pl.Series(["propagation", "solver"]).gather(solved.used_solver.astype(np.int64)),
         solved.effort.round(6),
     ]

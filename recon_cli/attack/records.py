@@ -20,8 +20,9 @@ from recon_cli.seeding import generator
 def person_records(plan: Plan, counts: Counts, solved: Solved, seed: int) -> pl.DataFrame:
     """Write a solution out.
 
-    A feature that the tables see only in groups takes the lowest value of its group; one that
-    no table of the unit or of its coarser geounits sees is null.
+    Where a unit is unsolved only the people of its lower bounds are written, and nothing is
+    lifted in its region. A feature that the tables see only in groups takes the lowest value
+    of its group; one that no table of the unit or of its coarser geounits sees is null.
 
     Args:
         plan: The static half.
@@ -44,7 +45,8 @@ def person_records(plan: Plan, counts: Counts, solved: Solved, seed: int) -> pl.
     )
     if plan.is_lifted:
         order = _random_keys(counts, system, cell, seed)
-        lift_values(plan, system, cell, values, order)
+        settled = ~np.isin(system.regions, system.regions[solved.unsolved])
+        lift_values(plan, system, cell, values, order=order, settled=settled)
     rank = np.arange(len(cell)) - np.repeat(np.cumsum(people) - people, people)
     resolved = histogram_resolved(plan, cells.atoms)
     geoids = counts.geoids.gather(system.units)

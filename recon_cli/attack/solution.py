@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.attack.explain import contradiction
+from recon_cli.attack.guard import Guard, Watch
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import split_components
@@ -47,6 +48,7 @@ class Solved:
         people: People in each candidate.
         effort: For each unit its share of the solver's deterministic seconds.
         used_solver: For each unit whether the solver placed anyone in it.
+        unsolved: For each unit whether no solver was let at it: only its lower bounds are there.
     """
 
     system: System
@@ -54,10 +56,11 @@ class Solved:
     people: IntArray
     effort: npt.NDArray[np.float64]
     used_solver: npt.NDArray[np.bool_]
+    unsolved: npt.NDArray[np.bool_]
 
 
 def solve_system(
-    plan: Plan, published: Published, counts: Counts, system: System, seed: int
+    plan: Plan, published: Published, counts: Counts, system: System, *, seed: int, guard: Guard
 ) -> Solved:
     """One solution of a batch: bounds first, the solver on the residue only.
 
@@ -74,9 +77,19 @@ def solve_system(
     people = bounds.lower.copy()
     effort = np.zeros(len(system.units))
     used_solver = np.zeros(len(system.units), dtype=bool)
+    unsolved = np.zeros(len(system.units), dtype=bool)
     regions = system.regions[system.candidates.unit]
-    for component in split_components(system.rows, bounds, regions):
+    watch = watch_over(guard, counts, system)
+    components = split_components(system.rows, bounds, regions)
+    for component in (
+        part
+        for whole in components
+        for part in watch.parts(whole, system.candidates.unit[whole.cells], whole.cells)
+    ):
         units = system.candidates.unit[component.cells]
+        if not watch.admits(units):
+            unsolved[units] = True
+            continue
         region = counts.region_geoids[int(system.regions[units[0]])]
         with naming(plan.release.region.name, region):
             solution = solve_component(component, digest_seed(seed, region))
@@ -86,4 +99,10 @@ def solve_system(
         people[component.cells] = solution.values
         np.add.at(effort, units, solution.work / len(units))
         used_solver[units] = True
-    return Solved(system, bounds, people, effort, used_solver)
+    return Solved(system, bounds, people, effort, used_solver, unsolved)
+
+
+def watch_over(guard: Guard, counts: Counts, system: System) -> Watch:
+    """The guard over one batch."""
+    geoids = counts.geoids.gather(system.units)
+    return Watch(guard, geoids, counts.region_geoids.gather(system.regions))

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from recon_cli.attack.guard import Guard
 from recon_cli.attack.reconstruct import count_statuses
-from recon_cli.attack.solution import naming
+from recon_cli.attack.solution import naming, watch_over
 from recon_cli.attack.start import start_of
 from recon_cli.attack.targets import Histogram, histogram_columns, histogram_masks, histogram_of
 from recon_cli.attack.variability import BoolArray, Budget, Distances, Space, Variability, measure
@@ -148,20 +149,29 @@ def measure_with_plan(
     microdata: pl.DataFrame,
     question: Question,
     on_progress: Tick = no_tick,
+    *,
+    guard: Guard = Guard(),  # noqa: B008 - frozen
+    missing: pl.Series | None = None,
 ) -> Measurement:
-    """`measure_variability` with a plan already made; see there."""
+    """`measure_variability` with a plan already made; see there.
+
+    ``guard`` is for attempts that died; ``missing`` are the geoids of units that were
+    quarantined when ``microdata`` was made.
+    """
     columns = histogram_columns(plan.release, plan.tables, published.coverage)
     counts = arrange_counts(plan, published)
     units = [pl.DataFrame(schema=_unit_schema(plan, question))]
     intervals = [pl.DataFrame(schema=_interval_schema(plan, columns))]
     regions = [pl.DataFrame(schema=_REGIONS)]
     for system in build_systems(plan, counts):
-        start = start_of(plan, counts, system, microdata)
+        watch = watch_over(guard, counts, system)
+        gone = _among(watch.units, missing)
+        start = start_of(plan, counts, system, microdata, gone)
         histogram = histogram_of(plan, system.candidates, columns)
-        space = _space(system, start, question)
         name = counts.region_geoids[int(system.regions[0])]
         seed = digest_seed(question.seed, "solvar", name)
-        people = np.bincount(system.candidates.unit, weights=start, minlength=len(system.units))
+        people = _people(counts, system, start, gone)
+        space = _space(system, start, question, people, gone)
         budget = Budget(
             seed,
             question.unit_seconds,
@@ -170,8 +180,8 @@ def measure_with_plan(
             question.intervals == "exact",
         )
         with naming(f"{plan.release.region.name}s from", name):
-            found = measure(space, histogram, system.regions, budget)
-        report = _Report(plan, counts, system, histogram, found, people.astype(np.int64))
+            found = measure(space, histogram, system.regions, budget, watch)
+        report = _Report(plan, counts, system, histogram, found, people)
         found_units = report.units(_unit_schema(plan, question))
         units.append(found_units)
         intervals.append(report.intervals(_interval_schema(plan, columns)))
@@ -191,12 +201,28 @@ def _region_seconds(
     return dict(zip(numbers.tolist(), total.tolist(), strict=True))
 
 
-def _space(system: System, start: IntArray, question: Question) -> Space:
+def _among(units: pl.Series, missing: pl.Series | None) -> BoolArray:
+    if missing is None:
+        return np.zeros(len(units), dtype=bool)
+    return units.is_in(missing.implode()).to_numpy()
+
+
+def _people(counts: Counts, system: System, start: IntArray, gone: BoolArray) -> IntArray:
+    """People of each unit: those of the start, or as published where some are missing."""
+    placed = np.bincount(system.candidates.unit, weights=start, minlength=len(system.units))
+    published = counts.population.gather(system.units).fill_null(0).to_numpy()
+    found: IntArray = np.where(gone, np.maximum(published, placed), placed).astype(np.int64)
+    return found
+
+
+def _space(
+    system: System, start: IntArray, question: Question, people: IntArray, missing: BoolArray
+) -> Space:
     unit = system.candidates.unit
     is_split = question.mode == "relaxed"
     own = np.isin(system.row_geounit, system.units)
     rows = relax(system.rows, own, unit) if is_split else system.rows
-    return Space(rows, start, unit, len(system.units), is_split, system.has_total)
+    return Space(rows, start, unit, len(system.units), is_split, system.has_total, people, missing)
 
 
 _REGIONS = pl.Schema(

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
+from scipy import sparse
 
 from recon_cli.errors import StageError
 from recon_cli.model.counts import Counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
+from recon_cli.model.rows import Rows
 from recon_cli.model.system import System
 
 
-def start_of(plan: Plan, counts: Counts, system: System, microdata: pl.DataFrame) -> IntArray:
+def start_of(
+    plan: Plan,
+    counts: Counts,
+    system: System,
+    microdata: pl.DataFrame,
+    missing: npt.NDArray[np.bool_],
+) -> IntArray:
     """People in each candidate of a batch, counted from reconstructed records.
 
     Args:
@@ -20,6 +29,7 @@ def start_of(plan: Plan, counts: Counts, system: System, microdata: pl.DataFrame
         counts: The partition's counts.
         system: The batch.
         microdata: Records; those of other units are passed over.
+        missing: For each unit whether it was quarantined, so that people may be missing.
 
     Raises:
         StageError: The records are not a solution of the system.
@@ -41,11 +51,20 @@ def start_of(plan: Plan, counts: Counts, system: System, microdata: pl.DataFrame
             "tables; run `recon reconstruct` again"
         )
     people = np.bincount(place, minlength=len(known)).astype(np.int64)
-    if not system.rows.are_met_by(people):
+    if not _without(system, missing).are_met_by(people):
         raise StageError(
             "microdata/ does not reproduce the published counts: run `recon reconstruct` again"
         )
     return people
+
+
+def _without(system: System, missing: npt.NDArray[np.bool_]) -> Rows:
+    """The rows that count nobody of the missing units."""
+    if not missing.any():
+        return system.rows
+    A = system.rows.A
+    rows = np.flatnonzero(A @ missing[system.candidates.unit].astype(np.int64) == 0)
+    return Rows(sparse.csr_array(A[rows]), system.rows.least[rows], system.rows.most[rows])
 
 
 def _atoms(plan: Plan, f: int, values: pl.Series) -> IntArray:

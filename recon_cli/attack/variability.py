@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.attack.guard import Watch
 from recon_cli.attack.targets import Histogram
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, split_components
@@ -42,6 +43,8 @@ class Space:
         units: Number of units.
         is_split: Whether no row couples two units, so that units can be measured together.
         has_total: For each unit whether all solutions have the same number of people in it.
+        people: For each unit its people, in `start` or as published.
+        missing: For each unit whether `start` holds only its lower bounds: it was quarantined.
     """
 
     rows: Rows
@@ -50,6 +53,8 @@ class Space:
     units: int
     is_split: bool
     has_total: BoolArray
+    people: IntArray
+    missing: BoolArray
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,9 @@ class Variability:
     work: npt.NDArray[np.float64]
 
 
-def measure(space: Space, histogram: Histogram, regions: IntArray, budget: Budget) -> Variability:
+def measure(
+    space: Space, histogram: Histogram, regions: IntArray, budget: Budget, watch: Watch
+) -> Variability:
     """Intervals, certain records, solvar and diameter of every unit of a batch.
 
     Args:
@@ -114,6 +121,7 @@ def measure(space: Space, histogram: Histogram, regions: IntArray, budget: Budge
         histogram: The histogram cells that count.
         regions: For each unit its region, rising.
         budget: How hard to try.
+        watch: Keeps solvers from units that kill them; those get what propagation proves.
 
     Raises:
         SolverError: Two engines disagree on a certificate.
@@ -123,8 +131,16 @@ def measure(space: Space, histogram: Histogram, regions: IntArray, budget: Budge
     components = split_components(
         space.rows, bounds, regions[space.unit], targets=histogram.of_cell
     )
-    for component in components:
-        measured.add(component)
+    for component in (
+        part
+        for whole in components
+        for part in watch.parts(whole, space.unit[whole.cells], histogram.of_cell[whole.cells])
+    ):
+        units = space.unit[component.cells]
+        if space.missing[units].any() or not watch.admits(units):
+            measured.leave(component)
+        else:
+            measured.add(component)
     return measured.result()
 
 
@@ -185,6 +201,26 @@ class _Measured:
         self.upper[numbers] = self.fixed[numbers] + extremes.targets.upper
         self.is_exact[numbers] = extremes.is_exact
         self.lowest[numbers] = self.fixed[numbers] + extremes.lowest
+
+    def leave(self, component: Component) -> None:
+        """Count a component that no solver may be let at: the bounds of propagation stand."""
+        numbers, sums = self.histogram.within(component)
+        part = _Part(
+            component=component,
+            numbers=numbers,
+            unit=self.histogram.unit[numbers],
+            targets=Targets(sums, sums @ component.lower, sums @ component.upper),
+            start=self.space.start[component.cells],
+        )
+        missing = self.space.missing[part.unit]
+        cap = np.where(missing, part.highest(_span), part.highest(_distance))
+        bound = _by_unit(part.unit, cap, self.space.units)
+        self.solvar.bound += bound
+        self.diameter.bound += _by_unit(part.unit, part.highest(_span), self.space.units)
+        if not self.space.is_split:
+            self.together.bound[int(part.unit[0])] += int(bound.sum())
+        # Nobody knows a solution of a missing unit: any count may be the least one.
+        self.lowest[numbers[missing]] = self.upper[numbers[missing]]
 
     def _settled(self, part: _Part) -> Targets:
         """The targets, those of units that no solution moves fixed: both engines must say so."""
@@ -269,7 +305,7 @@ class _Measured:
     def result(self) -> Variability:
         """All findings; distances are capped by what certain records leave."""
         certain = _by_unit(self.histogram.unit, self.lower, self.space.units)
-        people = _by_unit(self.histogram.unit, self.start, self.space.units)
+        people = self.space.people
         most = _by_unit(self.histogram.unit, self.upper, self.space.units)
         most = np.where(self.space.has_total, people, most)
         # Who is certain cannot differ; everybody else of both solutions may.

@@ -36,6 +36,9 @@ def command(options: RunOptions, *, force: bool) -> None:
       ingest.paths   files, or folders of files
       ingest.absent  tidy: a cell without a row is
                      zero (default) or unpublished
+      ingest.piece_people
+                     people that a worker takes at a
+                     time (default 100000)
     """  # noqa: D301 - click wants the character itself
     perform(options, force=force)
 

@@ -1,5 +1,5 @@
 """Stages: read, call, publish. One module a stage; each takes a `Run`."""
 
-from recon_cli.stages.run import Outcome, Part, Run
+from recon_cli.stages.run import Outcome, Run
 
-__all__ = ["Outcome", "Part", "Run"]
+__all__ = ["Outcome", "Run"]

@@ -12,9 +12,9 @@ from recon_cli.execute import Tick
 from recon_cli.schema import Release
 from recon_cli.seeding import generator
 from recon_cli.stages.reconstruct import input_digests
-from recon_cli.stages.run import Outcome, Run, parts_of
+from recon_cli.stages.run import Outcome, Run, pieces_of
 from recon_cli.stages.synth import SYNTH, nation_of
-from recon_cli.store import Stage, Staging, open_folder
+from recon_cli.store import Piece, Stage, Staging, open_folder
 from recon_cli.synth import Nation
 from recon_cli.synth.attacker import bins_of, commercial, exact_columns
 from recon_cli.synth.sizes import Integers
@@ -44,13 +44,11 @@ def attacker(run: Run) -> Outcome:
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return Outcome(ATTACKER, stage.current, skipped=True)
-        parts = parts_of(folders[0].manifest)
-        todo = [part for part in parts if part.name not in stage.done]
+        pieces = pieces_of(folders[0].manifest)
+        todo = [piece for piece in pieces if not stage.is_done(piece)]
         job = _Job(nation, age_bins(run.release), run.work, stage.staging, seed)
         results = run.for_each("attacker", attacker_partition, job, todo)
-        manifest = stage.publish(
-            [part.name for part in parts], usages=results.usages, workers=results.workers
-        )
+        manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
         return Outcome(ATTACKER, manifest)
 
 
@@ -77,9 +75,9 @@ class _Job:
     seed: int
 
 
-def attacker_partition(job: _Job, partition: str, tick: Tick) -> None:
+def attacker_partition(job: _Job, piece: Piece, tick: Tick) -> None:
     """Make and write one county's files; runs in a worker."""
-    started = time.perf_counter()
+    started, partition = time.perf_counter(), piece.partition
     persons = open_folder(job.work, SYNTH, "persons").read(partition)
     places = open_folder(job.work, SYNTH, "places").read(partition)
     rng = generator(job.seed, "attacker", partition)
@@ -88,7 +86,7 @@ def attacker_partition(job: _Job, partition: str, tick: Tick) -> None:
     )
     exact = exact_columns(persons)
     job.staging.write(
-        partition,
+        piece,
         {"comrcl": bought, "cef_atkr": exact},
         statuses=dict(bought["truth"].value_counts().iter_rows()),
         totals={

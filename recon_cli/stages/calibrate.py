@@ -18,10 +18,10 @@ from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import Tick
 from recon_cli.schema import Release
 from recon_cli.stages.attacker import ATTACKER, age_bins, attacker
-from recon_cli.stages.run import Run, parts_of
+from recon_cli.stages.run import Run, pieces_of
 from recon_cli.stages.swap import SWAP, swap
 from recon_cli.stages.synth import SYNTH, synth
-from recon_cli.store import open_folder
+from recon_cli.store import Piece, open_folder
 from recon_cli.store.files import write_bytes
 
 PAGE = "calibration.md"
@@ -77,7 +77,7 @@ def _of_seed(run: Run, seed: int) -> Run:
 def _measured(run: Run, seed: int) -> pl.DataFrame:
     study = load_study()
     job = _Job(run.release, run.work, pl.Series(age_bins(run.release)), study.lower)
-    parts = parts_of(open_folder(run.work, SYNTH, "persons").manifest)
+    parts = pieces_of(open_folder(run.work, SYNTH, "persons").manifest)
     counted = run.for_each("calibrate", count_partition, job, parts).values
     counts = pl.concat([each[0] for each in counted]).group_by("size").sum().sort("size")
     told = pl.concat([each[1] for each in counted]).group_by("hispanic", "race").sum()
@@ -94,8 +94,9 @@ class _Job:
     lower: Sequence[int]
 
 
-def count_partition(job: _Job, partition: str, tick: Tick) -> tuple[pl.DataFrame, pl.DataFrame]:
+def count_partition(job: _Job, piece: Piece, tick: Tick) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Count one county; runs in a worker."""
+    partition = piece.partition
     persons = open_folder(job.work, SYNTH, "persons").read(partition)
     places = open_folder(job.work, SYNTH, "places").read(partition)
     hdf = open_folder(job.work, SWAP, "hdf").read(partition)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -16,8 +17,16 @@ from recon_cli.published import Source
 from recon_cli.schema import Release
 from recon_cli.stages.geounits import describe_geounits
 from recon_cli.stages.run import Outcome, Run
-from recon_cli.store import INGEST, InputFile, PartWriter, Transaction, coverage_bytes
+from recon_cli.store import (
+    INGEST,
+    InputFile,
+    PartWriter,
+    Piece,
+    Transaction,
+    coverage_bytes,
+)
 from recon_cli.store.files import file_digest
+from recon_cli.store.pieces import PIECES, cut, pieces_bytes
 from recon_cli.store.published import COVERAGE
 
 #: Rows that are held before they are written: bounds memory, and makes parts worth a file.
@@ -33,7 +42,7 @@ def ingest(run: Run) -> Outcome:
         StageError: The work folder cannot be written, or is in use.
     """
     config = run.config.section(Ingest)
-    settings: dict[str, str] = {"source": config.source}
+    settings: dict[str, Any] = {"source": config.source, "piece_people": config.piece_people}
     if config.source == "tidy":
         settings["absent"] = config.absent
     recipe = run.recipe(INGEST, settings, files=input_files(config.paths))
@@ -43,9 +52,10 @@ def ingest(run: Run) -> Outcome:
         source = open_source(run.release, config)
         task = Task("ingest", run.release.geography.unit.name)
         with run.reporter.bar(task) as bar:
-            writer = _write(run.release, source, stage, bar)
+            pieces = _write(run.release, source, stage, bar, config.piece_people)
         stage.staging.write_extra("tables", COVERAGE, coverage_bytes(source.coverage, run.release))
-        return Outcome(INGEST, stage.publish(writer.partitions()))
+        stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
+        return Outcome(INGEST, stage.publish(Piece(piece.partition) for piece in pieces))
 
 
 def open_source(release: Release, config: Ingest) -> Source:
@@ -79,7 +89,9 @@ def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:
     return tuple(found)
 
 
-def _write(release: Release, source: Source, stage: Transaction, bar: Bar) -> PartWriter:
+def _write(
+    release: Release, source: Source, stage: Transaction, bar: Bar, piece_people: int
+) -> list[Piece]:
     held = _Held(release, PartWriter(stage.staging))
     unit = release.geography.unit.name
     for batch in source.batches():
@@ -89,8 +101,7 @@ def _write(release: Release, source: Source, stage: Transaction, bar: Bar) -> Pa
         here = geounits.filter(pl.col("level") == unit)
         bar.advance(here.height, int(here["population"].sum()))
     held.flush()
-    held.finish()
-    return held.writer
+    return held.finish(piece_people)
 
 
 class _Held:
@@ -126,8 +137,9 @@ class _Held:
         self._frames = {}
         self._rows = 0
 
-    def finish(self) -> None:
-        """Check and mark every partition; one without counts gets an empty part."""
+    def finish(self, piece_people: int) -> list[Piece]:
+        """Check, mark and cut every partition; one without counts gets an empty part."""
+        pieces: list[Piece] = []
         partitions = self.writer.partitions()
         if not partitions:
             raise SourceError("the files hold no geounits of the release's levels")
@@ -147,6 +159,8 @@ class _Held:
                 },
                 started=self._started[partition],
             )
+            pieces += cut(self._release, partition, geounits, piece_people)
+        return pieces
 
     def _levels(self, geounits: pl.DataFrame) -> dict[str, int]:
         found = dict(geounits["level"].value_counts().iter_rows())

@@ -17,8 +17,8 @@ from recon_cli.execute import Tick
 from recon_cli.seeding import digest_seed
 from recon_cli.sources.records import Slice
 from recon_cli.stages.lineup import Cast, call_up, survey
-from recon_cli.stages.run import Outcome, Part, Run
-from recon_cli.store import PartWriter, Stage, Staging, read_published
+from recon_cli.stages.run import Outcome, Run
+from recon_cli.store import PartWriter, Piece, Stage, Staging, read_published
 from recon_cli.store.files import key_of
 from recon_cli.store.published import open_published
 
@@ -60,12 +60,12 @@ def link(run: Run) -> Outcome:
             return Outcome(LINK, stage.current, skipped=True)
         cast, units = survey(cast, run.work, sorted(partitions))
         found = slices[cast.lineup.truth]
-        parts = [Part(name, units[name], found[name].rows) for name in partitions]
-        todo = [part for part in parts if part.name not in stage.done]
+        pieces = [Piece(name, units=units[name], people=found[name].rows) for name in partitions]
+        todo = [piece for piece in pieces if not stage.is_done(piece)]
         job = _Job(cast, run.work, stage.staging, config.draws, rows=config.rows)
         results = run.for_each("link", link_partition, job, todo)
         manifest = stage.publish(
-            [part.name for part in parts],
+            pieces,
             notes=_notes(cast, slices),
             usages=results.usages,
             workers=results.workers,
@@ -84,9 +84,9 @@ class _Job:
     rows: bool
 
 
-def link_partition(job: _Job, partition: str, tick: Tick) -> None:
+def link_partition(job: _Job, piece: Piece, tick: Tick) -> None:
     """Link and write one partition; runs in a worker."""
-    started = time.perf_counter()
+    started, partition = time.perf_counter(), piece.partition
     cast, writer = job.cast, PartWriter(job.staging)
     lineup = cast.lineup
     records = {name: cast.read(name, partition) for name in lineup.used if name != TABLES}

@@ -10,15 +10,18 @@ import polars as pl
 
 from recon_cli import verify
 from recon_cli.attack import reconstruct as attack
+from recon_cli.attack.reconstruct import Reconstruction
 from recon_cli.config import Reconstruct
 from recon_cli.errors import VerificationError
 from recon_cli.execute import Tick
 from recon_cli.model.plan import Plan, make_plan
 from recon_cli.published import Published
+from recon_cli.stages.guarding import Revival, guarding
 from recon_cli.stages.keeping import keeping_models
-from recon_cli.stages.run import Outcome, Run, parts_of
+from recon_cli.stages.run import Outcome, Run
 from recon_cli.stages.selection import select
-from recon_cli.store import Folder, Stage, Staging, read_published
+from recon_cli.store import Folder, Piece, Stage, Staging, read_published
+from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import COVERAGE, open_published, read_coverage
 
 RECONSTRUCT = Stage("reconstruct", ("microdata", "blocks"))
@@ -51,18 +54,19 @@ def reconstruct(run: Run) -> Outcome:
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return Outcome(RECONSTRUCT, stage.current, skipped=True)
-        parts = parts_of(tables.manifest)
-        todo = [part for part in parts if part.name not in stage.done]
-        if len(todo) < len(parts):
+        pieces = read_pieces(geounits)
+        todo = [piece for piece in pieces if not stage.is_done(piece)]
+        if len(todo) < len(pieces):
             run.reporter.note(
-                f"reconstruct: {len(parts) - len(todo)} of {len(parts)} partitions were finished "
+                f"reconstruct: {len(pieces) - len(todo)} of {len(pieces)} pieces were finished "
                 "before"
             )
         plan = make_plan(run.release, selection.tables, coverage)
         job = _Job(plan, run.work, stage.staging, seed, verify=config.verify)
-        results = run.for_each("reconstruct", reconstruct_partition, job, todo)
+        revive = Revival("reconstruct", stage.staging, run.reporter)
+        results = run.for_each("reconstruct", reconstruct_piece, job, todo, revive)
         manifest = stage.publish(
-            [part.name for part in parts],
+            pieces,
             notes={
                 "tables": [table.name for table in selection.tables],
                 "unpublished_tables": list(selection.unpublished),
@@ -82,6 +86,11 @@ def input_digests(*folders: Folder) -> dict[str, dict[str, str]]:
     }
 
 
+def missing_units(blocks: pl.DataFrame) -> pl.Series:
+    """Geoids of the quarantined units: not all of their people are among the records."""
+    return blocks.filter(pl.col("status") == attack.QUARANTINED).to_series(0)
+
+
 @dataclass(frozen=True)
 class _Job:
     """What all partitions of one reconstruction share."""
@@ -93,19 +102,21 @@ class _Job:
     verify: bool
 
 
-def reconstruct_partition(job: _Job, partition: str, tick: Tick) -> None:
-    """Reconstruct, verify and write one partition; runs in a worker."""
+def reconstruct_piece(job: _Job, piece: Piece, tick: Tick) -> None:
+    """Reconstruct, verify and write one piece; runs in a worker."""
     started = time.perf_counter()
-    published = read_published(job.work, job.plan.release, partition)
-    with keeping_models(job.work):
-        result = attack.reconstruct_plan(job.plan, published, seed=job.seed, on_progress=tick)
+    published = read_published(job.work, job.plan.release, piece.partition, piece.span)
+    with keeping_models(job.work), guarding(job.staging, piece) as guard:
+        result = attack.reconstruct_plan(
+            job.plan, published, seed=job.seed, on_progress=tick, guard=guard
+        )
     compared = 0
     if job.verify:
-        compared = _verified(job, partition, published, result.microdata)
+        compared = _verified(job, piece, published, result)
     blocks = result.blocks
     methods = blocks["method"].value_counts().iter_rows()
     job.staging.write(
-        partition,
+        piece,
         {"microdata": result.microdata, "blocks": blocks},
         statuses=dict(blocks["status"].value_counts().iter_rows()),
         totals={
@@ -124,11 +135,22 @@ def reconstruct_partition(job: _Job, partition: str, tick: Tick) -> None:
     )
 
 
-def _verified(job: _Job, partition: str, published: Published, records: pl.DataFrame) -> int:
-    found = verify.verify(job.plan.release, published, records, job.plan.tables)
+def _verified(job: _Job, piece: Piece, published: Published, result: Reconstruction) -> int:
+    """The number of published cells compared: all but those of quarantined regions."""
+    release = job.plan.release
+    gone = missing_units(result.blocks).str.head(release.region.digits).unique().implode()
+    region = pl.col("geoid").str.head(release.region.digits)
+    kept = Published(
+        published.geounits.filter(~region.is_in(gone)),
+        published.counts.filter(~region.is_in(gone)),
+        published.coverage,
+    )
+    of_region = pl.col(release.geoid_column).str.head(release.region.digits)
+    records = result.microdata.filter(~of_region.is_in(gone))
+    found = verify.verify(release, kept, records, job.plan.tables)
     try:
         found.require()
     except VerificationError as error:
         level = job.plan.release.geography.partition
-        raise VerificationError(f"{level} {partition}: {error}") from error
+        raise VerificationError(f"{level} {piece.name}: {error}") from error
     return int(found.cells_compared)

@@ -9,10 +9,18 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from recon_cli.config import RunConfig
-from recon_cli.execute import Results, Shard, ShardFunction, Usage, run_shards
+from recon_cli.execute import (
+    Results,
+    Revive,
+    Shard,
+    ShardFunction,
+    Usage,
+    retry_once,
+    run_shards,
+)
 from recon_cli.progress import Finished, Reporter, Silent, Task
 from recon_cli.schema import Release
-from recon_cli.store import InputFile, Manifest, Recipe, Stage, Transaction, transaction
+from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Transaction, transaction
 
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
@@ -29,21 +37,6 @@ class Opener(Protocol):
 
 #: People that are worth starting a process for; a worker needs a second or so to start.
 GRAIN = 100_000
-
-
-@dataclass(frozen=True)
-class Part:
-    """A partition that a stage works on.
-
-    Attributes:
-        name: Its geoid prefix.
-        units: Geounits of the finest level.
-        people: People, as published.
-    """
-
-    name: str
-    units: int
-    people: int
 
 
 @dataclass(frozen=True)
@@ -122,23 +115,26 @@ class Run:
     def for_each(
         self,
         label: str,
-        function: ShardFunction[Shared, str, Result],
+        function: ShardFunction[Shared, Piece, Result],
         shared: Shared,
-        parts: Sequence[Part],
+        pieces: Sequence[Piece],
+        revive: Revive[Piece] = retry_once,
     ) -> Results[Result]:
-        """Call ``function(shared, partition, tick)`` for every part, with a progress bar.
+        """Call ``function(shared, piece, tick)`` for every piece, with a progress bar.
+
+        ``revive`` says what to do about a piece whose worker died; the default tries once more.
 
         Raises:
             ReconError: What a partition raised.
             WorkerError: A worker died.
         """
         level = self.release.geography.partition
-        shards = [Shard(f"{level} {part.name}", part.name, part.people) for part in parts]
+        shards = [Shard(f"{level} {piece.name}", piece, piece.people) for piece in pieces]
         task = Task(
             stage=label,
             unit=self.release.geography.unit.name,
-            units=sum(part.units for part in parts),
-            people=sum(part.people for part in parts),
+            units=sum(piece.units for piece in pieces),
+            people=sum(piece.people for piece in pieces),
         )
 
         def done(name: str, usage: Usage) -> None:
@@ -153,12 +149,13 @@ class Run:
                 grain=GRAIN,
                 on_tick=bar.advance,
                 on_done=done,
+                revive=revive,
             )
 
 
-def parts_of(manifest: Manifest) -> list[Part]:
-    """The partitions of an ingested release, with their sizes."""
+def pieces_of(manifest: Manifest) -> list[Piece]:
+    """The partitions of a stage that are worked on whole, with their sizes."""
     return [
-        Part(row.partition, row.totals.get("units", 0), row.totals.get("people", 0))
+        Piece(row.partition, units=row.totals.get("units", 0), people=row.totals.get("people", 0))
         for row in manifest.partitions
     ]

@@ -22,11 +22,13 @@ from recon_cli.model.plan import Plan
 from recon_cli.schema import Release
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.variability import solvar_percentiles, variability_by_size
+from recon_cli.stages.guarding import Revival, guarding
 from recon_cli.stages.keeping import keeping_models
-from recon_cli.stages.reconstruct import RECONSTRUCT, input_digests
-from recon_cli.stages.run import Outcome, Run, parts_of
+from recon_cli.stages.reconstruct import RECONSTRUCT, input_digests, missing_units
+from recon_cli.stages.run import Outcome, Run
 from recon_cli.stages.selection import select
-from recon_cli.store import Folder, Stage, Staging, open_folder, read_published
+from recon_cli.store import Folder, Piece, Stage, Staging, open_folder, read_published
+from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import COVERAGE, open_published, read_coverage
 
 SOLVAR = Stage("solvar", ("solvar", "intervals", "certainty", "regions"))
@@ -60,7 +62,7 @@ def solvar(run: Run) -> Found:
     """
     config = run.config.section(Solvar)
     tables, geounits = open_published(run.work, run.release)
-    microdata = open_folder(run.work, RECONSTRUCT, "microdata")
+    microdata, blocks = (open_folder(run.work, RECONSTRUCT, name) for name in RECONSTRUCT.folders)
     if microdata.partitions != tables.partitions:
         raise StageError(
             f"microdata/ and tables/ in {run.work} have different partitions; "
@@ -75,14 +77,14 @@ def solvar(run: Run) -> Found:
         {**settings, "tables": [table.name for table in selection.tables]},
         seed=seed,
         shared={f"tables/{COVERAGE}": tables.manifest.extras[COVERAGE].sha256},
-        partitions=input_digests(tables, geounits, microdata),
+        partitions=input_digests(tables, geounits, microdata, blocks),
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return _found(run, Outcome(SOLVAR, stage.current, skipped=True))
-        parts = parts_of(tables.manifest)
-        todo = [part for part in parts if part.name not in stage.done]
-        people = sum(part.people for part in parts)
+        pieces = read_pieces(geounits)
+        todo = [piece for piece in pieces if not stage.is_done(piece)]
+        people = sum(piece.people for piece in pieces)
         question = Question(
             config.mode,
             seed,
@@ -92,11 +94,12 @@ def solvar(run: Run) -> Found:
             config.intervals,
         )
         plan = make_variability_plan(run.release, selection.tables, coverage, config.mode)
-        job = _Job(plan, run.work, stage.staging, microdata, question)
-        results = run.for_each("solvar", measure_partition, job, todo)
-        _write_tables(stage.staging, [part.name for part in parts])
+        job = _Job(plan, run.work, stage.staging, microdata, blocks, question)
+        revive = Revival("solvar", stage.staging, run.reporter)
+        results = run.for_each("solvar", measure_piece, job, todo, revive)
+        _write_tables(stage.staging, tables.partitions)
         manifest = stage.publish(
-            [part.name for part in parts],
+            pieces,
             notes={"tables": [table.name for table in selection.tables], "mode": config.mode},
             usages=results.usages,
             workers=results.workers,
@@ -112,21 +115,25 @@ class _Job:
     work: Path
     staging: Staging
     microdata: Folder
+    blocks: Folder
     question: Question
 
 
-def measure_partition(job: _Job, partition: str, tick: Tick) -> None:
-    """Measure and write one partition; runs in a worker."""
+def measure_piece(job: _Job, piece: Piece, tick: Tick) -> None:
+    """Measure and write one piece; runs in a worker."""
     started = time.perf_counter()
-    published = read_published(job.work, job.plan.release, partition)
-    microdata = job.microdata.read(partition)
-    with keeping_models(job.work):
-        found = measure_with_plan(job.plan, published, microdata, job.question, tick)
+    published = read_published(job.work, job.plan.release, piece.partition, piece.span)
+    microdata = job.microdata.read(piece.partition, piece.span)
+    missing = missing_units(job.blocks.read(piece.partition, piece.span))
+    with keeping_models(job.work), guarding(job.staging, piece) as guard:
+        found = measure_with_plan(
+            job.plan, published, microdata, job.question, tick, guard=guard, missing=missing
+        )
     units = _with_uniques(job.plan.release, found.units, microdata)
     methods = units["method"].value_counts().iter_rows()
     zero = units.filter(pl.col("solvar_upper_pct") == 0)
     job.staging.write(
-        partition,
+        piece,
         {
             "solvar": units,
             "intervals": found.intervals,

@@ -20,9 +20,9 @@ from recon_cli.protect import Swap, Targeted, load_swap
 from recon_cli.protect.swap import NEEDED, apply_moves, find_swaps, moves_of, with_risk
 from recon_cli.schema import Release
 from recon_cli.seeding import generator
-from recon_cli.stages.run import Outcome, Part, Run, parts_of
+from recon_cli.stages.run import Outcome, Run, pieces_of
 from recon_cli.stages.synth import SYNTH
-from recon_cli.store import Folder, Stage, Staging, open_folder
+from recon_cli.store import Folder, Piece, Stage, Staging, open_folder
 
 SWAP = Stage("protect swap", ("hdf", "hdf_households", "swaps"))
 _LEVELS = ("tract", "county", "state")
@@ -42,8 +42,8 @@ def swap(run: Run) -> Outcome:
     settings = load_swap(config.setting)
     digits = _digits(run.release)
     folders = [open_folder(run.work, SYNTH, name) for name in _SOURCES]
-    parts = parts_of(folders[0].manifest)
-    states = _by_state(parts, digits["state"])
+    pieces = pieces_of(folders[0].manifest)
+    states = _by_state(pieces, digits["state"])
     recipe = run.recipe(
         SWAP,
         {"settings": settings.model_dump(mode="json")},
@@ -54,15 +54,14 @@ def swap(run: Run) -> Outcome:
         if stage.current is not None:
             return Outcome(SWAP, stage.current, skipped=True)
         todo = [
-            Part(state, sum(part.units for part in inside), sum(part.people for part in inside))
+            Piece(state, units=sum(p.units for p in inside), people=sum(p.people for p in inside))
             for state, inside in states.items()
-            if any(part.name not in stage.done for part in inside)
+            if not all(stage.is_done(piece) for piece in inside)
         ]
-        counties = {state: tuple(part.name for part in inside) for state, inside in states.items()}
-        job = _Job(settings, counties, digits, run.work, stage.staging, seed)
+        job = _Job(settings, states, digits, run.work, stage.staging, seed)
         results = run.for_each("swap", swap_state, job, todo)
         manifest = stage.publish(
-            [part.name for part in parts],
+            pieces,
             notes={"setting": config.setting},
             usages=results.usages,
             workers=results.workers,
@@ -78,25 +77,25 @@ def _digits(release: Release) -> dict[str, int]:
     return {name: levels[name].digits for name in _LEVELS}
 
 
-def _by_state(parts: Sequence[Part], digits: int) -> dict[str, list[Part]]:
-    states: dict[str, list[Part]] = {}
-    for part in parts:
-        states.setdefault(part.name[:digits], []).append(part)
+def _by_state(counties: Sequence[Piece], digits: int) -> dict[str, list[Piece]]:
+    states: dict[str, list[Piece]] = {}
+    for county in counties:
+        states.setdefault(county.partition[:digits], []).append(county)
     return states
 
 
 def _inputs(
-    states: Mapping[str, Sequence[Part]], folders: Sequence[Folder]
+    states: Mapping[str, Sequence[Piece]], folders: Sequence[Folder]
 ) -> dict[str, dict[str, str]]:
     """Each county depends on every county of its state."""
     return {
-        part.name: {
-            f"{folder.path.name}/{other.name}": folder.digest(other.name)
+        county.partition: {
+            f"{folder.path.name}/{other.partition}": folder.digest(other.partition)
             for folder in folders
             for other in inside
         }
         for inside in states.values()
-        for part in inside
+        for county in inside
     }
 
 
@@ -105,16 +104,16 @@ class _Job:
     """What all states share."""
 
     settings: Swap
-    counties: Mapping[str, tuple[str, ...]]
+    counties: Mapping[str, Sequence[Piece]]
     digits: Mapping[str, int]
     work: Path
     staging: Staging
     seed: int
 
 
-def swap_state(job: _Job, state: str, tick: Tick) -> None:
+def swap_state(job: _Job, piece: Piece, tick: Tick) -> None:
     """Swap within one state and write its counties; runs in a worker."""
-    started = time.perf_counter()
+    started, state = time.perf_counter(), piece.partition
     persons, households = (_read(job, name, state) for name in _SOURCES)
     occupied = households.filter(pl.col("people") > 0).select(NEEDED)
     if isinstance(job.settings, Targeted):
@@ -129,7 +128,9 @@ def swap_state(job: _Job, state: str, tick: Tick) -> None:
     }
     split = {name: _split(frame, job.digits["county"]) for name, frame in frames.items()}
     for county in job.counties[state]:
-        of_county = {name: parts.get(county, frames[name].clear()) for name, parts in split.items()}
+        of_county = {
+            name: parts.get(county.partition, frames[name].clear()) for name, parts in split.items()
+        }
         job.staging.write(
             county,
             of_county,
@@ -147,7 +148,7 @@ def swap_state(job: _Job, state: str, tick: Tick) -> None:
 
 def _read(job: _Job, name: str, state: str) -> pl.DataFrame:
     folder = open_folder(job.work, SYNTH, name)
-    return pl.concat([folder.read(county) for county in job.counties[state]])
+    return pl.concat([folder.read(county.partition) for county in job.counties[state]])
 
 
 def _split(frame: pl.DataFrame, digits: int) -> dict[str, pl.DataFrame]:

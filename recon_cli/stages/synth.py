@@ -9,8 +9,8 @@ import polars as pl
 
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import Tick
-from recon_cli.stages.run import Outcome, Part, Run
-from recon_cli.store import Stage, Staging
+from recon_cli.stages.run import Outcome, Run
+from recon_cli.store import Piece, Stage, Staging
 from recon_cli.synth import Nation, load_nation
 from recon_cli.synth.county import make_county
 from recon_cli.synth.geography import County, plan_nation
@@ -39,13 +39,14 @@ def synth(run: Run) -> Outcome:
         if stage.current is not None:
             return Outcome(SYNTH, stage.current, skipped=True)
         plan = plan_nation(nation, people, seed)
-        parts = [Part(county.geoid, len(county.population), county.people) for county in plan]
-        todo = [part for part in parts if part.name not in stage.done]
+        pieces = [
+            Piece(county.geoid, units=len(county.population), people=county.people)
+            for county in plan
+        ]
+        todo = [piece for piece in pieces if not stage.is_done(piece)]
         job = _Job(nation, {county.geoid: county for county in plan}, stage.staging, seed)
         results = run.for_each("synth", synth_partition, job, todo)
-        manifest = stage.publish(
-            [part.name for part in parts], usages=results.usages, workers=results.workers
-        )
+        manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
         return Outcome(SYNTH, manifest)
 
 
@@ -74,14 +75,14 @@ class _Job:
     seed: int
 
 
-def synth_partition(job: _Job, partition: str, tick: Tick) -> None:
+def synth_partition(job: _Job, piece: Piece, tick: Tick) -> None:
     """Make and write one county; runs in a worker."""
-    started = time.perf_counter()
+    started, partition = time.perf_counter(), piece.partition
     county = job.plan[partition]
     made = make_county(job.nation, county, job.seed)
     inhabited = made.places.filter(pl.col("population") > 0).height
     job.staging.write(
-        partition,
+        piece,
         {"persons": made.persons, "households": made.households, "places": made.places},
         statuses={"inhabited": inhabited, "uninhabited": made.places.height - inhabited},
         totals={

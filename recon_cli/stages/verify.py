@@ -13,9 +13,10 @@ from recon_cli.errors import StageError
 from recon_cli.execute import Tick
 from recon_cli.schema import Release, Table
 from recon_cli.stages.reconstruct import RECONSTRUCT
-from recon_cli.stages.run import Run, parts_of
+from recon_cli.stages.run import Run
 from recon_cli.stages.selection import select
-from recon_cli.store import Folder, open_folder, read_published
+from recon_cli.store import Folder, Piece, open_folder, read_published
+from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import open_published, read_coverage
 
 
@@ -57,7 +58,7 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> Verdict:
         StageError: A folder is missing or damaged, or the records are of other partitions.
     """
     started = time.perf_counter()
-    tables, _ = open_published(run.work, run.release)
+    tables, geounits = open_published(run.work, run.release)
     microdata = open_folder(run.work, RECONSTRUCT, "microdata")
     _check_release(run.release, microdata)
     if choice is None:
@@ -73,14 +74,14 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> Verdict:
         for name, row in microdata.manifest.inputs["partitions"].items()
     ):
         run.reporter.note("verify: tables/ changed after microdata/ was made from them")
-    parts = parts_of(tables.manifest)
+    pieces = read_pieces(geounits)
     job = _Job(run.release, run.work, selection.tables)
-    found = run.for_each("verify", verify_partition, job, parts).values
+    found = run.for_each("verify", verify_piece, job, pieces).values
     return Verdict(
         tables=tuple(table.name for table in selection.tables),
         cells_compared=sum(each.cells_compared for each in found),
         people=microdata.manifest.rows,
-        units=sum(part.units for part in parts),
+        units=sum(piece.units for piece in pieces),
         mismatches=pl.concat([each.mismatches for each in found]),
         seconds=time.perf_counter() - started,
     )
@@ -95,10 +96,10 @@ class _Job:
     tables: tuple[Table, ...]
 
 
-def verify_partition(job: _Job, partition: str, tick: Tick) -> checker.Verification:
-    """Verify one partition; runs in a worker."""
-    published = read_published(job.work, job.release, partition)
-    records = open_folder(job.work, RECONSTRUCT, "microdata").read(partition)
+def verify_piece(job: _Job, piece: Piece, tick: Tick) -> checker.Verification:
+    """Verify one piece; runs in a worker."""
+    published = read_published(job.work, job.release, piece.partition, piece.span)
+    records = open_folder(job.work, RECONSTRUCT, "microdata").read(piece.partition, piece.span)
     found = checker.verify(job.release, published, records, job.tables)
     units = published.geounits.filter(pl.col("level") == job.release.geography.unit.name)
     tick(units.height, records.height)

@@ -3,6 +3,7 @@
 from recon_cli.store.folder import Folder, open_folder, partitions, read_partition
 from recon_cli.store.manifest import Manifest, PartitionEntry
 from recon_cli.store.outlook import Outlook, State, outlook
+from recon_cli.store.piece import Piece, Span
 from recon_cli.store.published import INGEST, coverage_bytes, read_published
 from recon_cli.store.recipe import InputFile, Recipe, Stage
 from recon_cli.store.staging import PartWriter, Staging
@@ -16,7 +17,9 @@ __all__ = [
     "Outlook",
     "PartWriter",
     "PartitionEntry",
+    "Piece",
     "Recipe",
+    "Span",
     "Stage",
     "Staging",
     "State",

@@ -11,6 +11,7 @@ import polars as pl
 from recon_cli.errors import StageError
 from recon_cli.store.files import digest
 from recon_cli.store.manifest import FileEntry, Manifest, PartitionRow, read_manifest
+from recon_cli.store.piece import EVERYWHERE, Span, place_of
 from recon_cli.store.recipe import Stage
 from recon_cli.store.staging import intact
 
@@ -41,18 +42,20 @@ class Folder:
         """Digest of a partition's data: an input digest for the stages that read it."""
         return self._row_of(partition).digest
 
-    def read(self, partition: str) -> pl.DataFrame:
-        """A partition's rows.
+    def read(self, partition: str, span: Span = EVERYWHERE) -> pl.DataFrame:
+        """A partition's rows; those in ``span``, by the first column with geoids.
 
         Raises:
             StageError: There is no such partition, or its files are not as recorded.
         """
         row = self._row_of(partition)
         home = self.path / f"{self.manifest.partition_level}={partition}"
-        parts = [
-            pl.read_parquet(io.BytesIO(self._bytes(home / name, file)))
-            for name, file in sorted(row.files.items())
-        ]
+        names = sorted(row.files)
+        inside = [n for n in names if span.meets(row.files[n].first, row.files[n].last)]
+        parts = []
+        for name in inside or names[:1]:
+            part = pl.read_parquet(io.BytesIO(self._bytes(home / name, row.files[name])))
+            parts.append(part if span == EVERYWHERE else part.filter(span.holds(place_of(part))))
         return pl.concat(parts, rechunk=True)
 
     def beside(self, name: str) -> bytes:

@@ -6,7 +6,7 @@ Everything that two equal runs share stands outside ``run``; times and memory st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,10 +26,19 @@ class _Record(BaseModel):
 
 
 class FileEntry(_Record):
-    """A file: its size in bytes and its digest."""
+    """A file.
+
+    Attributes:
+        size: In bytes.
+        sha256: Its digest.
+        first: The lowest geoid in it, where that is known.
+        last: The highest.
+    """
 
     size: int
     sha256: str
+    first: str | None = None
+    last: str | None = None
 
 
 class FolderEntry(_Record):
@@ -47,10 +56,12 @@ class FolderEntry(_Record):
 
 
 class PartitionEntry(_Record):
-    """A finished partition.
+    """A finished partition, or a finished piece of one.
 
     Attributes:
         partition: Its geoid prefix.
+        piece: Which piece, from 0; None for a whole partition.
+        of: Pieces of the partition.
         key: What it was made from.
         folders: What it has in each folder of the stage.
         statuses: Counts by outcome, the stage's own words.
@@ -59,11 +70,37 @@ class PartitionEntry(_Record):
     """
 
     partition: str
+    piece: int | None = None
+    of: int = 1
     key: str
     folders: dict[str, FolderEntry]
     statuses: dict[str, int] = Field(default_factory=dict)
     totals: dict[str, int] = Field(default_factory=dict)
     seconds: float = 0.0
+
+    @classmethod
+    def joined(cls, pieces: Sequence[PartitionEntry]) -> PartitionEntry:
+        """A partition from all its pieces, in order."""
+        first = pieces[0]
+        folders = {
+            name: FolderEntry.of(
+                sum(piece.folders[name].rows for piece in pieces),
+                {
+                    file: entry
+                    for piece in pieces
+                    for file, entry in piece.folders[name].files.items()
+                },
+            )
+            for name in first.folders
+        }
+        return cls(
+            partition=first.partition,
+            key=first.key,
+            folders=folders,
+            statuses=add_up(piece.statuses for piece in pieces),
+            totals=add_up(piece.totals for piece in pieces),
+            seconds=round(sum(piece.seconds for piece in pieces), 4),
+        )
 
 
 class PartitionRow(FolderEntry):

@@ -199,16 +199,18 @@ def _reusable(work: Path, recipe: Recipe) -> set[str]:
     """Partitions that need not be done again, judged by keys and by sizes of files."""
     staging = staging_of(work, recipe)
     own = ((read_entry(mark), staging.new) for mark in (staging.root / "done").glob("*.json"))
-    found = {
-        entry.partition
-        for entry, source in own
-        if entry is not None and _good(staging, entry, source)
-    }
-    for entry, source in donors(work, staging):
-        wanted = entry.partition in recipe.partitions and entry.partition not in found
-        if wanted and _good(staging, entry, source):
-            found.add(entry.partition)
-    return found
+    whole: set[str] = set()
+    pieces: dict[str, set[int]] = {}
+    for entry, source in (*own, *donors(work, staging)):
+        if entry is None or entry.partition not in recipe.partitions:
+            continue
+        if entry.partition in whole or not _good(staging, entry, source):
+            continue
+        if entry.piece is not None:
+            pieces.setdefault(entry.partition, set()).add(entry.piece)
+        if entry.piece is None or len(pieces[entry.partition]) == entry.of:
+            whole.add(entry.partition)
+    return whole
 
 
 def _good(staging: Staging, entry: PartitionEntry, source: Path) -> bool:

@@ -12,6 +12,7 @@ from recon_cli.published import Coverage, Pattern, Published
 from recon_cli.schema import Release
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder, open_folder
+from recon_cli.store.piece import EVERYWHERE, Span
 from recon_cli.store.recipe import Stage
 
 INGEST = Stage("ingest", ("tables", "geounits"))
@@ -42,15 +43,18 @@ def read_coverage(tables: Folder, release: Release) -> Coverage:
     return coverage
 
 
-def read_published(work: Path, release: Release, partition: str) -> Published:
-    """The published counts of one partition.
+def read_published(
+    work: Path, release: Release, partition: str, span: Span = EVERYWHERE
+) -> Published:
+    """The published counts of one partition, or of the regions of it in ``span``.
 
     Raises:
         StageError: They are missing, damaged, or of another release.
     """
     tables, geounits = open_published(work, release)
     coverage = read_coverage(tables, release)
-    return Published.of(release, geounits.read(partition), tables.read(partition), coverage)
+    found = geounits.read(partition, span)
+    return Published.of(release, found, tables.read(partition, span), coverage)
 
 
 def open_published(work: Path, release: Release) -> tuple[Folder, Folder]:

@@ -16,6 +16,7 @@ import polars as pl
 
 from recon_cli.store import files
 from recon_cli.store.manifest import FileEntry, FolderEntry, PartitionEntry, read_entry
+from recon_cli.store.piece import Piece
 from recon_cli.store.recipe import Recipe
 
 COMMIT = "_commit.json"
@@ -42,23 +43,27 @@ class Staging:
         """``new/tables/county=01073``."""
         return self.new / folder / f"{self.recipe.partition_level}={partition}"
 
-    def mark(self, partition: str) -> Path:
-        """The file that says that a partition is finished."""
-        return self.root / "done" / f"{partition}.json"
+    def mark(self, name: str) -> Path:
+        """The file that says that a partition, or a piece of one, is finished."""
+        return self.root / "done" / f"{name}.json"
+
+    def trace(self, piece: Piece) -> Path:
+        """The file where a worker notes what it is about to solve."""
+        return self.root / "at" / piece.name
 
     def write(
         self,
-        partition: str,
+        piece: Piece,
         frames: Mapping[str, pl.DataFrame],
         *,
         statuses: Mapping[str, int] | None = None,
         totals: Mapping[str, int] | None = None,
         started: float | None = None,
     ) -> PartitionEntry:
-        """Write a finished partition: one frame for each folder of the stage, then the mark.
+        """Write a finished piece: one frame for each folder of the stage, then the mark.
 
         Args:
-            partition: Its geoid prefix.
+            piece: A partition, or a part of it.
             frames: Folder → rows, without the partition column.
             statuses: Counts by outcome.
             totals: Further counts that add up.
@@ -67,22 +72,38 @@ class Staging:
         Raises:
             StageError: The disk refused.
         """
-        writer = PartWriter(self)
-        for folder in self.recipe.stage.folders:
-            writer.append(partition, folder, frames[folder])
-        return writer.finish(partition, statuses=statuses, totals=totals, started=started)
+        folders = {}
+        for name in self.recipe.stage.folders:
+            file = write_part(self, piece.partition, name, piece.part, frames[name])
+            folders[name] = FolderEntry.of(frames[name].height, {piece.part: file})
+        entry = PartitionEntry(
+            partition=piece.partition,
+            piece=None if piece.of == 1 else piece.number,
+            of=piece.of,
+            key=self.recipe.partition_key(piece.partition),
+            folders=folders,
+            statuses=dict(statuses or {}),
+            totals=dict(totals or {}),
+            seconds=0.0 if started is None else round(time.perf_counter() - started, 4),
+        )
+        self.finish(entry)
+        return entry
+
+    def finish(self, entry: PartitionEntry) -> None:
+        """Mark what ``entry`` says as finished."""
+        files.write_bytes(self.mark(_name(entry)), files.json_bytes(entry.model_dump(mode="json")))
 
     def write_extra(self, folder: str, name: str, data: bytes) -> None:
         """Write a file beside the partitions of ``folder``."""
         files.write_bytes(self.new / folder / name, data)
 
     def finished(self) -> dict[str, PartitionEntry]:
-        """The partitions that are done and need not be done again."""
+        """By name the partitions and pieces that are done and need not be done again."""
         found = {}
         for path in sorted((self.root / "done").glob("*.json")):
             entry = read_entry(path)
-            if entry is not None and self._holds(entry):
-                found[entry.partition] = entry
+            if entry is not None and path.stem == _name(entry) and self._holds(entry):
+                found[path.stem] = entry
         return found
 
     def adopt(self, entry: PartitionEntry, source: Path) -> bool:
@@ -101,7 +122,7 @@ class Staging:
                     return False
                 files.link(origin / name, target / name)
             files.sync_folder(target)
-        files.write_bytes(self.mark(entry.partition), files.json_bytes(entry.model_dump()))
+        self.finish(entry)
         return True
 
     def _holds(self, entry: PartitionEntry) -> bool:
@@ -134,9 +155,7 @@ class PartWriter:
         """Write the next part file of a partition."""
         parts = self._parts.setdefault((partition, folder), {})
         name = f"part-{len(parts):05d}.parquet"
-        data = files.parquet_bytes(frame)
-        files.write_bytes(self.staging.partition_folder(folder, partition) / name, data)
-        parts[name] = FileEntry(size=len(data), sha256=files.digest(data))
+        parts[name] = write_part(self.staging, partition, folder, name, frame)
         self._rows[partition, folder] = self._rows.get((partition, folder), 0) + frame.height
 
     def partitions(self) -> list[str]:
@@ -178,7 +197,23 @@ class PartWriter:
             totals=dict(totals or {}),
             seconds=0.0 if started is None else round(time.perf_counter() - started, 4),
         )
-        files.write_bytes(
-            self.staging.mark(partition), files.json_bytes(entry.model_dump(mode="json"))
-        )
+        self.staging.finish(entry)
         return entry
+
+
+def write_part(
+    staging: Staging, partition: str, folder: str, name: str, frame: pl.DataFrame
+) -> FileEntry:
+    """Write one part file; its entry says which geoids are in it."""
+    data = files.parquet_bytes(frame)
+    files.write_bytes(staging.partition_folder(folder, partition) / name, data)
+    geoids = next((frame[c] for c in frame.columns if c.startswith("geoid")), None)
+    if geoids is None or not len(geoids):
+        return FileEntry(size=len(data), sha256=files.digest(data))
+    first, last = str(geoids.min()), str(geoids.max())
+    return FileEntry(size=len(data), sha256=files.digest(data), first=first, last=last)
+
+
+def _name(entry: PartitionEntry) -> str:
+    number = entry.piece or 0
+    return Piece(entry.partition, number, entry.of).name

@@ -31,6 +31,7 @@ from recon_cli.store.manifest import (
     compose,
     read_entry,
 )
+from recon_cli.store.piece import Piece
 from recon_cli.store.recipe import Recipe, Stage
 from recon_cli.store.staging import COMMIT, Staging, intact
 
@@ -48,7 +49,8 @@ class Transaction:
         recipe: What the output is made from.
         staging: Where to write; may be sent to workers.
         current: The published manifest of the stage's first folder, when it is up to date.
-        done: Partitions that are finished already, from an interrupted or an earlier run.
+        done: By name what is finished already, from an interrupted or an earlier run:
+            partitions and pieces.
     """
 
     work: Path
@@ -59,9 +61,13 @@ class Transaction:
     _started: float = field(default_factory=time.perf_counter)
     _cpu: float = field(default_factory=time.process_time)
 
+    def is_done(self, piece: Piece) -> bool:
+        """Whether a piece, or the partition that it is of, is finished already."""
+        return piece.name in self.done or piece.partition in self.done
+
     def publish(
         self,
-        partitions: Iterable[str],
+        pieces: Iterable[Piece],
         *,
         notes: Mapping[str, Any] | None = None,
         usages: Iterable[Usage] = (),
@@ -70,7 +76,7 @@ class Transaction:
         """Publish the stage's folders together.
 
         Args:
-            partitions: All that the stage consists of; each must be finished.
+            pieces: All that the stage consists of; each must be finished.
             notes: What else the manifest should say; values that JSON can express.
             usages: What the partitions cost.
             workers: How many processes made them; 0 for this one alone.
@@ -81,12 +87,7 @@ class Transaction:
         Raises:
             StageError: A partition is not finished, or the disk refused.
         """
-        finished = self.staging.finished()
-        names = sorted(partitions)
-        missing = [name for name in names if name not in finished]
-        if missing:
-            raise StageError(f"{self.recipe.stage.name}: partition {missing[0]} is not finished")
-        entries = [finished[name] for name in names]
+        entries = self._entries(pieces)
         facts = self._facts(entries, list(usages), workers)
         self._drop_strangers(entries)
         outside = {name: _entry_of(path) for name, path in self.recipe.outside.items()}
@@ -108,6 +109,22 @@ class Transaction:
         carry_through(self.work, self.staging.root, self.recipe.stage)
         _discard(*stagings(self.work, self.recipe.stage))
         return open_folder(self.work, self.recipe.stage, self.recipe.stage.folders[0]).manifest
+
+    def _entries(self, pieces: Iterable[Piece]) -> list[PartitionEntry]:
+        """The finished partitions, in order of name."""
+        finished = self.staging.finished()
+        parts: dict[str, list[PartitionEntry]] = {}
+        for piece in sorted(pieces, key=lambda piece: (piece.partition, piece.number)):
+            entry = finished.get(piece.partition) or finished.get(piece.name)
+            if entry is None:
+                raise StageError(
+                    f"{self.recipe.stage.name}: partition {piece.name} is not finished"
+                )
+            parts.setdefault(piece.partition, []).append(entry)
+        return [
+            each[0] if each[0].piece is None else PartitionEntry.joined(each)
+            for each in parts.values()
+        ]
 
     def _facts(self, entries: list[PartitionEntry], usages: list[Usage], workers: int) -> RunFacts:
         cpu = time.process_time() - self._cpu
@@ -225,10 +242,12 @@ def _adopt(work: Path, staging: Staging) -> None:
     """Take over finished partitions with the same key from other runs of the stage."""
     recipe = staging.recipe
     wanted = {name: recipe.partition_key(name) for name in recipe.partitions}
-    for name in staging.finished():
-        wanted.pop(name, None)
+    for entry in staging.finished().values():
+        if entry.piece is None:
+            wanted.pop(entry.partition, None)
     for entry, source in donors(work, staging):
-        if wanted.get(entry.partition) == entry.key and staging.adopt(entry, source):
+        fits = wanted.get(entry.partition) == entry.key and staging.adopt(entry, source)
+        if fits and entry.piece is None:
             del wanted[entry.partition]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from recon_cli.config.model import ConfigPaths, Section
 
@@ -14,8 +16,10 @@ class Ingest(Section):
         source: Format of the files.
         paths: Files, or folders of files.
         absent: For ``tidy``: what a cell without a row means.
+        piece_people: About how many people a worker takes at a time; fewer need less memory.
     """
 
     source: Literal["sf1-legacy", "tidy"]
     paths: ConfigPaths
     absent: Literal["zero", "unpublished"] = "zero"
+    piece_people: Annotated[int, Field(ge=1)] = 100_000

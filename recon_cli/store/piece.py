@@ -1,0 +1,78 @@
+"""What a worker does at a time, and the geoids that belong to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Span:
+    """Geoids from ``start`` to just before ``stop``; None is no bound.
+
+    A geounit sorts directly before what lies in it, so a span of regions has all of theirs.
+    """
+
+    start: str | None = None
+    stop: str | None = None
+
+    def holds(self, column: str) -> pl.Expr:
+        """Which rows are inside."""
+        inside = pl.lit(value=True)
+        if self.start is not None:
+            inside &= pl.col(column) >= self.start
+        if self.stop is not None:
+            inside &= pl.col(column) < self.stop
+        return inside
+
+    def meets(self, first: str | None, last: str | None) -> bool:
+        """Whether geoids from ``first`` to ``last`` can be inside; None is unknown."""
+        before = self.start is not None and last is not None and last < self.start
+        after = self.stop is not None and first is not None and first >= self.stop
+        return not (before or after)
+
+
+EVERYWHERE = Span()
+
+
+def place_of(frame: pl.DataFrame) -> str:
+    """The column of ``frame`` that says where a row belongs: the first whose name begins so."""
+    return next(name for name in frame.columns if name.startswith("geoid"))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a worker does at a time: a partition or some neighbouring regions of it.
+
+    Attributes:
+        partition: The partition's geoid prefix.
+        number: From 0; also that of the piece's part files.
+        of: Pieces of the partition.
+        span: Its geoids.
+        units: Geounits of the finest level.
+        people: People, as published.
+        careful: Regions to be solved part by part, because workers died at them.
+        quarantine: Geounits that no solver is let at, because workers died at them again.
+    """
+
+    partition: str
+    number: int = 0
+    of: int = 1
+    span: Span = EVERYWHERE
+    units: int = 0
+    people: int = 0
+    careful: frozenset[str] = frozenset()
+    quarantine: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """``01073``, or ``01073-00002-of-00003``; also the name of its files aside."""
+        if self.of == 1:
+            return self.partition
+        return f"{self.partition}-{self.number + 1:05d}-of-{self.of:05d}"
+
+    @property
+    def part(self) -> str:
+        """Name of its file in each folder."""
+        return f"part-{self.number:05d}.parquet"

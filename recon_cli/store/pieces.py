@@ -1,0 +1,94 @@
+"""How a partition is cut: neighbouring regions that a worker takes at a time.
+
+A county of millions need not fit into memory, nor keep one worker busy while the others wait.
+The cut follows from the geounits alone, so files do not depend on who works how.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from recon_cli.errors import StageError
+from recon_cli.schema import Release
+from recon_cli.store.files import json_bytes
+from recon_cli.store.folder import Folder
+from recon_cli.store.piece import Piece, Span
+
+PIECES = "_pieces.json"
+
+
+def cut(release: Release, partition: str, geounits: pl.DataFrame, people: int) -> list[Piece]:
+    """Cut a partition into pieces of whole regions.
+
+    Args:
+        release: The schema.
+        partition: Its geoid prefix.
+        geounits: Columns ``geoid``, ``level``, ``population``.
+        people: The most that a piece should hold; a region with more is a piece of its own.
+    """
+    unit, region = release.geography.unit, release.region
+    of_units = geounits.filter(pl.col("level") == unit.name)
+    regions = (
+        of_units.group_by(region=pl.col("geoid").str.head(region.digits))
+        .agg(units=pl.len(), people=pl.col("population").fill_null(0).sum())
+        .sort("region")
+    )
+    total = int(regions["people"].sum())
+    if total <= people or regions.height <= 1:
+        return [Piece(partition, units=of_units.height, people=total)]
+    # As few pieces as fit, of about the same size.
+    goal = total / -(-total // people)
+    number = ((regions["people"].cum_sum() - regions["people"] / 2) // goal).cast(pl.Int64)
+    cuts = regions.group_by(number.alias("number"), maintain_order=True).agg(
+        pl.col("region").first(), pl.col("units").sum(), pl.col("people").sum()
+    )
+    starts = cuts["region"].to_list()
+    bounds = [None, *starts[1:], None]
+    return [
+        Piece(partition, i, len(starts), Span(bounds[i], bounds[i + 1]), row[2], row[3])
+        for i, row in enumerate(cuts.iter_rows())
+    ]
+
+
+def pieces_bytes(pieces: Iterable[Piece]) -> bytes:
+    """The cut of every partition as JSON."""
+    found: dict[str, list[dict[str, object]]] = {}
+    for piece in pieces:
+        found.setdefault(piece.partition, []).append(
+            {"start": piece.span.start, "units": piece.units, "people": piece.people}
+        )
+    return json_bytes(found)
+
+
+def read_pieces(geounits: Folder) -> list[Piece]:
+    """The cut that lies beside ``geounits``, in order of geoid.
+
+    Raises:
+        StageError: It is missing or damaged.
+    """
+    try:
+        found: Mapping[str, list[dict[str, object]]] = json.loads(geounits.beside(PIECES))
+        return [piece for name, rows in found.items() for piece in _pieces(name, rows)]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StageError(
+            f"{geounits.path / PIECES} is damaged ({error}); run `{geounits.command} --force`"
+        ) from error
+
+
+def _pieces(partition: str, rows: list[dict[str, object]]) -> list[Piece]:
+    starts = [None if row["start"] is None else str(row["start"]) for row in rows]
+    stops = [*starts[1:], None]
+    return [
+        Piece(
+            partition,
+            number,
+            len(rows),
+            Span(starts[number], stops[number]),
+            int(str(row["units"])),
+            int(str(row["people"])),
+        )
+        for number, row in enumerate(rows)
+    ]
