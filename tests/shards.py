@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.errors import ContradictionError, ReconError
-from recon_cli.execute import Shard, Tick, run_shards
+from recon_cli.execute import DaskWorkers, Shard, Tick, run_shards
 
 
 class FussyError(ContradictionError):
@@ -65,6 +65,54 @@ def contradict(shared: str, payload: int, tick: Tick) -> int:
     return payload
 
 
+def be_killed_at_first(shared: Path, payload: int, tick: Tick) -> int:
+    """Shards 2 and 3 kill the first worker that has done half of their work."""
+    tick(1, payload, {"first": 1})
+    mark = shared / f"died-{payload}"
+    if payload in {2, 3} and not mark.exists():
+        mark.touch()
+        time.sleep(0.6)  # long enough for ticks to be sent
+        tick(1, payload, {"second": 1})
+        os.kill(os.getpid(), signal.SIGKILL)
+    tick(1, payload, {"second": 1})
+    return 10 * payload
+
+
+def all_die_at_first(shared: Path, payload: int, tick: Tick) -> int:
+    """Three workers meet, then each dies."""
+    mark = shared / f"met-{payload}"
+    if mark.exists():
+        return payload
+    mark.touch()
+    until = time.monotonic() + 30
+    while len(list(shared.glob("met-*"))) < 3 and time.monotonic() < until:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return payload
+
+
+def be_killed_by_a_unit(shared: str, payload: tuple[str, ...], tick: Tick) -> tuple[str, ...]:
+    """A payload is a list of units; one of them is deadly."""
+    for unit in payload:
+        if unit == shared:
+            os.kill(os.getpid(), signal.SIGKILL)
+        tick(1, 1)
+    return payload
+
+
+def tick_for_ever(shared: Path, payload: int, tick: Tick) -> int:
+    """Shard 0 waits for another one to start, and fails; the others only ever tick."""
+    (shared / f"started-{payload}").touch()
+    while payload or len(list(shared.glob("started-*"))) < 2:
+        tick(1, 1)
+        time.sleep(0.05)
+    raise ContradictionError("no records: P1 cell 1 says 7, P12 cell 1 says 8")
+
+
+def relative(shared: Path, payload: int, tick: Tick) -> str:
+    return str(shared.absolute())
+
+
 def note_and_wait(shared: Path, payload: int, tick: Tick) -> int:
     (shared / f"started-{payload}").write_text(str(os.getpid()))
     time.sleep(60)
@@ -78,8 +126,10 @@ def unpicklable_result(shared: None, payload: int, tick: Tick) -> object:
 def _main() -> None:
     """Run `note_and_wait` in two workers until somebody stops us."""
     shards = [Shard(str(i), i) for i in range(4)]
+    folder, where = Path(sys.argv[1]), sys.argv[2:]
+    cluster = DaskWorkers(folder, processes=2) if where == ["cluster"] else None
     try:
-        run_shards(note_and_wait, Path(sys.argv[1]), shards, workers=2)
+        run_shards(note_and_wait, folder, shards, workers=2, cluster=cluster)
     except KeyboardInterrupt:
         sys.exit(130)
     except ReconError as error:

@@ -8,6 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ import pytest
 from recon_cli import errors
 from recon_cli.errors import ContradictionError, ReconError, WorkerError
 from recon_cli.execute import Shard, Usage, default_workers, peak_mb, run_shards
+from recon_cli.progress import NO_STATUSES
 from tests import shards
 
 HERE = Path(__file__).resolve().parent
@@ -119,8 +123,94 @@ def test_every_error_of_the_tree_pickles(name: str) -> None:
     assert str(again) == "what was wrong"
 
 
+class Sums:
+    """Adds up what it is told."""
+
+    def __init__(self) -> None:
+        self.units = self.people = 0
+        self.statuses: Counter[str] = Counter()
+        self.fell = False
+
+    def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+        self.units += units
+        self.people += people
+        self.statuses.update(statuses)
+        self.fell |= units < 0
+
+
+def test_a_death_costs_its_shard_a_second_attempt(tmp_path: Path) -> None:
+    sums, done = Sums(), Counter[str]()
+    results = run_shards(
+        shards.be_killed_at_first,
+        tmp_path,
+        numbers(6),
+        workers=2,
+        on_tick=sums,
+        on_done=lambda name, _usage: done.update([name]),
+    )
+    assert {path.name for path in tmp_path.iterdir()} == {"died-2", "died-3"}
+    assert results.values == tuple(10 * i for i in range(6))
+    assert set(done.values()) == {1}
+    assert len(done) == 6
+    assert sums.fell
+    assert (sums.units, sums.people) == (12, 30)
+    assert sums.statuses == {"first": 6, "second": 6}
+
+
+def test_several_workers_may_die_at_once(tmp_path: Path) -> None:
+    results = run_shards(shards.all_die_at_first, tmp_path, numbers(3), workers=3)
+    assert results.values == (0, 1, 2)
+    assert results.workers == 3
+    assert len(list(tmp_path.glob("met-*"))) == 3
+
+
+def without_the_first(shard: Shard[tuple[str, ...]], cause: str) -> Shard[tuple[str, ...]] | None:
+    """Leaves out a unit at each death, up to the third."""
+    assert cause
+    return replace(shard, payload=shard.payload[1:]) if shard.deaths <= 2 else None
+
+
+def unit_lists() -> list[Shard[tuple[str, ...]]]:
+    return [Shard("county a", ("a", "b")), Shard("county c", ("c", "d", "e"), weight=9)]
+
+
+@pytest.mark.parametrize(("deadly", "found"), [("c", ("d", "e")), ("d", ("e",))])
+def test_a_shard_may_be_revived_with_another_payload(deadly: str, found: tuple[str, ...]) -> None:
+    sums = Sums()
+    results = run_shards(
+        shards.be_killed_by_a_unit,
+        deadly,
+        unit_lists(),
+        workers=2,
+        on_tick=sums,
+        revive=without_the_first,
+    )
+    assert results.values == (("a", "b"), found)
+    assert sums.units == 2 + len(found)
+
+
+def test_a_shard_may_be_given_up() -> None:
+    asked: list[int] = []
+
+    def refuse(shard: Shard[int], cause: str) -> None:
+        assert cause == "exit code 3"
+        asked.append(shard.deaths)
+
+    with pytest.raises(WorkerError, match=r"died \(exit code 3\) while it worked on county 5; "):
+        run_shards(shards.die, 5, numbers(6), workers=2, revive=refuse)
+    assert asked == [1]
+
+
+def test_a_defect_is_no_death(tmp_path: Path) -> None:
+    def never(shard: Shard[int], cause: str) -> None:
+        raise AssertionError(f"{shard.name}: {cause}")
+
+    with pytest.raises(ZeroDivisionError):
+        run_shards(shards.contradict, "defect", numbers(3), workers=2, revive=never)
+
+
 def test_a_dead_worker_is_named_with_its_shard() -> None:
-    with pytest.raises(WorkerError, match=r"died \(exit code 3\) while it worked on county 2"):
+    with pytest.raises(WorkerError, match=r"died \(exit code 3\) while it worked on county 2 \(so"):
         run_shards(shards.die, 2, numbers(6), workers=2)
 
 
@@ -139,17 +229,23 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks at /proc")
+@pytest.mark.parametrize("where", ["pool", "cluster"])
 @pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_no_worker_outlives_its_parent(tmp_path: Path, stop: signal.Signals, code: int) -> None:
-    parent = subprocess.Popen([sys.executable, str(HERE / "shards.py"), str(tmp_path)])
-    until = time.monotonic() + 30
+def test_no_worker_outlives_its_parent(
+    tmp_path: Path, stop: signal.Signals, code: int, where: str
+) -> None:
+    command = [sys.executable, str(HERE / "shards.py"), str(tmp_path), where]
+    parent = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
     while len(list(tmp_path.glob("started-*"))) < 2 and time.monotonic() < until:
         time.sleep(0.05)
     time.sleep(0.1)
     pids = [int(path.read_text()) for path in tmp_path.glob("started-*")]
     assert len(pids) == 2
     parent.send_signal(stop)
-    assert parent.wait(10) == code
+    _, said = parent.communicate(timeout=30)
+    assert parent.returncode == code
+    assert not said or stop == signal.SIGKILL
     while any(alive(pid) for pid in pids) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(alive(pid) for pid in pids)

@@ -1,13 +1,14 @@
-"""Run a function over shards: in this process, or in spawned workers of one thread each."""
+"""Run a function over shards: here, in spawned workers, or on a Dask cluster; same results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from recon_cli.execute.job import Job, Revive, retry_once
 from recon_cli.execute.pool import Pool
 from recon_cli.execute.shards import (
-    Job,
+    DaskWorkers,
     Payload,
     Result,
     Results,
@@ -22,7 +23,9 @@ from recon_cli.execute.shards import (
 from recon_cli.progress import Tick, no_tick
 
 __all__ = [
+    "DaskWorkers",
     "Results",
+    "Revive",
     "Shard",
     "ShardFunction",
     "Tick",
@@ -30,6 +33,7 @@ __all__ = [
     "default_workers",
     "no_tick",
     "peak_mb",
+    "retry_once",
     "run_shards",
 ]
 
@@ -43,6 +47,8 @@ def run_shards(
     grain: int = 0,
     on_tick: Tick = no_tick,
     on_done: Callable[[str, Usage], None] | None = None,
+    revive: Revive[Payload] = retry_once,
+    cluster: DaskWorkers | None = None,
 ) -> Results[Result]:
     """Call ``function(shared, shard.payload, tick)`` for every shard.
 
@@ -51,35 +57,61 @@ def run_shards(
         shared: Sent to each worker once.
         shards: Any number of them, none included.
         workers: Processes; 1 means here. Default: the number of cores, but no more than the
-            total weight divided by ``grain``, because a process takes a second to start.
+            total weight divided by ``grain``, because a process takes a second to start. On a
+            cluster: how many of its workers to use at a time; default all.
         grain: Weight that is worth a process of its own.
-        on_tick: Hears of progress, from this process.
-        on_done: Hears of each finished shard: its name and cost.
+        on_tick: Hears of progress, from this process. What an attempt reported before its worker
+            died is taken back (negative counts), so that the sums are exact.
+        on_done: Hears of each finished shard, once: its name and what the attempt that finished
+            it cost.
+        revive: Asked when a worker died with a shard: the shard to try again, by another worker,
+            or None to give up. Other shards go on undisturbed. Work in this process has nobody
+            to ask.
+        cluster: Run there, not here.
 
     Raises:
         ReconError: What a shard raised; the others are stopped.
-        WorkerError: A worker died; names its shard.
+        WorkerError: A worker died and its shard is given up; names the shard. Or the cluster
+            has no workers left.
+        ConfigError: The cluster cannot be used; says why.
     """
+    job = Job(list(shards), on_tick, on_done or (lambda _name, _usage: None), revive)
+    if cluster is not None and shards:
+        count = _run_there(function, shared, job, cluster, workers)
+    else:
+        count = _run_here(function, shared, job, workers, grain)
+    values, usages = job.results()
+    return Results(values, usages, count)
+
+
+def _run_here(
+    function: ShardFunction[Any, Any, Any],
+    shared: object,
+    job: Job,
+    workers: int | None,
+    grain: int,
+) -> int:
     count = default_workers() if workers is None else workers
     if workers is None and grain > 0:
-        count = min(count, sum(shard.weight for shard in shards) // grain)
-    count = min(count, len(shards))
-    order = sorted(range(len(shards)), key=lambda i: (-shards[i].weight, i))
-    job = Job(shards, order, on_tick, on_done or (lambda _name, _usage: None))
-    if count <= 1:
-        _run_here(function, shared, job)
-    else:
+        count = min(count, sum(shard.weight for shard in job.shards) // grain)
+    count = min(count, len(job.shards))
+    if count > 1:
         Pool(function, shared, count, job).run()
-    outcomes = [job.outcomes[i] for i in range(len(shards))]
-    return Results(
-        tuple(value for value, _ in outcomes),
-        tuple(usage for _, usage in outcomes),
-        count if count > 1 else 0,
-    )
-
-
-def _run_here(function: ShardFunction[Any, Any, Any], shared: object, job: Job) -> None:
-    for index in job.order:
+        return count
+    while (index := job.take()) is not None:
         with measured() as meter:
             value = function(shared, job.shards[index].payload, job.on_tick)
         job.finish(index, value, meter.usage)
+    return 0
+
+
+def _run_there(
+    function: ShardFunction[Any, Any, Any],
+    shared: object,
+    job: Job,
+    cluster: DaskWorkers,
+    workers: int | None,
+) -> int:
+    from recon_cli.execute.cluster import run_on_cluster  # noqa: PLC0415 - an optional extra
+
+    return run_on_cluster(function, shared, job, cluster, workers)

@@ -1,34 +1,25 @@
 """The parent's side of a pool of worker processes.
 
-The pool is our own because `concurrent.futures` cannot tell which shard killed a worker, and
-holds on to running tasks when the user presses Ctrl-C. A worker that dies closes its pipe, so
-the parent knows at once which shard it held. polars is not fork-safe: workers are spawned.
+The pool is our own because `concurrent.futures` cannot tell which shard killed a worker, gives
+up the whole pool then, and holds on to running tasks when the user presses Ctrl-C. A worker that
+dies closes its pipe, so the parent knows at once which shard it held, and starts another worker
+in its place. polars is not fork-safe: workers are spawned.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any, NoReturn
+from typing import Any
 
-from recon_cli.errors import WorkerError
-from recon_cli.execute.shards import Job, ShardFunction
-from recon_cli.execute.worker import Done, RemoteTraceback, Ticked, work
+from recon_cli.execute.children import deaf_to_interrupts, single_threaded
+from recon_cli.execute.job import Job
+from recon_cli.execute.shards import ShardFunction
+from recon_cli.execute.ticks import Ticked
+from recon_cli.execute.worker import work
 
-#: One thread a worker: the pool is the parallelism, and results must not depend on threads.
-_THREAD_LIMITS = (
-    "POLARS_MAX_THREADS",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
 _STOP_SECONDS = 5.0
 
 
@@ -42,7 +33,6 @@ class Pool:
         self._shared = shared
         self._count = count
         self._job = job
-        self._waiting = list(reversed(job.order))
         self._processes: dict[Connection, SpawnProcess] = {}
         self._held: dict[Connection, int] = {}
 
@@ -51,12 +41,11 @@ class Pool:
 
         Raises:
             Exception: What a shard raised.
-            WorkerError: A worker died.
+            WorkerError: Workers died and a shard is given up.
         """
         try:
-            with _single_threaded_children():
-                for _ in range(self._count):
-                    self._start()
+            for _ in range(self._count):
+                self._start()
             while self._held:
                 for ready in wait(list(self._held)):
                     if isinstance(ready, Connection):
@@ -68,19 +57,20 @@ class Pool:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=work, args=(theirs, self._function, self._shared))
-        process.start()
+        with single_threaded(), deaf_to_interrupts():
+            process.start()
+            self._processes[ours] = process
         theirs.close()  # or the pipe would stay open when the worker dies
-        self._processes[ours] = process
         self._give(ours)
 
     def _give(self, pipe: Connection) -> None:
-        if self._waiting:
-            self._held[pipe] = self._waiting.pop()
+        index = self._job.take()
+        if index is not None:
+            self._held[pipe] = index
         try:
-            index = self._held.get(pipe)
             pipe.send(None if index is None else (self._job.shards[index].payload,))
         except OSError:
-            if pipe in self._held:
+            if index is not None:
                 self._mourn(pipe)
 
     def _receive(self, pipe: Connection) -> None:
@@ -88,36 +78,38 @@ class Pool:
             message = pipe.recv()
         except (EOFError, OSError):
             self._mourn(pipe)
+            return
         if isinstance(message, Ticked):
-            self._job.on_tick(message.units, message.people, message.statuses)
-        elif isinstance(message, Done):
-            self._job.finish(self._held.pop(pipe), message.value, message.usage)
-            self._give(pipe)
+            self._job.tick(self._held[pipe], message)
         else:
-            raise message.error from RemoteTraceback(message.trace)
+            self._job.settle(self._held[pipe], message)
+            del self._held[pipe]
+            self._give(pipe)
 
-    def _mourn(self, pipe: Connection) -> NoReturn:
-        process = self._processes[pipe]
+    def _mourn(self, pipe: Connection) -> None:
+        """A worker died: hand its shard back, and start another in its place."""
+        process = self._processes.pop(pipe)
+        index = self._held.pop(pipe)
         process.join(_STOP_SECONDS)
-        name = self._job.shards[self._held[pipe]].name
-        raise WorkerError(
-            f"a worker process died ({_cause(process.exitcode)}) while it worked on {name}; "
-            "what was finished is kept, and the same command goes on from there "
-            "(if memory ran out, fewer --workers need less)"
-        )
+        cause = _cause(process.exitcode)
+        _end(process, pipe)
+        self._job.lose(index, cause)
+        self._start()
 
     def _stop(self) -> None:
-        busy = set(self._held)
-        for pipe, process in self._processes.items():
-            if pipe in busy:
-                process.terminate()
+        for pipe in self._held:
+            self._processes[pipe].terminate()
         for pipe, process in self._processes.items():
             process.join(_STOP_SECONDS)
-            if process.is_alive():
-                process.kill()
-                process.join()
-            process.close()
-            pipe.close()
+            _end(process, pipe)
+
+
+def _end(process: SpawnProcess, pipe: Connection) -> None:
+    if process.is_alive():
+        process.kill()
+        process.join()
+    process.close()
+    pipe.close()
 
 
 def _cause(exitcode: int | None) -> str:
@@ -129,24 +121,3 @@ def _cause(exitcode: int | None) -> str:
         except ValueError:
             return f"signal {-exitcode}"
     return f"exit code {exitcode}"
-
-
-@contextmanager
-def _single_threaded_children() -> Iterator[None]:
-    """Children started inside get one thread and never hear Ctrl-C: the parent stops them."""
-    before: Mapping[str, str | None] = {name: os.environ.get(name) for name in _THREAD_LIMITS}
-    os.environ.update(
-        dict.fromkeys(_THREAD_LIMITS, "1")
-    )  # before a child starts: libraries read it when imported
-    blockable = hasattr(signal, "pthread_sigmask")
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blockable else set()
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-        if blockable:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from recon_cli.progress import Tick
 
@@ -28,11 +28,13 @@ class Shard(Generic[Payload]):
         name: What messages call it.
         payload: What the function gets; must pickle.
         weight: Its size, in any unit; the biggest go first.
+        deaths: How many workers have died while they held it; counted by `run_shards`.
     """
 
     name: str
     payload: Payload
     weight: int = 1
+    deaths: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,30 @@ class Results(Generic[Result]):
     Attributes:
         values: One for each shard.
         usages: The cost of each shard, in the same order; ``peak_mb`` is that of its process.
-        workers: How many processes ran; 0 when this one did the work.
+        workers: How many processes ran at a time, those started for dead ones not counted; 0 when
+            this one did the work.
     """
 
     values: tuple[Result, ...]
     usages: tuple[Usage, ...]
     workers: int
+
+
+@dataclass(frozen=True)
+class DaskWorkers:
+    """Dask workers to run on: those of a scheduler, or some that are started for the call.
+
+    Attributes:
+        folder: One that every worker sees, under the same path.
+        scheduler: Address of a running scheduler; None to start one here.
+        processes: Workers to start here; used only without ``scheduler``.
+        patience: Seconds to wait while there is no worker.
+    """
+
+    folder: Path
+    scheduler: str | None = None
+    processes: int = 1
+    patience: float = 300.0
 
 
 def default_workers() -> int:
@@ -79,22 +99,6 @@ def peak_mb() -> float:
         return 0.0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (1024 if os.uname().sysname == "Linux" else 1024**2), 1)
-
-
-@dataclass
-class Job:
-    """The shards of one call and what has come of them."""
-
-    shards: Sequence[Shard[Any]]
-    order: list[int]
-    on_tick: Tick
-    on_done: Callable[[str, Usage], None]
-    outcomes: dict[int, tuple[Any, Usage]] = field(default_factory=dict)
-
-    def finish(self, index: int, value: Any, usage: Usage) -> None:
-        """Keep what a shard returned."""
-        self.outcomes[index] = (value, usage)
-        self.on_done(self.shards[index].name, usage)
 
 
 class Meter:

@@ -6,36 +6,25 @@ import multiprocessing
 import os
 import pickle
 import threading
-import time
 import traceback
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
 from recon_cli.errors import ReconError
 from recon_cli.execute.shards import ShardFunction, Usage, measured
-from recon_cli.progress import NO_STATUSES
+from recon_cli.execute.ticks import Ticked, Ticker
 
 _TICK_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class Ticked:
-    """Progress since the last message."""
-
-    units: int
-    people: int
-    statuses: Mapping[str, int]
-
-
-@dataclass(frozen=True)
 class Done:
-    """A shard's result."""
+    """A shard's result, its cost, and all its progress."""
 
     value: Any
     usage: Usage
+    ticked: Ticked
 
 
 @dataclass(frozen=True)
@@ -56,7 +45,6 @@ class RemoteTraceback(Exception):  # noqa: N818 - shown as the cause of an error
 def work(pipe: Connection, function: ShardFunction[Any, Any, Any], shared: object) -> None:
     """Do what the pipe says until it says None or breaks."""
     _die_with_parent()
-    ticker = _Ticker(pipe)
     while True:
         try:
             order = pipe.recv()
@@ -64,38 +52,19 @@ def work(pipe: Connection, function: ShardFunction[Any, Any, Any], shared: objec
             return
         if order is None:
             return
-        try:
-            with measured() as meter:
-                value = function(shared, order[0], ticker)
-            ticker.flush()
-            message = pickle.dumps(Done(value, meter.usage))
-        except Exception as error:  # noqa: BLE001 - it travels on: the parent raises it
-            message = pickle.dumps(Failed(_portable(error), traceback.format_exc()))
-        pipe.send_bytes(message)
+        pipe.send_bytes(attempt(function, shared, order[0], Ticker(pipe.send, _TICK_SECONDS)))
 
 
-class _Ticker:
-    """Sends progress, but not more often than anyone can see."""
-
-    def __init__(self, pipe: Connection) -> None:
-        self._pipe = pipe
-        self._units = self._people = 0
-        self._statuses: Counter[str] = Counter()
-        self._sent = time.monotonic()
-
-    def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        self._units += units
-        self._people += people
-        self._statuses.update(statuses)
-        if time.monotonic() - self._sent >= _TICK_SECONDS:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._units or self._people:
-            self._pipe.send(Ticked(self._units, self._people, dict(self._statuses)))
-        self._units = self._people = 0
-        self._statuses.clear()
-        self._sent = time.monotonic()
+def attempt(
+    function: ShardFunction[Any, Any, Any], shared: object, payload: object, ticker: Ticker
+) -> bytes:
+    """Call the function; a pickle of `Done` or `Failed`, whatever it returns or raises."""
+    try:
+        with measured() as meter:
+            value = function(shared, payload, ticker)
+        return pickle.dumps(Done(value, meter.usage, ticker.total))
+    except Exception as error:  # noqa: BLE001 - it travels on: the parent raises it
+        return pickle.dumps(Failed(_portable(error), traceback.format_exc()))
 
 
 def _portable(error: Exception) -> Exception:

@@ -1,0 +1,47 @@
+"""What a process must be like when it starts workers: one thread each, and deaf to Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+#: One thread a worker: the workers are the parallelism, and results must not depend on threads.
+THREAD_LIMITS = dict.fromkeys(
+    (
+        "POLARS_MAX_THREADS",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+    ),
+    "1",
+)
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """Children started inside get one thread; the environment is then as it was before."""
+    before = dict(os.environ)
+    os.environ.update(THREAD_LIMITS)  # before a child starts: libraries read it when imported
+    try:
+        yield
+    finally:
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        os.environ.update(before)
+
+
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Children and threads started inside never hear Ctrl-C: the main thread stops them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

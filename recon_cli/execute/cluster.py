@@ -1,0 +1,351 @@
+"""The parent's side of Dask workers, its own or those of a running scheduler.
+
+The parent hands out one shard a worker at a time and pins it to that worker. Dask alone would
+send a task whose worker died to the next worker, and a shard that kills workers would cost
+several; here the parent hears of the first death and decides. Workers read and write their data
+themselves; what comes back is progress and one small answer a shard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import pickle
+import queue
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recon_cli.errors import ConfigError, WorkerError
+from recon_cli.execute import remote
+from recon_cli.execute.children import deaf_to_interrupts, single_threaded
+from recon_cli.execute.job import Job
+from recon_cli.execute.shards import DaskWorkers, ShardFunction
+from recon_cli.execute.ticks import Ticked
+
+try:
+    import distributed
+except ImportError as error:
+    raise ConfigError(
+        f"cluster: the package distributed cannot be imported ({error}): "
+        "pip install 'recon-cli[cluster]'"
+    ) from error
+
+_POLL_SECONDS = 0.02
+#: How often to ask who has come and who is gone.
+_LOOK_SECONDS = 0.5
+_CONNECT_SECONDS = 10.0
+#: For an answer that is there, to arrive.
+_FETCH_SECONDS = 30.0
+#: Workers of our own that are still busy when we stop.
+_STOP_SECONDS = 1.0
+_LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
+
+
+@dataclass
+class _Worker:
+    """One worker as the parent knows it.
+
+    Attributes:
+        address: Dask's name of it.
+        future: Of what it was last asked.
+        key: Name of the attempt that it holds; empty while it is briefed.
+        index: The shard that it holds.
+        ready: What it answered when it was briefed.
+    """
+
+    address: str
+    future: distributed.Future | None
+    key: str = ""
+    index: int | None = None
+    ready: remote.Ready | None = None
+
+    def __str__(self) -> str:
+        if self.ready is None:
+            return f"worker {self.address}"
+        return f"worker {self.address}, process {self.ready.pid} on {self.ready.host}"
+
+
+def run_on_cluster(
+    function: ShardFunction[Any, Any, Any],
+    shared: object,
+    job: Job,
+    cluster: DaskWorkers,
+    workers: int | None,
+) -> int:
+    """Finish the job on a cluster; how many workers it had at most.
+
+    Args:
+        function: As for `run_shards`.
+        shared: Likewise.
+        job: Its shards.
+        cluster: Where.
+        workers: How many to use at a time; None for all.
+
+    Raises:
+        Exception: What a shard raised.
+        ConfigError: The scheduler cannot be reached, or a worker cannot do the work.
+        WorkerError: A shard is given up, or there are no workers.
+    """
+    most = len(job.shards) if workers is None else min(workers, len(job.shards))
+    with ExitStack() as stack:
+        stack.enter_context(_quiet())
+        briefing = stack.enter_context(_briefing(function, shared, cluster.folder))
+        if cluster.scheduler is None:
+            client = stack.enter_context(_own(min(cluster.processes, most)))
+        else:
+            client = stack.enter_context(_foreign(cluster.scheduler))
+        crew = _Crew(client, job, briefing, cluster, most)
+        try:
+            return crew.run()
+        finally:
+            crew.dismiss()
+
+
+class _Crew:
+    """The workers that are known, and what each is doing."""
+
+    def __init__(
+        self,
+        client: distributed.Client,
+        job: Job,
+        briefing: remote.Briefing,
+        cluster: DaskWorkers,
+        most: int,
+    ) -> None:
+        self._client = client
+        self._job = job
+        self._briefing = briefing
+        self._cluster = cluster
+        self._room = most
+        self._workers: dict[str, _Worker] = {}
+        self._attempts: dict[str, int] = {}
+        self._asked = 0
+        self._most = 0
+        self._looked = self._manned = time.monotonic()
+        self._news: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        client.subscribe_topic(remote.TOPIC, lambda event: self._news.put(event[1]))
+
+    def run(self) -> int:
+        """Work until every shard is done; the most workers that were ready at a time."""
+        try:
+            self._look()
+            while not self._job.finished:
+                if time.monotonic() - self._looked >= _LOOK_SECONDS:
+                    self._look()
+                self._give()
+                self._hear()
+        except OSError as error:
+            if self._client.status == "running":
+                raise
+            raise self._no_scheduler() from error
+        return self._most
+
+    def dismiss(self) -> None:
+        """Leave the workers as they were, whatever state they are in."""
+        if self._cluster.scheduler is None or self._client.status != "running":
+            return
+        with suppress(OSError, distributed.TimeoutError):
+            held = [worker.future for worker in self._workers.values() if worker.future]
+            self._client.cancel(held)
+            known = [worker.address for worker in self._workers.values() if worker.ready]
+            if known:
+                self._client.run(
+                    remote.dismiss, self._briefing.job, workers=known, on_error="ignore"
+                )
+
+    def _look(self) -> None:
+        """Who has come, and who is gone."""
+        if self._client.status != "running":
+            raise self._no_scheduler()
+        self._looked = time.monotonic()
+        threads: dict[str, int] = self._client.nthreads()
+        for address in set(self._workers) - set(threads):
+            self._lose(self._workers[address])
+        for address in sorted(set(threads) - set(self._workers)):
+            if len(self._workers) < self._room:
+                self._meet(address, threads[address])
+        ready = sum(worker.ready is not None for worker in self._workers.values())
+        self._most = max(self._most, ready)
+        if ready:
+            self._manned = self._looked
+        elif self._looked - self._manned > self._cluster.patience:
+            raise WorkerError(self._unmanned(len(threads)))
+
+    def _meet(self, address: str, threads: int) -> None:
+        worker = _Worker(address, None)
+        if threads != 1:
+            raise ConfigError(
+                f"cluster: {worker} has {threads} threads; start workers with one (--nthreads 1): "
+                "a shard is worked on by one thread"
+            )
+        self._workers[address] = worker
+        self._ask(worker, remote.brief, self._briefing)
+
+    def _ask(self, worker: _Worker, what: Any, *arguments: object) -> None:
+        self._asked += 1
+        worker.future = self._client.submit(
+            what,
+            *arguments,
+            key=f"recon-{self._briefing.job}-{self._asked}",
+            workers=[worker.address],
+            allow_other_workers=False,
+            pure=False,
+        )
+
+    def _give(self) -> None:
+        for worker in self._workers.values():
+            if worker.ready is None or worker.future is not None:
+                continue
+            index = self._job.take()
+            if index is None:
+                return
+            worker.index, worker.key = index, uuid.uuid4().hex
+            self._attempts[worker.key] = index
+            payload = pickle.dumps(self._job.shards[index].payload)
+            self._ask(worker, remote.perform, self._briefing.job, worker.key, payload)
+
+    def _hear(self) -> None:
+        time.sleep(_POLL_SECONDS)
+        while not self._news.empty():
+            news = self._news.get()
+            index = self._attempts.get(news["key"])
+            if index is not None:  # else of another call, or of an attempt that is over
+                ticked = Ticked(news["units"], news["people"], news["statuses"])
+                self._job.tick(index, ticked)
+        for worker in list(self._workers.values()):
+            if worker.future is not None and worker.future.done():
+                self._receive(worker)
+
+    def _receive(self, worker: _Worker) -> None:
+        future, worker.future = worker.future, None
+        try:
+            answer = future.result(timeout=_FETCH_SECONDS)
+        except (
+            distributed.KilledWorker,
+            distributed.CancelledError,
+            distributed.TimeoutError,
+        ):
+            self._lose(worker)
+            return
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(
+                f"cluster: {worker} cannot run recon-cli ({error}); its workers need "
+                f"recon-cli {self._briefing.version} installed"
+            ) from error
+        if isinstance(answer, remote.Refused):
+            raise ConfigError(f"cluster: {worker} cannot be used: {answer.reason}")
+        if isinstance(answer, remote.Ready):
+            worker.ready = answer
+        elif answer is None:
+            self._lose(worker)
+        elif worker.index is not None:
+            index, worker.index = worker.index, None
+            del self._attempts[worker.key]
+            self._job.settle(index, pickle.loads(answer))  # noqa: S301 - our own worker's bytes
+
+    def _lose(self, worker: _Worker) -> None:
+        """A worker is gone, or another process has taken its address."""
+        if self._client.status != "running":
+            raise self._no_scheduler()
+        del self._workers[worker.address]
+        if worker.future is not None:
+            self._client.cancel([worker.future])
+        if worker.index is not None:
+            del self._attempts[worker.key]
+            self._job.lose(worker.index, f"{worker}")
+
+    def _no_scheduler(self) -> WorkerError:
+        return WorkerError(
+            f"cluster: the scheduler {self._place} is gone; what was finished is kept, and the "
+            "same command goes on from there"
+        )
+
+    def _unmanned(self, known: int) -> str:
+        which = f"none of its {known} workers was free" if known else "it had no workers"
+        return (
+            f"cluster: scheduler {self._place}: {which} for {self._cluster.patience:g} seconds; "
+            "what was finished is kept, and the same command goes on from there"
+        )
+
+    @property
+    def _place(self) -> str:
+        return self._cluster.scheduler or "of this run"
+
+
+@contextmanager
+def _own(processes: int) -> Iterator[distributed.Client]:
+    """Workers of our own on this machine, and a client."""
+    with single_threaded():  # all the time: dead workers are replaced
+        with deaf_to_interrupts():
+            cluster = distributed.LocalCluster(
+                n_workers=processes,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                memory_limit=None,
+                silence_logs=logging.CRITICAL,
+            )
+            client = distributed.Client(cluster, set_as_default=False)
+        try:
+            yield client
+        finally:
+            client.close()
+            cluster.sync(_stop, cluster)
+            cluster.close()
+
+
+async def _stop(cluster: distributed.LocalCluster) -> None:
+    """End the workers, the busy ones too; Dask by itself would wait for those."""
+    nannies = cluster.workers.values()
+    await asyncio.gather(*(nanny.close(timeout=_STOP_SECONDS) for nanny in nannies))
+
+
+@contextmanager
+def _foreign(scheduler: str) -> Iterator[distributed.Client]:
+    """A client of a running scheduler."""
+    try:
+        with deaf_to_interrupts():
+            client = distributed.Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, distributed.TimeoutError) as error:
+        raise ConfigError(f"cluster.scheduler: {scheduler} cannot be reached: {error}") from error
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def _briefing(
+    function: ShardFunction[Any, Any, Any], shared: object, folder: Path
+) -> Iterator[remote.Briefing]:
+    """What workers read before they get work, in a file that is removed in the end."""
+    job = uuid.uuid4().hex[:12]
+    file = folder.absolute() / f".cluster-{job}.pickle"
+    data = pickle.dumps((function, shared))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        yield remote.Briefing(job, file, hashlib.sha256(data).hexdigest(), Path.cwd())
+    finally:
+        file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask's log off the terminal: what matters of it we say ourselves."""
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)

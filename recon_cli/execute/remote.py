@@ -1,0 +1,189 @@
+"""The worker's side of a Dask cluster: what its workers are asked to do.
+
+A worker is briefed before it gets work: it reads the function and what all shards share from a
+file in the work folder, which proves that it sees that folder, too. A worker process that was
+not briefed does nothing: if Dask starts a task again by itself, in the place of a process that
+died, the task comes back undone and the parent decides what to do with the shard.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recon_cli import __version__
+from recon_cli.execute.children import THREAD_LIMITS
+from recon_cli.execute.shards import ShardFunction
+from recon_cli.execute.ticks import Ticked, Ticker
+from recon_cli.execute.worker import attempt
+
+#: What ticks are published under.
+TOPIC = "recon-cli"
+#: A scheduler hears of all workers: seldom is enough.
+_TICK_SECONDS = 0.5
+#: Network file systems may take a moment to show a new file.
+_FILE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """What a worker must know before it gets work.
+
+    Attributes:
+        job: Name of the call.
+        file: Pickle of the function and what all shards share.
+        digest: SHA-256 of the file.
+        folder: The parent's current folder: relative paths start from there.
+        version: Of this package.
+        python: Major and minor version.
+    """
+
+    job: str
+    file: Path
+    digest: str
+    folder: Path
+    version: str = __version__
+    python: tuple[int, int] = sys.version_info[:2]
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A worker that may get work: its process and where it runs."""
+
+    pid: int
+    host: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A worker that must not get work, and why."""
+
+    reason: str
+
+
+class Stopped(BaseException):
+    """Raised inside a shard when the parent wants no more of it."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    function: ShardFunction[Any, Any, Any]
+    shared: object
+    folder: Path
+
+
+#: What this process was briefed on and not yet dismissed from.
+_known: dict[str, _Known] = {}
+
+
+def brief(briefing: Briefing) -> Ready | Refused:
+    """Check that this process can do the work, and remember what it is."""
+    reason = _mismatch(briefing)
+    if reason:
+        return Refused(reason)
+    data = _read(briefing.file)
+    if data is None:
+        return Refused(
+            f"it does not see {briefing.file.parent}; the work folder must be on a file system "
+            "that all machines share, under the same path"
+        )
+    if hashlib.sha256(data).hexdigest() != briefing.digest:
+        return Refused(f"{briefing.file.parent} is not the same folder there as here")
+    if not briefing.folder.is_dir():
+        return Refused(
+            f"it has no folder {briefing.folder}, the current one; start from a folder that all "
+            "machines share"
+        )
+    os.environ.update(THREAD_LIMITS)  # heard by libraries that are not imported yet
+    function, shared = pickle.loads(data)  # noqa: S301 - our own bytes, by their digest
+    threads = _polars_threads()
+    if threads > 1:
+        return Refused(
+            f"its polars has {threads} threads; start workers with POLARS_MAX_THREADS=1 in their "
+            "environment"
+        )
+    _known[briefing.job] = _Known(function, shared, briefing.folder)
+    return Ready(os.getpid(), socket.gethostname())
+
+
+def perform(job: str, key: str, payload: bytes) -> bytes | None:
+    """Do one shard; None when this process was not briefed, or is wanted no more.
+
+    Args:
+        job: Name of the call.
+        key: Name of this attempt; its ticks carry it.
+        payload: Pickle of the shard's payload.
+    """
+    known = _known.get(job)
+    if known is None:
+        return None
+    publish = _publisher()
+
+    def send(news: Ticked) -> None:
+        if job not in _known:
+            raise Stopped
+        publish(
+            {
+                "key": key,
+                "units": int(news.units),
+                "people": int(news.people),
+                "statuses": {name: int(count) for name, count in news.statuses.items()},
+            }
+        )
+
+    try:
+        with chdir(known.folder):  # one thread a worker: nobody else is moved
+            return attempt(
+                known.function,
+                known.shared,
+                pickle.loads(payload),  # noqa: S301 - our own bytes
+                Ticker(send, _TICK_SECONDS),
+            )
+    except Stopped:
+        return None
+
+
+def dismiss(job: str) -> None:
+    """Forget a job; a shard that is still being worked on ends at its next tick."""
+    _known.pop(job, None)
+
+
+def _publisher() -> Callable[[dict[str, Any]], None]:
+    from distributed import get_worker  # noqa: PLC0415 - only where there is a worker
+
+    worker = get_worker()
+    return lambda message: worker.log_event(TOPIC, message)
+
+
+def _mismatch(briefing: Briefing) -> str:
+    if briefing.version != __version__:
+        return f"it has recon-cli {__version__}, this is {briefing.version}"
+    here = sys.version_info[:2]
+    if briefing.python != here:
+        return "it has Python {}.{}, this is {}.{}".format(*here, *briefing.python)
+    return ""
+
+
+def _read(path: Path) -> bytes | None:
+    until = time.monotonic() + _FILE_SECONDS
+    while True:
+        try:
+            return path.read_bytes()
+        except OSError:
+            if time.monotonic() > until:
+                return None
+            time.sleep(0.2)
+
+
+def _polars_threads() -> int:
+    polars = sys.modules.get("polars")
+    return 1 if polars is None else int(polars.thread_pool_size())
