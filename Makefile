@@ -11,7 +11,7 @@ ARGS ?=
 STAGES := synth attacker swap tabulate ingest reconstruct solvar link score report
 
 .PHONY: help env demo nation state run status verify $(STAGES) \
-  test lint types check format fixtures bench wheel lock clean
+  test lint types check format fixtures bench docs linkcheck wheel lock clean
 
 help:                ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 12
@@ -73,6 +73,12 @@ fixtures: env        ## make the shipped fixtures again
 bench: env           ## people a second and peak memory of each stage
 	$(BIN)/python benchmarks/stages.py
 	$(BIN)/python benchmarks/variability.py
+
+docs: env            ## build the site, docs/_build/html/index.html; checks its links
+	$(BIN)/python -m sphinx -E -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
+
+linkcheck: env       ## ask whether the docs' external links are there (needs a network)
+	$(BIN)/python -m sphinx -q -b linkcheck -d docs/_build/doctrees docs docs/_build/linkcheck
 
 wheel: env           ## build dist/*.whl
 	$(BIN)/python -m build --quiet --wheel --no-isolation

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 
@@ -54,3 +57,8 @@ html_theme_options = {"navigation_with_keys": True}
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
 linkcheck_timeout = 20
+
+
+def setup(app: Sphinx) -> None:
+    """Teach the highlighter that CSV is plain text."""
+    app.add_lexer("csv", TextLexer)

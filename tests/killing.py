@@ -63,7 +63,7 @@ def live(arguments: list[str], rng: random.Random) -> Life:
             break
     children = list(_children(process.pid))
     process.send_signal(stop)
-    process.stderr.close()
+    process.stderr.read()  # what it still has to say
     code = process.wait(30)
     if code in CODES[stop]:
         _see_them_end(children)

@@ -9,6 +9,7 @@ lines. Of the time, date, size or rate on a line only that it is there is compar
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import os
 import re
@@ -21,8 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Commands that need a network, or that make what is there already.
-_PASSED_OVER = ("git ", "make ", "source ", "recon fetch")
+#: Commands that need a network, are about the environment, or take long for what they print.
+_PASSED_OVER = ("git ", "make ", "source ", "recon fetch", "recon report")
+_FILES = ("yaml", "csv")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"`([\w./-]+)`:\s*$")
 _VARIES = (
@@ -104,14 +106,14 @@ def agrees(expected: str, found: str) -> bool:
 
 def walk(page: str, folder: Path) -> Iterator[tuple[Block, list[tuple[Command, str]]]]:
     """Make the files of a page and run its commands, in order; yields what each one printed."""
+    python = _Python(folder)
     for block in blocks(page):
-        if block.file is not None:
+        if block.file is not None and block.language in _FILES:
             (folder / block.file).write_text(block.text)
-        if block.language == "console":
-            said = [(each, _said(each, folder)) for each in commands(block.text)]
-            yield block, said
-        if block.language == "pycon":
-            _doctest(block.text, folder)
+        elif block.language == "console":
+            yield block, [(each, _said(each, folder)) for each in commands(block.text)]
+        elif block.language == "pycon":
+            yield block, python.run_block(block.text)
 
 
 def _said(command: Command, folder: Path) -> str:
@@ -120,16 +122,36 @@ def _said(command: Command, folder: Path) -> str:
     return run(command.text, folder)
 
 
-def _doctest(text: str, folder: Path) -> None:
-    test = doctest.DocTestParser().get_doctest(text, {}, "page", None, 0)
-    said: list[str] = []
-    here = Path.cwd()
-    os.chdir(folder)
-    try:
-        doctest.DocTestRunner(verbose=False).run(test, out=said.append)
-    finally:
-        os.chdir(here)
-    assert not said, "".join(said)
+class _Python(doctest.DocTestRunner):
+    """Runs the Python of a page, one block after the other, and keeps what it prints."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(verbose=False)
+        self.folder = folder
+        self.names: dict[str, object] = {}
+        self.said: list[tuple[Command, str]] = []
+
+    def run_block(self, text: str) -> list[tuple[Command, str]]:
+        """Run one block."""
+        self.said = []
+        found = doctest.DocTestParser().get_doctest(text, {}, "page", None, 0)
+        found.globs = self.names
+        with contextlib.chdir(self.folder):
+            self.run(found, out=lambda _text: None, clear_globs=False)
+        return self.said
+
+    def _keep(self, example: doctest.Example, got: str) -> None:
+        self.said.append((Command(example.source.rstrip(), example.want.rstrip()), got.rstrip()))
+
+    def report_success(  # doctest's own name and arguments
+        self, out: object, test: doctest.DocTest, example: doctest.Example, got: str
+    ) -> None:
+        self._keep(example, got)
+
+    def report_failure(
+        self, out: object, test: doctest.DocTest, example: doctest.Example, got: str
+    ) -> None:
+        self._keep(example, got)
 
 
 def check(path: Path, folder: Path) -> None:
@@ -161,9 +183,10 @@ def refresh(path: Path) -> None:
         folder = Path(name)
         prepare(folder)
         for block, said in walk(page, folder):
+            first, more = ("$ ", "> ") if block.language == "console" else (">>> ", "... ")
             lines = []
             for command, found in said:
-                lines.append("$ " + command.text.replace("\n", "\n> "))
+                lines.append(first + command.text.replace("\n", f"\n{more}"))
                 lines.append(command.expected if "…" in command.expected else found)
             parts += [page[at : block.span[0]], "\n".join(filter(None, lines)) + "\n"]
             at = block.span[1]

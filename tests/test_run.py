@@ -124,7 +124,7 @@ def test_choosing_stages() -> None:
 
 
 def test_every_section_that_is_no_stage_is_known() -> None:
-    assert set(SECTIONS) - {step.section for step in every_step()} <= {"calibrate", "fetch"}
+    assert set(SECTIONS) - {step.section for step in every_step()} <= {"calibrate", "cluster", "fetch"}
 
 
 # one config for the whole attack
@@ -198,7 +198,7 @@ def test_a_dry_run_says_what_why_and_how_long_and_changes_nothing(tmp_path: Path
 
 def test_a_dry_run_knows_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clinic(tmp_path, "--until", "reconstruct")
-    real, seen = stage.measure_partition, list[str]()
+    real, seen = stage.measure_piece, list[str]()
 
     def interrupted(*arguments: object) -> None:
         seen.append("")
@@ -206,7 +206,7 @@ def test_a_dry_run_knows_what_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
             raise KeyboardInterrupt
         real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(stage, "measure_partition", interrupted)
+    monkeypatch.setattr(stage, "measure_piece", interrupted)
     clinic(tmp_path, "--only", "solvar", "--workers", 1, code=130)
     shown = clinic(tmp_path, "--only", "solvar", "--dry-run").stdout
     assert "would go on: 2 of 3 partitions done" in shown

@@ -16,13 +16,13 @@ from scipy import sparse
 
 from recon_cli.attack.facts import BoolArray, Facts, People
 from recon_cli.model.bounds import propagate
-from recon_cli.model.components import Component
+from recon_cli.model.components import split_components
 from recon_cli.model.grain import Grain, IntArray, enumerate_domain, refine
 from recon_cli.model.margins import Masks
 from recon_cli.model.rows import Rows
 from recon_cli.schema import Release, bits
-from recon_cli.solve.opinion import confirm_infeasible
-from recon_cli.solve.program import Effort, Status, maximize
+from recon_cli.solve.nearest import find_nearest
+from recon_cli.solve.program import Effort
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ class Claim:
         for f, mask in enumerate(self.masks):
             inside &= np.array([bool(mask >> at & 1) for at in positions[:, f].tolist()])
         return inside
+
+
+_NOBODY = People(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+#: More than any count.
+_MANY = np.iinfo(np.int64).max
 
 
 class Verdict(Enum):
@@ -77,19 +82,22 @@ def rule_on(facts: Facts, people: People, claim: Claim, chosen: list[int], effor
     Raises:
         SolverError: Two engines disagree that there is no alternative.
     """
-    nobody = People(*(np.empty(0, dtype=np.int64) for _ in range(3)))
     system = _system(facts, people, claim, chosen)
-    if propagate(system.rows(claim)).conflict.any():
-        return Ruling(Verdict.FORCED, nobody, "propagation")
-    change = system.change(claim)
-    answer = maximize(change, np.full(len(change.lower), -1), effort)
-    if answer.status is Status.INFEASIBLE:
-        confirm_infeasible(change)
-        return Ruling(Verdict.FORCED, nobody, "solver")
-    if answer.status is Status.UNKNOWN:
-        return Ruling(Verdict.UNDECIDED, nobody)
-    more, fewer = np.split(answer.values, 2)
-    return Ruling(Verdict.OPEN, _Writer(facts, people).write(system.places, more, fewer))
+    rows, start = system.denying(claim), system.start
+    bounds = propagate(rows)
+    if bounds.conflict.any():
+        return Ruling(Verdict.FORCED, _NOBODY, "propagation")
+    values = np.where(bounds.free, start, bounds.lower)
+    for part in split_components(rows, bounds, np.zeros(len(start), dtype=np.int64), pack=1):
+        if part.is_met_by(start[part.cells]):
+            continue
+        nearest = find_nearest(part, start[part.cells], effort)
+        if nearest.is_infeasible:
+            return Ruling(Verdict.FORCED, _NOBODY, "solver")
+        if not len(nearest.values):
+            return Ruling(Verdict.UNDECIDED, _NOBODY)
+        values[part.cells] = nearest.values
+    return Ruling(Verdict.OPEN, _Writer(facts, people).write(system.places, values - start))
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,6 @@ class _Place:
         A: Dense (facts × classes).
         inside: Which classes the claim is about.
         start: People in each class.
-        most: People that the facts allow in each class at most.
         kinds: The kinds of people that live here.
         of_kind: For each of them its class, −1 where no fact sees it.
     """
@@ -116,7 +123,6 @@ class _Place:
     A: IntArray
     inside: BoolArray
     start: IntArray
-    most: IntArray
     kinds: IntArray
     of_kind: IntArray
 
@@ -128,38 +134,20 @@ class _System:
     counts: IntArray
     places: list[_Place]
 
-    def rows(self, claim: Claim) -> Rows:
+    @property
+    def start(self) -> IntArray:
+        """People in each class."""
+        return np.concatenate([place.start for place in self.places])
+
+    def denying(self, claim: Claim) -> Rows:
         """The facts, and the claim denied."""
+        facts = np.hstack([place.A for place in self.places])
+        inside = np.concatenate([place.inside for place in self.places])
         return Rows(
-            sparse.csr_array(self._matrix()),
+            sparse.csr_array(np.vstack([facts, inside.astype(np.int64)[None, :]])),
             np.append(self.counts, 0),
             np.append(self.counts, claim.least - 1),
         )
-
-    def change(self, claim: Claim) -> Component:
-        """The changes that no fact notices and that break the claim: first more, then fewer."""
-        start = np.concatenate([place.start for place in self.places])
-        most = np.concatenate([place.most for place in self.places])
-        inside = np.concatenate([place.inside for place in self.places])
-        width, none = len(start), np.zeros(len(self.counts), dtype=np.int64)
-        room = claim.least - 1 - int(start[inside].sum())
-        matrix = self._matrix()
-        return Component(
-            cells=np.arange(2 * width),
-            rows=Rows(
-                sparse.csr_array(np.hstack([matrix, -matrix])),
-                np.append(none, -int(start[inside].sum())),
-                np.append(none, room),
-            ),
-            lower=np.zeros(2 * width, dtype=np.int64),
-            upper=np.concatenate([most - start, start]),
-            origin=np.arange(len(matrix)),
-        )
-
-    def _matrix(self) -> IntArray:
-        facts = np.hstack([place.A for place in self.places])
-        claim = np.concatenate([place.inside for place in self.places])
-        return np.vstack([facts, claim.astype(np.int64)[None, :]])
 
 
 def _system(facts: Facts, people: People, claim: Claim, chosen: list[int]) -> _System:
@@ -192,41 +180,36 @@ def _place(
     atoms = enumerate_domain(grain.sizes).astype(np.int64)
     firsts = [grain.first_values(f) for f in range(atoms.shape[1])]
     values = np.stack([first[atoms[:, f]] for f, first in enumerate(firsts)], axis=1)
-    weights = [
-        facts.sheets[g].weights(values, which)
-        if g in here
-        else np.zeros((len(atoms), len(which)), dtype=np.int64)
-        for g, which in columns.items()
-    ]
+    weights = [facts.sheets[g].weights(values, which) for g, which in here.items()]
     A = np.hstack([np.empty((len(atoms), 0), dtype=np.int64), *weights])
-    inside = claim.holds_of(values) if is_home else np.zeros(len(atoms), dtype=bool)
-    kinds = np.flatnonzero(np.isin(people.unit, units))
-    cell = _codes(facts.release, grain, people.positions[kinds])
-    start = np.bincount(cell, people.count[kinds], len(atoms)).astype(np.int64)
+    mine = np.concatenate([np.full(len(which), g in here) for g, which in columns.items()] or [[]])
+    most = np.where(A > 0, counts[mine.astype(bool)] // np.maximum(A, 1), _MANY)
     seen = (A > 0).any(axis=1)
-    share = np.where(A > 0, counts // np.maximum(A, 1), np.iinfo(np.int64).max)
-    # Of those whom no fact sees there may be any number: only fewer of them matters.
-    most = np.where(seen, share.min(axis=1, initial=np.iinfo(np.int64).max), start)
-    keep = np.flatnonzero((seen & (most > 0)) | inside)
+    inside = claim.holds_of(values) if is_home else np.zeros(len(atoms), dtype=bool)
+    # Of those whom no fact sees there may be any number: they matter to the claim alone.
+    keep = np.flatnonzero((seen & (most.min(axis=1, initial=_MANY) > 0)) | inside)
     keys = np.column_stack([A[keep], inside[keep]])
     merged, label = np.unique(keys, axis=0, return_inverse=True)
     label = label.ravel().astype(np.int64)
     class_of_cell = np.full(len(atoms), -1, dtype=np.int64)
     class_of_cell[keep] = label
-    total = np.bincount(label, start[keep], len(merged)).astype(np.int64)
-    cap = np.zeros(len(merged), dtype=np.int64)
-    np.maximum.at(cap, label, most[keep])
+    kinds = np.flatnonzero(np.isin(people.unit, units))
+    of_kind = class_of_cell[_codes(facts.release, grain, people.positions[kinds])]
+    here_too = of_kind >= 0
+    matrix = np.zeros((len(counts), len(merged)), dtype=np.int64)
+    matrix[mine.astype(bool)] = merged[:, :-1].T
     return _Place(
         units=units,
         grain=grain,
         atoms=atoms[keep],
         label=label,
-        A=np.ascontiguousarray(merged[:, :-1].T),
+        A=matrix,
         inside=merged[:, -1].astype(bool),
-        start=total,
-        most=np.maximum(cap, total),
+        start=np.bincount(
+            of_kind[here_too], people.count[kinds[here_too]], len(merged)
+        ).astype(np.int64),
         kinds=kinds,
-        of_kind=class_of_cell[cell],
+        of_kind=of_kind,
     )
 
 
@@ -257,24 +240,24 @@ class _Writer:
         self._removed: list[int] = []
         self._added: list[tuple[int, IntArray]] = []
 
-    def write(self, places: list[_Place], more: IntArray, fewer: IntArray) -> People:
-        first = np.cumsum([0, *(len(place.start) for place in places)])
-        for place, at in zip(places, first.tolist(), strict=False):
-            self._remove(place, fewer[at : at + len(place.start)])
+    def write(self, places: list[_Place], step: IntArray) -> People:
+        steps = np.split(step, np.cumsum([len(place.start) for place in places])[:-1])
+        for place, change in zip(places, steps, strict=True):
+            self._remove(place, change)
         waiting = list(self._removed)
-        for place, at in zip(places, first.tolist(), strict=False):
-            for label in np.flatnonzero(more[at : at + len(place.start)]).tolist():
-                for _ in range(int(more[at + label])):
+        for place, change in zip(places, steps, strict=True):
+            for label in np.flatnonzero(change > 0).tolist():
+                for _ in range(int(change[label])):
                     self._add(place, label, waiting)
         units = [*self._people.unit[self._removed].tolist(), *(unit for unit, _ in self._added)]
         positions = [*self._people.positions[self._removed], *(values for _, values in self._added)]
         sign = np.repeat([-1, 1], [len(self._removed), len(self._added)])
         return People(np.array(units, dtype=np.int64), np.stack(positions), sign)
 
-    def _remove(self, place: _Place, fewer: IntArray) -> None:
-        for label in np.flatnonzero(fewer).tolist():
+    def _remove(self, place: _Place, change: IntArray) -> None:
+        for label in np.flatnonzero(change < 0).tolist():
             kinds = place.kinds[place.of_kind == label]
-            who = np.repeat(kinds, self._people.count[kinds])[: int(fewer[label])]
+            who = np.repeat(kinds, self._people.count[kinds])[: -int(change[label])]
             self._removed += who.tolist()
 
     def _add(self, place: _Place, label: int, waiting: list[int]) -> None:

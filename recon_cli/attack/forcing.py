@@ -102,6 +102,7 @@ class _Search:
     claim: Claim
     budget: Budget
     breaks: list[frozenset[int]] = field(default_factory=list)
+    prices: dict[int, int] = field(default_factory=dict)
 
     def run(self) -> Forcing | None:
         """A forcing set; None if an alternative breaks no fact of this scope."""
@@ -175,7 +176,9 @@ class _Search:
                 self.breaks.append(facts)
 
     def _price(self, fact: int) -> int:
-        return price(self.facts, fact)
+        if fact not in self.prices:
+            self.prices[fact] = price(self.facts, fact)
+        return self.prices[fact]
 
     def _effort(self) -> Effort:
         return Effort(self.budget.seed, self.budget.seconds)

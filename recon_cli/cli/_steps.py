@@ -142,6 +142,8 @@ def select(
         ConfigError: There is no such step, or nothing is left.
     """
     names = [step.name for step in steps]
+    if only is not None and (first is not None or last is not None):
+        raise ConfigError("--only goes with neither --from nor --until")
     for option, name in (("--from", first), ("--until", last), ("--only", only)):
         if name is not None and name not in names:
             raise ConfigError(f"{option}: no stage {name!r} (stages: {', '.join(names)})")

@@ -63,7 +63,10 @@ class Snapshot:
 
 
 class Tally:
-    """Counts what is done; may be asked from another thread."""
+    """Counts what is done; may be asked from another thread.
+
+    What a dead worker had counted is taken back by negative counts.
+    """
 
     def __init__(self, task: Task, clock: Callable[[], float] = time.monotonic) -> None:
         self._task = task
@@ -108,7 +111,7 @@ class Tally:
         if self._units == units:
             since, people, units = self._started, 0, 0
         span = max(now - since, 0.001)
-        return (self._people - people) / span, (self._units - units) / span
+        return max(self._people - people, 0) / span, max(self._units - units, 0) / span
 
     def _left(self, people_rate: float, units_rate: float) -> float | None:
         task = self._task
@@ -128,6 +131,7 @@ def outcomes(statuses: Mapping[str, int]) -> list[str]:
     return [
         f"{statuses[name]:,} {_WORDS.get(name, name.replace('_', ' '))}"
         for name in sorted(statuses, key=_rank)
+        if statuses[name]
     ]
 
 

@@ -13,11 +13,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from recon_cli.report.palette import INK, PAPER, Series, theme
+from recon_cli.report.palette import INK, LINE, PAPER, Series, theme
 from recon_cli.report.words import percent, size_label
 
 Spec = dict[str, Any]
 
+#: Pixels of one bar with the space around it.
+BAR = 24
 #: Width of a whole chart on paper, in pixels, and the space between two panels.
 _PAPER_WIDTH = 760
 _GAP = 28
@@ -38,7 +40,7 @@ class Panel:
         legend: The names in its legend.
     """
 
-    chart: alt.LayerChart
+    chart: alt.LayerChart | alt.FacetChart
     room: int
     legend: tuple[str, ...]
 
@@ -68,9 +70,7 @@ def assemble(rows: Sequence[dict[str, Any]], panels: Sequence[Panel], columns: i
     """
     columns = min(columns, len(panels))
     plots = [
-        panel.chart.properties(
-            width=(_PAPER_WIDTH - _GAP * (columns - 1)) // columns - panel.room
-        )
+        panel.chart.properties(width=(_PAPER_WIDTH - _GAP * (columns - 1)) // columns - panel.room)
         for panel in panels
     ]
     whole = alt.concat(*plots, columns=columns, data=alt.InlineData(values=list(rows)))
@@ -126,7 +126,7 @@ def bars(
     stacked = (
         alt.Chart()
         .transform_filter(f"isValid(datum.{number})")
-        .transform_fold(keys, as_=["key", "value"])
+        .transform_fold([*keys], as_=["key", "value"])
         .transform_calculate(segment=f"({{{names}}})[datum.key]")
         .transform_calculate(at=f"indexof({keys}, datum.key)")
         .mark_bar(stroke=PAPER, strokeWidth=1, height={"band": 0.72})
@@ -154,13 +154,17 @@ def bars(
         .mark_text(align="right", dx=_NUMBER_ROOM - 2, color=INK, fontSize=11)
         .encode(x=alt.datum(100), y=y, text=f"{number}_text:N")
     )
-    chart = alt.layer(stacked, numbers).properties(title=title, height={"step": 24})
-    return Panel(
-        chart, _CLASS_ROOM + _NUMBER_ROOM, tuple(labels) if len(labels) > 1 else ()
+    track = (
+        alt.Chart()
+        .transform_filter(f"isValid(datum.{number})")
+        .mark_bar(color=LINE, height={"band": 0.72})
+        .encode(x=alt.datum(0), x2=alt.datum(100), y=y)
     )
+    chart = alt.layer(track, stacked, numbers).properties(title=title, height={"step": BAR})
+    return Panel(chart, _CLASS_ROOM + _NUMBER_ROOM, tuple(labels) if len(labels) > 1 else ())
 
 
-def steps(title: str, columns: dict[str, Series], *, axis: str, top: float) -> Panel:
+def steps(title: str, columns: dict[str, Series], *, axis: str, top: float, height: int) -> Panel:
     """Lines over percentiles. The rows have ``percentile`` and the columns.
 
     Args:
@@ -168,6 +172,7 @@ def steps(title: str, columns: dict[str, Series], *, axis: str, top: float) -> P
         columns: Column → how it is drawn.
         axis: Title of the horizontal axis.
         top: Upper end of the scale, in percent.
+        height: Of the plot, in pixels.
     """
     names = ", ".join(f"'{key}': '{series.name}'" for key, series in columns.items())
     looks = list(columns.values())
@@ -184,7 +189,7 @@ def steps(title: str, columns: dict[str, Series], *, axis: str, top: float) -> P
                 scale=alt.Scale(domain=[0, 100], nice=False),
                 axis=alt.Axis(values=[0, 25, 50, 75, 100]),
             ),
-            y=_scale(top),
+            y=_scale(1.04 * top),
             **_look(looks),
             tooltip=[
                 alt.Tooltip("percentile:Q"),
@@ -197,7 +202,9 @@ def steps(title: str, columns: dict[str, Series], *, axis: str, top: float) -> P
         base.mark_line(strokeWidth=1.8), base.mark_point(size=34, filled=True, opacity=1)
     )
     return Panel(
-        chart.properties(title=title, height=190), _SCALE_ROOM, tuple(each.name for each in looks)
+        chart.properties(title=title, height=height),
+        _SCALE_ROOM,
+        tuple(each.name for each in looks),
     )
 
 
@@ -295,9 +302,8 @@ def dots(title: str, where: dict[str, str], looks: Sequence[Series], *, axis: st
             alt.Tooltip("counts:N", title="of"),
         ],
     )
-    number = (
-        chosen.mark_text(align="right", dx=_NUMBER_ROOM - 2, color=INK, fontSize=11)
-        .encode(y=y, x=alt.datum(100), text="text:N")
+    number = chosen.mark_text(align="right", dx=_NUMBER_ROOM - 2, color=INK, fontSize=11).encode(
+        y=y, x=alt.datum(100), text="text:N"
     )
     chart = alt.layer(interval, point, number).properties(title=title, height={"step": 22})
     return Panel(chart, room + _NUMBER_ROOM, ())

@@ -45,7 +45,9 @@ def make_claim(findings: Findings, words: Words) -> Claim:
     sentences = [_one(found, words, is_settled), _certain(found, words, is_settled)]
     if isinstance(findings.scores, Scores):
         sentences += _precision(findings.scores, words)
-    return Claim(tuple(sentences), tuple(_notes(found, variability, words)))
+    hedge = _hedge(sentences)
+    notes = [] if hedge is None else [_why_hedged(hedge, variability, words)]
+    return Claim(tuple(sentences), (*notes, *_gaps(found, words)))
 
 
 def _one(found: Reconstruction, words: Words, is_settled: bool) -> str:
@@ -69,10 +71,10 @@ def _certain(found: Reconstruction, words: Words, is_settled: bool) -> str:
     where = "in every reconstruction that has the published counts"
     if not certain:
         proven = "stands" if is_settled else "is proven to stand"
-        return f"**Nobody’s record** ({what}) {proven} {where}."
+        return f"**Nobody's record** ({what}) {proven} {where}."
     if certain == everybody:
-        return f"**Everybody’s record** ({what}) stands {where}."
-    noun, verb = ("person’s record", "stands") if certain == 1 else ("people’s records", "stand")
+        return f"**Everybody's record** ({what}) stands {where}."
+    noun, verb = ("person's record", "stands") if certain == 1 else ("people's records", "stand")
     return (
         f"{_at_least(is_settled)}**{certain:,} {noun}** ({share(certain, everybody)}; {what}) "
         f"{verb} {where}."
@@ -101,21 +103,21 @@ def _precision(scores: Scores, words: Words) -> list[str]:
     return [
         f"Of the links between the file {attacker} and the reconstruction {source} that concern "
         f"people unlike most of their {words.unit}, **{percent(mine['pct'])}%** give the true "
-        f"{gains}; of the best guesser’s, {best['source']}, **{percent(best['pct'])}%**."
+        f"{gains}; of the best guesser's, {best['source']}, **{percent(best['pct'])}%**."
     ]
 
 
-def _notes(
-    found: Reconstruction, variability: Variability | Missing, words: Words
-) -> list[str]:
+def _hedge(sentences: list[str]) -> str | None:
+    """The words that say that there may be more; None where nothing is left open."""
+    for words, said in (("At least", "At least"), ("is proven to", "Proven")):
+        if any(words in sentence for sentence in sentences):
+            return said
+    return None
+
+
+def _gaps(found: Reconstruction, words: Words) -> list[str]:
+    """What the records do not tell."""
     notes = []
-    if isinstance(variability, Missing):
-        notes.append(
-            "“At least” because these are the proofs of arithmetic alone: "
-            f"{variability.why}. {enumerate_commands(variability.commands)} looks for all of them."
-        )
-    elif not variability.is_settled:
-        notes.append(_why_at_least(variability, words))
     if found.unknown:
         notes.append(
             f"The tables in use say nothing of {words.listed(found.unknown)}: that stays unknown."
@@ -130,17 +132,22 @@ def _notes(
     return notes
 
 
-def _why_at_least(variability: Variability, words: Words) -> str:
+def _why_hedged(hedge: str, variability: Variability | Missing, words: Words) -> str:
+    if isinstance(variability, Missing):
+        return (
+            f"“{hedge}”, because these are the proofs of arithmetic alone: {variability.why}. "
+            f"{enumerate_commands(variability.commands)} looks for all of them."
+        )
     if variability.mode == "relaxed":
         return (
-            f"“At least” because each {words.unit} was examined alone (`mode: relaxed`): its "
-            "neighbours’ counts may settle more. `recon solvar --mode exact` counts them too."
+            f"“{hedge}”, because each {words.unit} was examined alone (`mode: relaxed`): its "
+            "neighbours' counts may settle more. `recon solvar --mode exact` counts them too."
         )
     open_units = variability.manifest.totals["units"] - variability.manifest.statuses.get(
         "proven", 0
     )
     return (
-        f"“At least” because {of_units(open_units, words)} were not settled within the budget of "
+        f"“{hedge}”, because {of_units(open_units, words)} were not settled within the budget of "
         "`recon solvar` (`solvar.unit_seconds`)."
     )
 

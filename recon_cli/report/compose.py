@@ -95,7 +95,7 @@ def _terms(findings: Findings, words: Words) -> tuple[Term, ...]:
             "it stands in every reconstruction. It is as true as the tables are: where records "
             "were swapped or noise was added before publication, it is a record of that file.",
         ),
-        Term("Solvar", f"the largest share of a {words.unit}’s records that could differ."),
+        Term("Solvar", f"the largest share of a {words.unit}'s records that could differ."),
     ]
     if isinstance(findings.scores, Scores):
         terms += _attack_terms(findings.scores, words)
@@ -106,7 +106,7 @@ def _attack_terms(scores: Scores, words: Words) -> list[Term]:
     gains = words.listed(scores.links.config["gains"])
     kinds = {scores.guessers[name]: name for name in scores.usual_guessers}
     terms = [
-        Term("Source", f"a file that is linked with an attacker’s; {scores.truth} is the truth."),
+        Term("Source", f"a file that is linked with an attacker's; {scores.truth} is the truth."),
         Term(
             "Putative, confirmed, precision",
             f"a link by place and keys; a putative link whose {gains} are true; the share of "
@@ -114,7 +114,7 @@ def _attack_terms(scores: Scores, words: Words) -> list[Term]:
         ),
         Term(
             "Modal, nonmodal",
-            f"having the most frequent {gains} of one’s {words.unit}, or not.",
+            f"having the most frequent {gains} of one's {words.unit}, or not.",
         ),
     ]
     said = {

@@ -260,7 +260,5 @@ def add_up_sizes(parts: Sequence[pl.DataFrame], sizes: Sizes) -> pl.DataFrame:
         pl.concat(parts).group_by("number").agg(pl.col(name).sum() for name in _SUMS).sort("number")
     )
     labels = pl.Series("size", sizes.labels(summed["number"].to_list()), dtype=pl.String)
-    everything = summed.select(
-        pl.lit(ALL).alias("size"), *(pl.col(name).sum() for name in _SUMS)
-    )
+    everything = summed.select(pl.lit(ALL).alias("size"), *(pl.col(name).sum() for name in _SUMS))
     return pl.concat([everything, summed.select(labels, *_SUMS)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import vl_convert
@@ -42,7 +43,7 @@ def chart_library() -> str:
 def versions() -> dict[str, str]:
     """What draws."""
     return {
-        "vl-convert": vl_convert.__version__,
+        "vl-convert": version("vl-convert-python"),
         "vega": vl_convert.get_vega_version(),
         "vega-embed": vl_convert.get_vega_embed_version(),
     }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from recon_cli.report.document import Document
-from recon_cli.report.page import render_text
+from recon_cli.report.page import render_page
 
 
 def markdown_page(document: Document) -> str:
     """The page; its pictures are ``chart-<name>.png`` in the same folder."""
-    return render_text("report.md.j2", document=document)
+    text = render_page("report.md.j2", document=document)
+    return re.sub(r"\n{3,}", "\n\n", text)

@@ -7,10 +7,11 @@ import re
 from markupsafe import Markup, escape
 
 _MARKS = re.compile(r"\*\*(?P<strong>[^*]+)\*\*|`(?P<code>[^`]+)`")
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 
 
 def to_html(text: str) -> Markup:
-    """Text with marks as HTML; everything else is escaped.
+    """Text with marks as HTML; everything else is escaped, apostrophes are set as printers do.
 
     >>> str(to_html("**3 < 4** of `recon solvar`"))
     '<strong>3 &lt; 4</strong> of <code>recon solvar</code>'
@@ -18,11 +19,13 @@ def to_html(text: str) -> Markup:
     parts: list[Markup] = []
     end = 0
     for found in _MARKS.finditer(text):
-        tag = found.lastgroup or "strong"
-        parts.append(escape(text[end : found.start()]))
-        parts.append(Markup("<{0}>{1}</{0}>").format(Markup(tag), found.group(tag)))  # noqa: S704
+        parts.append(_set(text[end : found.start()]))
+        if found.lastgroup == "code":
+            parts.append(Markup("<code>{}</code>").format(found["code"]))
+        else:
+            parts.append(Markup("<strong>{}</strong>").format(_set(found["strong"])))
         end = found.end()
-    return Markup("").join([*parts, escape(text[end:])])
+    return Markup("").join([*parts, _set(text[end:])])
 
 
 def to_text(text: str) -> str:
@@ -31,4 +34,8 @@ def to_text(text: str) -> str:
     >>> to_text("**3** of `recon solvar`")
     '3 of recon solvar'
     """
-    return _MARKS.sub(lambda found: found.group("strong") or found.group("code"), text)
+    return _MARKS.sub(lambda found: found["strong"] or found["code"], text)
+
+
+def _set(text: str) -> Markup:
+    return escape(_APOSTROPHE.sub("\N{RIGHT SINGLE QUOTATION MARK}", text))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 
-from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from recon_cli import __version__
@@ -15,31 +14,21 @@ from recon_cli.report.words import enumerate_commands
 
 
 def render_page(template: str, **context: object) -> str:
-    """Render an HTML template of this package.
+    """Render a template of this package.
 
     Args:
-        template: Its name, such as ``report.html.j2``. It extends ``base.html.j2``, which has
-            the blocks ``title``, ``heading``, ``content``, ``footer`` and ``scripts``; the
-            filters ``marks`` (``**`` and backticks) and ``script_data`` (JSON in a script).
-        context: What the template names. Text is escaped.
-    """
-    return _html().get_template(template).render(context)
-
-
-def render_text(template: str, **context: object) -> str:
-    """Render a template of this package that is not HTML; nothing is escaped.
-
-    Args:
-        template: Its name, such as ``report.md.j2``.
+        template: Its name. ``report.html.j2`` extends ``base.html.j2``, which has the blocks
+            ``title``, ``heading``, ``content``, ``footer`` and ``scripts``; in HTML all text is
+            escaped, in ``.md.j2`` none. Filters: ``marks`` (``**`` and backticks as HTML),
+            ``script_data`` (JSON in a script), ``commands`` and ``cell`` (of a Markdown table).
         context: What the template names.
     """
-    return re.sub(r"\n{3,}", "\n\n", _text().get_template(template).render(context))
+    return _environment().get_template(template).render(context)
 
 
 def template_text(name: str) -> Markup:
     """A file of this package as it is, for a page to hold."""
-    loader = PackageLoader("recon_cli.report")
-    text, _, _ = loader.get_source(Environment(loader=loader, autoescape=True), name)
+    text, _, _ = _loader().get_source(Environment(autoescape=True), name)
     return Markup(text)  # noqa: S704 - our own
 
 
@@ -53,30 +42,32 @@ def as_script_data(value: object) -> Markup:
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - made safe
 
 
-@cache
-def _html() -> Environment:
-    environment = _environment(PackageLoader("recon_cli.report"), autoescape=True)
-    environment.globals["style"] = template_text("style.css")
-    environment.filters.update(marks=to_html, script_data=as_script_data)
-    return environment
+def as_cell(text: str) -> str:
+    r"""Text as it may stand in a cell of a Markdown table.
+
+    >>> as_cell("a|b")
+    'a\\|b'
+    """
+    return text.replace("|", "\\|").replace("\n", " ")
 
 
 @cache
-def _text() -> Environment:
-    environment = _environment(PackageLoader("recon_cli.report"), autoescape=False)
-    environment.filters["cell"] = lambda text: text.replace("|", "\\|").replace("\n", " ")
-    return environment
+def _loader() -> PackageLoader:
+    return PackageLoader("recon_cli.report")
 
 
-def _environment(loader: BaseLoader, *, autoescape: bool) -> Environment:
+@cache
+def _environment() -> Environment:
     environment = Environment(
-        loader=loader,
-        autoescape=autoescape,
+        loader=_loader(),
+        autoescape=select_autoescape(["html.j2"], default=False),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals["version"] = __version__
-    environment.filters["commands"] = enumerate_commands
+    environment.globals.update(version=__version__, style=template_text("style.css"))
+    environment.filters.update(
+        marks=to_html, script_data=as_script_data, commands=enumerate_commands, cell=as_cell
+    )
     return environment

@@ -13,6 +13,7 @@ from recon_cli.progress import Task
 from recon_cli.report.findings import (
     Findings,
     Missing,
+    Mode,
     Reconstruction,
     Scores,
     Variability,
@@ -67,7 +68,9 @@ def gather(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         _check_release(run, manifest)
     microdata = _microdata(run.work, by_stage)
     solvar = _solvar(run.work, by_stage, microdata)
-    mode = None if isinstance(solvar, Missing) else solvar.manifest.notes["mode"]
+    mode: Mode | None = None
+    if not isinstance(solvar, Missing):
+        mode = solvar.manifest.notes["mode"]
     reconstruction: Reconstruction | Missing
     if isinstance(microdata, Missing):
         reconstruction = microdata
@@ -78,7 +81,7 @@ def gather(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         variability = solvar
     else:
         tables = [pl.read_csv(solvar.beside(name)) for name in ("percentiles.csv", "by_size.csv")]
-        variability = Variability(solvar.manifest, mode, *tables)
+        variability = Variability(solvar.manifest, solvar.manifest.notes["mode"], *tables)
     scores = _scores(run, by_stage, microdata)
     return Findings(run.release, manifests, reconstruction, variability, scores)
 
@@ -166,7 +169,7 @@ def _made_from(manifest: Manifest, folder: Folder) -> bool:
 
 
 def _sum_up(
-    run: Run, microdata: Folder, solvar: Folder | Missing, mode: str | None
+    run: Run, microdata: Folder, solvar: Folder | Missing, mode: Mode | None
 ) -> Reconstruction:
     """Sum partitions, one after the other: no more than one is in memory."""
     release, sizes = run.release, Sizes(run.config.section(Score).sizes)

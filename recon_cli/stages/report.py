@@ -12,6 +12,7 @@ from recon_cli.report.document import Document
 from recon_cli.report.html import html_page
 from recon_cli.report.images import draw, versions
 from recon_cli.report.markdown import markdown_page
+from recon_cli.report.markup import to_text
 from recon_cli.stages.gather import gather, manifests_in
 from recon_cli.stages.run import Outcome, Run
 from recon_cli.store import Stage, open_folder
@@ -91,8 +92,6 @@ def _notes(document: Document) -> dict[str, list[str]]:
 
 
 def _plain(claim: Claim) -> list[str]:
-    from recon_cli.report.markup import to_text
-
     return [to_text(sentence) for sentence in claim.sentences]
 
 

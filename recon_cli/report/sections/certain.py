@@ -50,7 +50,7 @@ def _uniques(findings: Findings) -> pl.DataFrame | Missing:
         why = f"unique people were not counted: {variability.why}"
         return Missing(why, variability.commands)
     if findings.release.attack is None:
-        why = "unique people were not counted: the release’s schema has no `attack:` keys"
+        why = "unique people were not counted: the release's schema has no `attack:` keys"
         return Missing(why, ("recon solvar",))
     return variability.by_size.select("size", "population", "unique", "unique_pct")
 
@@ -62,8 +62,7 @@ def _key(findings: Findings) -> str:
 
 def _figure(found: Reconstruction, uniques: pl.DataFrame | None, words: Words) -> Figure:
     rows = _rows(found.by_size)
-    sizes = [str(row["size"]) for row in rows]
-    panels = [_certain_panel(sizes, words)]
+    panels = [_certain_panel(rows, words)]
     sheets = [_certain_sheet(found.by_size, words)]
     title = "Certain records, by number of people"
     alt = (
@@ -120,14 +119,15 @@ def _rows(by_size: pl.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _certain_panel(sizes: list[str], words: Words) -> Panel:
+def _certain_panel(rows: list[dict[str, Any]], words: Words) -> Panel:
     segments = [
         Segment("sure", f"certain, one reconstruction of the {words.unit}", BLUE[0]),
         Segment("elsewhere", "certain, elsewhere", BLUE[1]),
         Segment("rest", "not shown to be certain", GREY[1]),
     ]
-    return bars(
-        "Certain records", sizes, segments, number="all", axis="% of people")
+    shown = [each for each in segments if each is segments[0] or any(r[each.key] for r in rows)]
+    sizes = [str(row["size"]) for row in rows]
+    return bars("Certain records", sizes, shown, number="all", axis="% of people")
 
 
 def _certain_sheet(by_size: pl.DataFrame, words: Words) -> Sheet:

@@ -114,7 +114,7 @@ def _shares(panel: str, rows: pl.DataFrame, found: Scores, words: Words) -> Figu
     return Figure(
         name=f"links-{panel}",
         title=f"{PEOPLE[panel]}: putative and confirmed links by number of people",
-        caption=_caption(found, "In percent of the people of the attacker’s file."),
+        caption=_caption(found, "In percent of the people of the attacker's file."),
         alt=f"Small multiples of links, {PEOPLE[panel].lower()}. "
         + " ".join(
             reading(

@@ -23,7 +23,7 @@ def provenance_section(findings: Findings) -> Section:
     text = (
         f"Release `{release.name}`: {release.title}. Schema sha256 `{release.digest}`.",
         "Every folder of the work folder says this in its `_manifest.json`. A key changes with "
-        "anything that the stage’s output depends on; equal keys mean equal data.",
+        "anything that the stage's output depends on; equal keys mean equal data.",
     )
     sheets = (_stages(findings), _inputs(findings), _settings(findings))
     return Section("provenance", "Provenance", text, (), sheets)
@@ -37,7 +37,7 @@ def _stages(findings: Findings) -> Sheet:
     rows = [
         [
             manifest.stage,
-            manifest.run.created.replace("+00:00", " UTC").replace("T", " ").replace(" ", _FIXED),
+            manifest.run.created.replace("T", _FIXED).replace("+00:00", f"{_FIXED}UTC"),
             manifest.key[:16],
             manifest.tool,
             "–" if manifest.seed is None else str(manifest.seed),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from recon_cli.report.charts import Panel, Segment, assemble, bars, with_number
@@ -40,10 +42,18 @@ def standing_section(findings: Findings, words: Words) -> Section:
         f"Of {of_units(whole['units'], words)} with people in them, "
         f"**{whole['one_units']:,}** ({share(whole['one_units'], whole['units'])}) are proven to "
         "have exactly one reconstruction.",
+        *_doubt(whole),
+    )
+    return Section(key, title, text, (_figure(found, words),))
+
+
+def _doubt(whole: Mapping[str, int]) -> tuple[str, ...]:
+    if not whole[f"{UNDECIDED}_units"]:
+        return ()
+    return (
         "One is said only with a proof. Where there is none, a second reconstruction may or may "
         "not exist.",
     )
-    return Section(key, title, text, (_figure(found, words),))
 
 
 def _figure(found: Reconstruction, words: Words) -> Figure:

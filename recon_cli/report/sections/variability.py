@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
-from recon_cli.report.charts import Panel, Segment, assemble, bars, steps, with_number
+from recon_cli.report.charts import BAR, Panel, Segment, assemble, bars, steps, with_number
 from recon_cli.report.document import Figure, Section, by_size_words, sheet
 from recon_cli.report.findings import Findings, Missing, Reconstruction, Variability
 from recon_cli.report.palette import BLUE, GREY, Series
@@ -20,7 +21,6 @@ def variability_section(findings: Findings, words: Words) -> Section:
     if isinstance(found, Missing):
         return Section(key, title, missing=(found,))
     whole = found.by_size.row(0, named=True)
-    zero, units = whole["zero_solvar_units"], whole["units"]
     how = (
         f"Each {words.unit} was examined alone, with coarser counts as upper bounds "
         "(`mode: relaxed`, Eq. 4.9 of the 2010 study)."
@@ -28,23 +28,35 @@ def variability_section(findings: Findings, words: Words) -> Section:
         else "Every count was an equality (`mode: exact`, Eq. 4.6 of the 2010 study)."
     )
     text = [
-        f"Solvar is the largest share of a {words.unit}’s records that differ in another "
-        f"reconstruction. It is proven to be zero in **{zero:,}** of {of_units(units, words)} "
-        f"({share(zero, units)}), where {count(whole['zero_solvar_population'])} people live "
-        f"({share(whole['zero_solvar_population'], whole['population'])}). {how}"
+        f"Solvar is the largest share of a {words.unit}'s records that differ in another "
+        f"reconstruction. {_zeros(whole, words)} {how}"
     ]
     if whole["unproven_units"]:
         text.append(
             f"In {of_units(whole['unproven_units'], words)} the budget ran out or the tables bound "
             "nobody; their solvar is shown by its proven upper bound."
         )
-    more = _proven_elsewhere(findings.reconstruction, zero)
+    more = _proven_elsewhere(findings.reconstruction, whole["zero_solvar_units"])
     if more > 0:
         text.append(
             f"In {of_units(more, words)} more, `recon reconstruct` proved from all counts at once "
             "that there is one reconstruction; the claim counts them, these tables do not."
         )
     return Section(key, title, tuple(text), (_figure(found, words),))
+
+
+def _zeros(whole: Mapping[str, int], words: Words) -> str:
+    zero, units = whole["zero_solvar_units"], whole["units"]
+    people = whole["zero_solvar_population"]
+    if not zero:
+        return f"In no {words.unit} is it proven to be zero."
+    if zero == units:
+        return f"It is proven to be zero in **all {of_units(units, words)}**."
+    return (
+        f"It is proven to be zero in **{zero:,}** of {of_units(units, words)} "
+        f"({share(zero, units)}), where {people:,} people live "
+        f"({share(people, whole['population'])})."
+    )
 
 
 def _proven_elsewhere(reconstruction: Reconstruction | Missing, zero: int) -> int:
@@ -99,6 +111,7 @@ def _panels(found: Variability, top: float, words: Words) -> list[Panel]:
             {"here": here, "all": below},
             axis=f"percentile of {words.units}, least variable first",
             top=top,
+            height=max(130, BAR * found.by_size.height),
         ),
         bars(
             "Zero solvar, by number of people",
