@@ -61,9 +61,8 @@ def link(run: Run) -> Outcome:
         cast, units = survey(cast, run.work, sorted(partitions))
         found = slices[cast.lineup.truth]
         pieces = [Piece(name, units=units[name], people=found[name].rows) for name in partitions]
-        todo = [piece for piece in pieces if not stage.is_done(piece)]
         job = _Job(cast, run.work, stage.staging, config.draws, rows=config.rows)
-        results = run.for_each("link", link_partition, job, todo)
+        results = run.work_through(stage, link_partition, job, pieces)
         manifest = stage.publish(
             pieces,
             notes=_notes(cast, slices),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from recon_cli.config import RunConfig
+from recon_cli.errors import StageError, Unpublished
 from recon_cli.execute import (
     Results,
     Revive,
@@ -20,6 +21,7 @@ from recon_cli.execute import (
 )
 from recon_cli.progress import Finished, Reporter, Silent, Task
 from recon_cli.schema import Release
+from recon_cli.stages.share import EVERYTHING, Share
 from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Transaction, transaction
 
 Shared = TypeVar("Shared")
@@ -64,6 +66,7 @@ class Run:
         reporter: Who hears of progress.
         force: Do again what is done already.
         opener: Opens the stages' folders; a rehearsal has one that stops at the door.
+        share: Which pieces of a stage are done.
     """
 
     config: RunConfig
@@ -71,6 +74,7 @@ class Run:
     reporter: Reporter = field(default_factory=Silent)
     force: bool = False
     opener: Opener = transaction
+    share: Share = EVERYTHING
 
     @property
     def work(self) -> Path:
@@ -111,6 +115,44 @@ class Run:
             StageError: Another process has it open, or the disk refused.
         """
         return self.opener(self.work, recipe, force=self.force)
+
+    def work_through(
+        self,
+        stage: Transaction,
+        function: ShardFunction[Shared, Piece, Result],
+        shared: Shared,
+        pieces: Sequence[Piece],
+        revive: Revive[Piece] = retry_once,
+    ) -> Results[Result]:
+        """`for_each` of this run's share of ``pieces`` that is not finished yet.
+
+        Raises:
+            ReconError: What a piece raised.
+            WorkerError: A worker died.
+            Unpublished: The share is done; the pieces of others are theirs to do.
+            StageError: A share of nothing was asked for, and pieces are not finished.
+        """
+        label = stage.recipe.stage.name
+        chosen = self.share.choose(pieces)
+        todo = [piece for piece in chosen if not stage.is_done(piece)]
+        if len(todo) < len(chosen):
+            ready = len(chosen) - len(todo)
+            self.reporter.note(f"{label}: {ready} of {len(chosen)} pieces were finished before")
+        results = self.for_each(label, function, shared, todo, revive)
+        if self.share.is_all:
+            return results
+        if self.share.number:
+            raise Unpublished(
+                f"{label}: shard {self.share.number}/{self.share.of} is done, {len(chosen)} of "
+                f"{len(pieces)} pieces; when all shards are: recon merge {label}"
+            )
+        missing = [piece.name for piece in pieces if not stage.is_done(piece)]
+        if missing:
+            raise StageError(
+                f"{label}: {len(missing)} of {len(pieces)} pieces are not finished, the first "
+                f"{missing[0]}; run the shards that are missing, or `{stage.recipe.stage.command}`"
+            )
+        return results
 
     def for_each(
         self,
