@@ -15,8 +15,8 @@ STAGES := synth attacker swap tabulate ingest reconstruct solvar link score repo
 
 help:                ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 12
-	@echo "one stage of CONFIG (configs/toy.yaml), told ARGS besides:"
-	@echo "  make $(STAGES)" | fold -sw 76 | sed '2,$$s/^/  /'
+	@echo "one stage of CONFIG (configs/toy.yaml); ARGS are passed on:"
+	@echo "$(STAGES)" | fold -sw 64 | sed 's/^/  /'
 
 env: $(READY)        ## make the environment (.venv) from the lock file
 
@@ -45,8 +45,11 @@ run: env             ## every stage that CONFIG names
 $(STAGES): env
 	@$(BIN)/recon run -c $(CONFIG) --only $@ $(ARGS)
 
-status verify: env   # of CONFIG
-	@$(BIN)/recon $@ -c $(CONFIG) $(ARGS)
+status: env          ## how the stages of CONFIG stand
+	@$(BIN)/recon status -c $(CONFIG) $(ARGS)
+
+verify: env          ## compare every published cell of CONFIG once more
+	@$(BIN)/recon verify -c $(CONFIG) $(ARGS)
 
 test: env            ## unit, property and end-to-end tests
 	$(BIN)/python -m pytest

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.machine import REFERENCE, RESULTS, Record, as_record, circumstances, keep, say
+from benchmarks.manifests import counts_of
 from benchmarks.nation import AUDIT, EXACT, MAKING, Nation, Step, take_sample
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -56,21 +57,6 @@ def _measure(nation: Nation, step: Step, known: Record, notes: Path) -> None:
     }
     notes.write_text(json.dumps(known, indent=1) + "\n")
     say(step.name, cost.wall_seconds, cost.peak_mb)
-
-
-def counts_of(work: Path) -> Record:
-    """What the stages of a work folder found, from their manifests."""
-    found: Record = {}
-    for folder in ("tables", "microdata", "solvar", "truth"):
-        path = work / folder / "_manifest.json"
-        if path.exists():
-            manifest = json.loads(path.read_text())
-            found[folder] = {
-                "partitions": len(manifest["partitions"]),
-                **manifest["totals"],
-                **manifest["statuses"],
-            }
-    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -6,7 +6,7 @@ measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from benchmarks.machine import Cost, module, recon
 
 #: Tracts for exact solvar, in people.
 SAMPLE_PEOPLE = 50_000
-PROPAGATION = ("--set", "solvar.intervals=propagation")
+_PROPAGATION = ("--set", "solvar.intervals=propagation")
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,16 @@ class Nation:
         people: How many.
         workers: Processes for the commands that take several.
         seed: Of everything.
+        people_per_tract: Mean, where not the usual one.
+        force: Do again what is done already.
     """
 
     folder: Path
     people: int
     workers: int
     seed: int = 1
+    people_per_tract: int | None = None
+    force: bool = False
 
     @property
     def work(self) -> Path:
@@ -43,22 +47,29 @@ class Nation:
         """The work folder of the sampled tracts."""
         return self.folder / "sample"
 
+    @property
+    def tables(self) -> Path:
+        """The published tables, a file for each county."""
+        return self.folder / "tables"
+
     def configure(self) -> None:
-        """Write the two configs."""
+        """Write the configs of the nation and of its sample."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        tracts = self.people_per_tract
+        size = f"people: {self.people}" + (f", people_per_tract: {tracts}" if tracts else "")
         for name in ("nation", "sample"):
             (self.folder / f"{name}.yaml").write_text(
                 f"release: sf1_2010\nwork: {name}\nseed: {self.seed}\n"
-                f"synth: {{people: {self.people}}}\n"
+                f"synth: {{{size}}}\n"
                 "swap: {setting: targeted}\n"
                 "ingest: {source: tidy, paths: [sample.parquet]}\n"
                 "reconstruct: {tables: block+tract}\n"
             )
 
-    def run(self, *command: object, config: str = "nation", workers: int | None = None) -> Cost:
+    def run(self, *command: object, config: str = "nation") -> Cost:
         """One command on the nation, or on its sample."""
-        options = ("-c", self.folder / f"{config}.yaml", "--workers", workers or self.workers)
-        return recon(*command, *options)
+        options = ("-c", self.folder / f"{config}.yaml", "--workers", self.workers)
+        return recon(*command, *options, *(["--force"] if self.force else []))
 
 
 @dataclass(frozen=True)
@@ -80,11 +91,11 @@ class Step:
 
 def _tabulate(nation: Nation) -> Cost:
     """Published tables, a command for each county."""
-    (nation.folder / "tables").mkdir(exist_ok=True)
+    nation.tables.mkdir(exist_ok=True)
     costs = []
     for part in sorted((nation.work / "hdf").glob("county=*/*.parquet")):
         name = f"{part.parent.name.partition('=')[2]}-{part.name}"
-        target = nation.folder / "tables" / name
+        target = nation.tables / name
         costs.append(recon("tabulate", part, "--release", "sf1_2010", "--to", target))
     return Cost(
         sum(cost.wall_seconds for cost in costs),
@@ -94,16 +105,8 @@ def _tabulate(nation: Nation) -> Cost:
 
 
 def _ingest(nation: Nation) -> Cost:
-    paths = ", ".join(map(str, sorted((nation.folder / "tables").glob("*.parquet"))))
+    paths = ", ".join(map(str, sorted(nation.tables.glob("*.parquet"))))
     return nation.run("ingest", "--set", f"ingest.paths=[{paths}]")
-
-
-def take_sample(nation: Nation, people: int = SAMPLE_PEOPLE) -> None:
-    """Every n-th tract, ingested and reconstructed; not measured."""
-    tables, sample = nation.folder / "tables", nation.folder / "sample.parquet"
-    module("sample", tables, sample, "--people", people)
-    nation.run("ingest", config="sample")
-    nation.run("reconstruct", config="sample")
 
 
 SYNTH = Step("synth", lambda nation: nation.run("synth"))
@@ -112,12 +115,12 @@ ATTACKER = Step("synth attacker", lambda nation: nation.run("synth", "attacker")
 TABULATE = Step("tabulate", _tabulate, parallel=False)
 INGEST = Step("ingest", _ingest, parallel=False)
 RECONSTRUCT = Step("reconstruct", lambda nation: nation.run("reconstruct"))
-RELAXED = Step("solvar relaxed", lambda nation: nation.run("solvar", *PROPAGATION))
+RELAXED = Step("solvar relaxed", lambda nation: nation.run("solvar", *_PROPAGATION))
 LINK = Step("link", lambda nation: nation.run("link"))
 SCORE = Step("score", lambda nation: nation.run("score"), parallel=False)
 EXACT = Step(
     "solvar exact",
-    lambda nation: nation.run("solvar", "--mode", "exact", *PROPAGATION, config="sample"),
+    lambda nation: nation.run("solvar", "--mode", "exact", *_PROPAGATION, config="sample"),
     about="sample",
 )
 
@@ -125,3 +128,20 @@ EXACT = Step(
 MAKING = (SYNTH, SWAP, ATTACKER, TABULATE)
 #: The audit.
 AUDIT = (INGEST, RECONSTRUCT, RELAXED, LINK, SCORE)
+#: What the stages with workers start from.
+PREPARATION = (*MAKING, INGEST)
+
+
+def prepare(nation: Nation, steps: Sequence[Step]) -> None:
+    """Take the steps that are still to be taken, unmeasured."""
+    nation.configure()
+    for step in steps:
+        if step is not TABULATE or not nation.tables.exists():
+            step.run(nation)
+
+
+def take_sample(nation: Nation, people: int = SAMPLE_PEOPLE) -> None:
+    """Every n-th tract, ingested and reconstructed; not measured."""
+    module("sample", nation.tables, nation.folder / "sample.parquet", "--people", people)
+    nation.run("ingest", config="sample")
+    nation.run("reconstruct", config="sample")

@@ -26,7 +26,8 @@ from recon_cli.schema import load_release
 from recon_cli.sources.legacy.states import STATES
 from tests.website import Reply, Website, website
 
-TOY = Path(__file__).resolve().parents[1] / "fixtures" / "toy2010.sf1.zip"
+ROOT = Path(__file__).resolve().parents[1]
+TOY = ROOT / "fixtures" / "toy2010.sf1.zip"
 ZIP = TOY.read_bytes()
 RELEASE = load_release("sf1_2010")
 CATALOGUE = load_catalogue("sf1_2010")
@@ -148,6 +149,9 @@ def test_a_server_that_knows_no_ranges_starts_over() -> None:
 
 
 def test_a_server_that_names_no_version_is_asked_from_the_beginning() -> None:
+    with website(Reply(ZIP, headers={}, cut=7000)) as site, pytest.raises(FetchError) as caught:
+        deliver(order(site), ALABAMA)
+    assert "goes on from there" not in str(caught.value)
     with website(Reply(ZIP, headers={}, cut=7000), Reply(ZIP, headers={})) as site:
         deliver(order(site), ALABAMA)
     assert site.header(1, "Range") is None
@@ -294,7 +298,9 @@ def test_a_file_that_was_put_there_by_hand() -> None:
 def test_what_was_put_there_by_hand_is_checked() -> None:
     Path("data").mkdir()
     (Path("data") / FILE).write_bytes(ZIP[:-100])
-    assert "data/al2010.sf1.zip: expected a zip file" in recon("fetch", "al", code=4).stderr
+    refused = recon("fetch", "al", code=4)
+    assert "data/al2010.sf1.zip: expected a zip file" in refused.stderr
+    assert "remove it, and the same command fetches it" in refused.stderr
     assert files() == {FILE}
 
 
@@ -305,8 +311,13 @@ def test_a_download_that_was_killed_before_it_got_its_name() -> None:
     (staging / "tmpabcd").touch()
     with website(Reply(status=500)) as site:
         assert deliver(order(site), ALABAMA).how == "fetched"
-    assert site.requests == []
-    assert files() == {FILE, "sha256sums.txt"}
+        assert site.requests == []
+        assert files() == {FILE, "sha256sums.txt"}
+        staging.mkdir()
+        (staging / FILE).write_bytes(ZIP)
+        site.replies = [Reply(NEWER)]
+        deliver(order(site, force=True), ALABAMA)
+    assert data() == NEWER, "what is forced is fetched"
 
 
 def test_other_lines_of_the_record_stay() -> None:
@@ -394,7 +405,7 @@ def test_a_full_disk_keeps_what_has_arrived(monkeypatch: pytest.MonkeyPatch) -> 
 
     with website(Reply(ZIP)) as site:
         with monkeypatch.context() as patched:
-            patched.setattr(transfer.os, "fsync", full)
+            patched.setattr(os, "fsync", full)
             with pytest.raises(FetchError) as caught:
                 deliver(order(site), ALABAMA)
         assert str(caught.value) == (
@@ -452,5 +463,7 @@ def test_the_catalogue_has_every_state_and_its_folder() -> None:
 
 def test_nothing_slow_is_imported_until_it_is_needed() -> None:
     code = "import sys, recon_cli.fetch; print({'pooch', 'requests', 'rich'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "set()\n"

@@ -49,10 +49,10 @@ def test_from_nothing_to_a_finished_run() -> None:
     assert "init: wrote recon.yaml" in written.stdout
     assert "Alabama, in part: 2,015 people" in written.stdout
     assert "next: recon run" in written.stdout
-    recon("run", "--workers", 1)
+    recon("run", "--workers", 1, "--until", "solvar")  # the page takes as long again
     assert "every published cell is reproduced" in recon("verify").stdout
     made = {path.name for path in Path("work/al2010").iterdir() if path.is_dir()}
-    assert {"tables", "geounits", "microdata", "blocks"} <= made
+    assert {"tables", "geounits", "microdata", "blocks", "solvar"} <= made
 
 
 def test_what_a_config_for_a_state_asks_for() -> None:

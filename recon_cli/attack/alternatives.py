@@ -20,7 +20,7 @@ from recon_cli.model.components import Component
 from recon_cli.model.grain import Grain, IntArray, enumerate_domain, refine
 from recon_cli.model.margins import Masks
 from recon_cli.model.rows import Rows
-from recon_cli.schema import Release
+from recon_cli.schema import Release, bits
 from recon_cli.solve.opinion import confirm_infeasible
 from recon_cli.solve.program import Effort, Status, maximize
 
@@ -279,20 +279,20 @@ class _Writer:
 
     def _add(self, place: _Place, label: int, waiting: list[int]) -> None:
         members = place.atoms[place.label == label]
-        best: tuple[int, int, int, IntArray] | None = None
-        for kind in waiting or self._removed[:1]:
-            unit = int(self._people.unit[kind])
-            away = 0 if unit in place.units else 1
-            gap, values = self._nearest(place.grain, members, self._people.positions[kind])
-            if best is None or (away, gap) < best[:2]:
-                best = (away, gap, kind, values)
-        if best is None:
-            best = (1, 0, -1, self._any_of(place.grain, members))
-        away, _, kind, values = best
-        if kind in waiting:
-            waiting.remove(kind)
-        home = int(place.units[0]) if away else int(self._people.unit[kind])
-        self._added.append((home, values))
+        # The claim breaks only if somebody is removed, so there is somebody to be like.
+        kinds = waiting or self._removed
+        found = [
+            (unit not in place.units, *self._nearest(place.grain, members, wanted))
+            for unit, wanted in zip(
+                self._people.unit[kinds].tolist(), self._people.positions[kinds], strict=True
+            )
+        ]
+        at = min(range(len(found)), key=lambda i: found[i][:2])
+        is_away, _, values = found[at]
+        unit = int(place.units[0]) if is_away else int(self._people.unit[kinds[at]])
+        if waiting:
+            del waiting[at]
+        self._added.append((unit, values))
 
     def _nearest(self, grain: Grain, members: IntArray, wanted: IntArray) -> tuple[int, IntArray]:
         """The record of a class that the fewest published cells tell from another record."""
@@ -306,6 +306,3 @@ class _Writer:
             total += gaps[found]
         at = int(total.argmin())
         return int(total[at]), values[at]
-
-    def _any_of(self, grain: Grain, members: IntArray) -> IntArray:
-        return np.array([next(bits(atoms[at])) for atoms, at in zip(grain.atoms, members[0], strict=True)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
@@ -69,17 +69,13 @@ class Step:
 
 
 def every_step() -> tuple[Step, ...]:
-    """The steps of all command modules, each after those that it reads from."""
+    """The steps of all command modules, by module."""
     found: list[Step] = []
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("_"):
             members = vars(importlib.import_module(f"{__package__}.{module.name}"))
             found += members.get("STEPS", [members["STEP"]] if "STEP" in members else [])
-    makers = {folder: step.name for step in found for folder in step.makes}
-    links = {
-        step.name: {makers[folder] for folder in step.reads if folder in makers} for step in found
-    }
-    return in_order(found, links)
+    return tuple(found)
 
 
 def steps_of(config: RunConfig) -> tuple[Step, ...]:
@@ -95,7 +91,9 @@ def steps_of(config: RunConfig) -> tuple[Step, ...]:
     if not named:
         known = ", ".join(dict.fromkeys(step.section for step in every))
         raise ConfigError(f"{config.source}: names no stage; add a section (stages: {known})")
-    return in_order(named, links_between(named, config), config.source)
+    by_name = {step.name: step for step in named}
+    order = in_order(list(by_name), links_between(named, config), config.source)
+    return tuple(by_name[name] for name in order)
 
 
 def links_between(steps: Sequence[Step], config: RunConfig) -> dict[str, set[str]]:
@@ -112,19 +110,23 @@ def links_between(steps: Sequence[Step], config: RunConfig) -> dict[str, set[str
 
 
 def in_order(
-    steps: Sequence[Step], links: dict[str, set[str]], source: str = "steps"
-) -> tuple[Step, ...]:
-    """Each step after those that it reads from; else the order given.
+    names: Sequence[str], links: Mapping[str, Set[str]], source: str = "stages"
+) -> tuple[str, ...]:
+    """Each stage after those that it reads from; else the order given.
+
+    Args:
+        names: The stages.
+        links: Stage → those that make what it reads.
+        source: What messages call their list.
 
     Raises:
         ConfigError: There is no such order.
     """
-    waiting, placed = list(steps), list[Step]()
+    waiting, placed = list(names), list[str]()
     while waiting:
-        names = {step.name for step in waiting}
-        ready = next((step for step in waiting if not links[step.name] & names), None)
+        ready = next((name for name in waiting if links[name].isdisjoint(waiting)), None)
         if ready is None:
-            circle = ", ".join(step.name for step in waiting)
+            circle = ", ".join(waiting)
             raise ConfigError(f"{source}: stages that read from each other in a circle: {circle}")
         waiting.remove(ready)
         placed.append(ready)

@@ -94,6 +94,7 @@ def _report(deliveries: list[Delivery]) -> None:
                 ("sha256", each.digest),
             ],
         )
-    paths = " ".join(shlex.quote(str(each.path)) for each in deliveries[:3])
-    more = " …" if len(deliveries) > 3 else ""
-    click.echo(f"next: recon init {paths}{more}")
+    paths = [each.path for each in deliveries]
+    if len(paths) > 3:
+        paths = [paths[0].parent]  # a folder stands for the files in it
+    click.echo(f"next: recon init {shlex.join(map(str, paths))}")

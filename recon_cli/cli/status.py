@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recon_cli.config import RunConfig
     from recon_cli.schema import Release
     from recon_cli.stages.standing import Standing
-    from recon_cli.store import Manifest, Outlook
+    from recon_cli.store import Manifest, Outlook, Stage
 
 #: Totals that are shown, and what they are called.
 _FIGURES = {
@@ -81,7 +81,7 @@ def _config(options: RunOptions) -> RunConfig | None:
 
 def _standings(options: RunOptions, config: RunConfig | None, work: Path) -> Iterator[Standing]:
     """The config's stages in their order, then whatever else lies in the folder."""
-    from recon_cli.cli._steps import every_step, links_between, steps_of  # noqa: PLC0415
+    from recon_cli.cli._steps import links_between, steps_of  # noqa: PLC0415
     from recon_cli.stages import standing  # noqa: PLC0415
 
     steps = () if config is None else steps_of(config)
@@ -95,11 +95,24 @@ def _standings(options: RunOptions, config: RunConfig | None, work: Path) -> Ite
         seen[step.name] = standing.Standing(step.name, outlook, size)
     yield from seen.values()
     shown = {folder for step in steps for folder in step.makes}
-    order = {folder: i for i, step in enumerate(every_step()) for folder in step.makes}
     others = [stage for stage in standing.stages_in(work) if not shown & set(stage.folders)]
-    for stage in sorted(others, key=lambda stage: order.get(stage.folders[0], len(order))):
+    for stage in _in_order(others):
         outlook, size = standing.standing_alone(work, stage), standing.size_of(work, stage)
         yield standing.Standing(stage.name, outlook, size)
+
+
+def _in_order(stages: Sequence[Stage]) -> list[Stage]:
+    """Stages that no config orders: each after those that it reads from."""
+    from recon_cli.cli._steps import every_step, in_order  # noqa: PLC0415
+
+    makers = {folder: stage.name for stage in stages for folder in stage.folders}
+    links: dict[str, set[str]] = {stage.name: set() for stage in stages}
+    for step in every_step():
+        if step.makes[0] in makers:
+            read = {makers[folder] for folder in step.reads if folder in makers}
+            links[makers[step.makes[0]]] = read
+    by_name = {stage.name: stage for stage in stages}
+    return [by_name[name] for name in in_order(list(by_name), links)]
 
 
 def _outlook(step: Step, options: RunOptions, work: Path) -> Outlook:

@@ -99,7 +99,10 @@ def _present(order: Order, part: Part, sums: Checksums, known: str | None) -> De
     with _disk(target):
         digest, size = file_digest(target), target.stat().st_size
     if known is None:
-        accept(target, part, order.release, order.reporter)
+        try:
+            accept(target, part, order.release, order.reporter)
+        except SourceError as error:
+            raise SourceError(f"{error}\n  remove it, and the same command fetches it") from error
         sums.record(part.file, digest)
         return Delivery(part, target, size, digest, "found")
     if digest != known:
@@ -124,6 +127,8 @@ def _download(order: Order, part: Part, staging: Path, known: str | None) -> Pat
     order.reporter.note(f"{label}: from {url}")
     pooch.get_logger().setLevel("ERROR")  # it would speak into our progress
     with _disk(order.folder):
+        if order.force:
+            staged.unlink(missing_ok=True)
         try:
             pooch.retrieve(url, known, fname=part.file, path=staging, downloader=downloader)
         except FetchError as error:

@@ -101,7 +101,7 @@ class ResumingDownloader:
                 if self._arrived() >= farthest + _PROGRESS:
                     failures, farthest = 0, self._arrived()
                 if failures == len(self.waits):
-                    raise FetchError(self._given_up(error)) from error
+                    raise FetchError(self._given_up(error, url)) from error
                 wait = self.waits[failures]
                 failures += 1
                 self.reporter.note(f"{self.label}: {error}; trying again in {wait:g} s")
@@ -109,10 +109,11 @@ class ResumingDownloader:
         self.part.replace(output_file)
         self._stamp_file.unlink(missing_ok=True)
 
-    def _given_up(self, error: TransferError) -> str:
-        kept = self._arrived()
-        what = f"; {kept / 1e6:,.1f} MB are kept, the same command goes on from there"
-        return f"{self.label}: {error}{what if kept else ''}"
+    def _given_up(self, error: TransferError, url: str) -> str:
+        if self._stamp(url) is None:
+            return f"{self.label}: {error}"
+        kept = f"{self._arrived() / 1e6:,.1f} MB are kept"
+        return f"{self.label}: {error}; {kept}, the same command goes on from there"
 
     def _attempt(self, url: str) -> None:
         import requests  # noqa: PLC0415 - slow to import

@@ -93,10 +93,9 @@ def draw(console: Console, now: Snapshot, place: str, memory_mb: float | None) -
 
     width = console.width - 1  # a full last column would wrap on some terminals
     title, share = _title(now, place), now.share
-    tail = clock_time(now.seconds)
-    if share is not None:
-        left = "–:––" if now.left is None else clock_time(now.left)
-        tail = f"{int(100 * share):3d}%  {left} left"
+    tail = f"{clock_time(now.seconds)} so far"
+    if share is not None and now.left is not None:
+        tail = f"{int(100 * share):3d}%  {clock_time(now.left)} left"
     head = Table.grid(padding=(0, 1))
     head.add_column(no_wrap=True, overflow="ellipsis")
     cells: list[Text | ProgressBar] = [Text(title, style="bold")]

@@ -54,19 +54,20 @@ class Targeted(_Settings):
         sizes: Block sizes, rising.
         rates: Share of households swapped in blocks of those sizes; between them it is
             interpolated on the logarithm of the size.
-        unique_race: How many times as likely a household is chosen when a member's race is
-            unique in the block.
+        unique_race: How many times as likely a household is chosen when a member's race and
+            ethnicity are unique in the block, in blocks of those sizes.
     """
 
     method: Literal["targeted"]
     sizes: tuple[Annotated[float, Field(gt=0)], ...]
     rates: tuple[Share, ...]
-    unique_race: Annotated[float, Field(ge=1)]
+    unique_race: tuple[Annotated[float, Field(ge=1)], ...]
 
     @model_validator(mode="after")
     def _lengths(self) -> Self:
-        if len(self.sizes) != len(self.rates) or list(self.sizes) != sorted(set(self.sizes)):
-            raise ValueError("sizes must rise, and rates needs one number for each")
+        lengths = {len(self.sizes), len(self.rates), len(self.unique_race)}
+        if len(lengths) != 1 or list(self.sizes) != sorted(set(self.sizes)):
+            raise ValueError("sizes must rise; rates and unique_race need one number for each")
         return self
 
 

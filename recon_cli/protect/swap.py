@@ -123,14 +123,14 @@ def with_risk(households: pl.DataFrame, persons: pl.DataFrame) -> pl.DataFrame:
 
     Args:
         households: Columns `NEEDED`.
-        persons: ``geoid_block``, ``household`` (null in group quarters), ``race``.
+        persons: ``geoid_block``, ``household`` (null in group quarters), ``race``, ``hispanic``.
 
     Returns:
-        The frame with ``block_people`` and ``unique_race``: whether a member's race is that of
-        nobody outside the household in the block.
+        The frame with ``block_people`` and ``unique_race``: whether a member's race and
+        ethnicity are those of nobody outside the household in the block.
     """
     block = persons.group_by("geoid_block").agg(block_people=pl.len())
-    race = ["geoid_block", "race"]
+    race = ["geoid_block", "race", "hispanic"]
     shared = persons.group_by(race).agg(homes=pl.col("household").n_unique())
     alone = (
         persons.filter(pl.col("household").is_not_null())
@@ -151,8 +151,11 @@ def _targeted(
 ) -> pl.DataFrame:
     """Small blocks and unique races first; same size and number of adults, another block."""
     size = households["block_people"].to_numpy()
-    rate = np.interp(np.log(size), np.log(settings.sizes), settings.rates)
-    weight = np.where(households["unique_race"], settings.unique_race, 1.0)
+    rate, likelier = (
+        np.interp(np.log(size), np.log(settings.sizes), values)
+        for values in (settings.rates, settings.unique_race)
+    )
+    weight = np.where(households["unique_race"], likelier, 1.0)
     chance = rate * weight / _local_mean(weight, size, settings)
     chosen = rng.random(len(households)) < chance
     if not chosen.any():

@@ -25,6 +25,7 @@ _GAP = 28
 _SCALE_ROOM = 42
 _CLASS_ROOM = 64
 _NUMBER_ROOM = 52
+_DASH = "line of "
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,12 @@ class Panel:
     Attributes:
         chart: The plot; its data are the chart's.
         room: Pixels beside it for labels.
+        legend: The names in its legend.
     """
 
     chart: alt.LayerChart
     room: int
+    legend: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,13 @@ def assemble(rows: Sequence[dict[str, Any]], panels: Sequence[Panel], columns: i
     return {
         **spec,
         "config": theme(),
-        "usermeta": {"columns": columns, "gap": _GAP, "rooms": rooms},
+        "usermeta": {"columns": columns, "gap": _GAP, "rooms": rooms, "words": _longest(panels)},
     }
+
+
+def _longest(panels: Sequence[Panel]) -> int:
+    """Letters of the longest name in a legend; 0 without one."""
+    return max((len(name) for panel in panels for name in panel.legend), default=0)
 
 
 def bars(
@@ -147,7 +155,9 @@ def bars(
         .encode(x=alt.datum(100), y=y, text=f"{number}_text:N")
     )
     chart = alt.layer(stacked, numbers).properties(title=title, height={"step": 24})
-    return Panel(chart, _CLASS_ROOM + _NUMBER_ROOM)
+    return Panel(
+        chart, _CLASS_ROOM + _NUMBER_ROOM, tuple(labels) if len(labels) > 1 else ()
+    )
 
 
 def steps(title: str, columns: dict[str, Series], *, axis: str, top: float) -> Panel:
@@ -166,7 +176,7 @@ def steps(title: str, columns: dict[str, Series], *, axis: str, top: float) -> P
         .transform_filter("isValid(datum.percentile)")
         .transform_fold(list(columns), as_=["key", "value"])
         .transform_calculate(source=f"({{{names}}})[datum.key]")
-        .transform_calculate(dash="datum.source")
+        .transform_calculate(dash=f"'{_DASH}' + datum.source")
         .encode(
             x=alt.X(
                 "percentile:Q",
@@ -186,7 +196,9 @@ def steps(title: str, columns: dict[str, Series], *, axis: str, top: float) -> P
     chart = alt.layer(
         base.mark_line(strokeWidth=1.8), base.mark_point(size=34, filled=True, opacity=1)
     )
-    return Panel(chart.properties(title=title, height=190), _SCALE_ROOM)
+    return Panel(
+        chart.properties(title=title, height=190), _SCALE_ROOM, tuple(each.name for each in looks)
+    )
 
 
 def rates(
@@ -237,7 +249,7 @@ def rates(
         tooltip=tooltip,
     )
     chart = alt.layer(line, interval, point).properties(title=title, height=190)
-    return Panel(chart, _SCALE_ROOM)
+    return Panel(chart, _SCALE_ROOM, tuple(each.name for each in looks))
 
 
 def dots(title: str, where: dict[str, str], looks: Sequence[Series], *, axis: str) -> Panel:
@@ -288,7 +300,7 @@ def dots(title: str, where: dict[str, str], looks: Sequence[Series], *, axis: st
         .encode(y=y, x=alt.datum(100), text="text:N")
     )
     chart = alt.layer(interval, point, number).properties(title=title, height={"step": 22})
-    return Panel(chart, room + _NUMBER_ROOM)
+    return Panel(chart, room + _NUMBER_ROOM, ())
 
 
 def rate_rows(rates_of: pl.DataFrame, panels: Sequence[str]) -> list[dict[str, Any]]:
@@ -305,7 +317,7 @@ def rate_rows(rates_of: pl.DataFrame, panels: Sequence[str]) -> list[dict[str, A
             {
                 **{name: row[name] for name in panels},
                 "source": row["source"],
-                "dash": row["source"],
+                "dash": f"{_DASH}{row['source']}",
                 "size": size_label(row["block_size"]),
                 "value": _round(row["pct"]),
                 "text": f"{percent(row['pct'])}%",
@@ -357,10 +369,13 @@ def _look(looks: Sequence[Series], *, legend: bool = True) -> dict[str, Any]:
             scale=alt.Scale(domain=names, range=[each.shape for each in looks]),
             legend=shown,
         ),
-        # by a name of its own, so that the legend does not draw points with dashed outlines
+        # by names of their own, so that the legend does not draw points with dashed outlines
         "strokeDash": alt.StrokeDash(
             "dash:N",
-            scale=alt.Scale(domain=names, range=[list(each.dash) for each in looks]),
+            scale=alt.Scale(
+                domain=[f"{_DASH}{name}" for name in names],
+                range=[list(each.dash) for each in looks],
+            ),
             legend=None,
         ),
     }

@@ -33,20 +33,22 @@ class Standing:
 
 
 def stages_in(work: Path) -> tuple[Stage, ...]:
-    """The stages that have folders in ``work``, begun or published, by name."""
+    """The stages that have folders in ``work``: published ones as they were made, then others."""
     found: dict[str, Stage] = {}
+    created: dict[str, str] = {}
     for path in sorted(work.glob(f"*/{MANIFEST}")):
         try:
             manifest = read_manifest(path.parent, command="the stage that makes it")
         except StageError:
             continue
         found.setdefault(manifest.stage, Stage(manifest.stage, manifest.folders))
+        created[manifest.stage] = manifest.run.created
     for root in sorted((work / STAGING).glob("*-*")):
         named = _STAGED.fullmatch(root.name)
         folders = tuple(sorted(each.name for each in root.glob("new/*")))
         if named is not None and folders:
             found.setdefault(named["stage"], Stage(named["stage"], folders))
-    return tuple(found[name] for name in sorted(found))
+    return tuple(found[name] for name in sorted(found, key=lambda name: created.get(name, "~")))
 
 
 def stage_of(work: Path, name: str, folders: tuple[str, ...]) -> Stage:

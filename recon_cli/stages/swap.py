@@ -117,7 +117,8 @@ def swap_state(job: _Job, piece: Piece, tick: Tick) -> None:
     persons, households = (_read(job, name, state) for name in _SOURCES)
     occupied = households.filter(pl.col("people") > 0).select(NEEDED)
     if isinstance(job.settings, Targeted):
-        occupied = with_risk(occupied, persons.select("geoid_block", "household", "race"))
+        known = persons.select("geoid_block", "household", "race", "hispanic")
+        occupied = with_risk(occupied, known)
     rng = generator(job.seed, "swap", state)
     swaps = find_swaps(occupied, job.settings, rng, (job.digits["tract"], job.digits["county"]))
     moves = moves_of(swaps)

@@ -13,13 +13,13 @@
   }
 
   function laidOut(spec, room) {
-    const { columns: most, gap, rooms } = spec.usermeta;
+    const { columns: most, gap, rooms, words } = spec.usermeta;
     const fitting = Math.floor((room + gap) / (LEAST + gap));
     const columns = Math.max(1, Math.min(most, fitting));
     const cell = Math.floor((room - gap * (columns - 1)) / columns);
     spec.columns = columns;
     spec.concat.forEach((panel, at) => { panel.width = cell - rooms[at]; });
-    spec.config.legend.columns = Math.max(1, Math.floor(room / 150));
+    spec.config.legend.columns = Math.max(1, Math.floor(room / (words * 6.5 + 50)));
     if (cell < 400) spec.config.axisX.labelFontSize = 9.5;
     return spec;
   }
