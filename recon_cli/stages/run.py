@@ -16,6 +16,7 @@ from recon_cli.execute import (
     Shard,
     ShardFunction,
     Usage,
+    default_workers,
     retry_once,
     run_shards,
 )
@@ -39,6 +40,9 @@ class Opener(Protocol):
 
 #: People that are worth starting a process for; a worker needs a second or so to start.
 GRAIN = 100_000
+#: What a process takes at most with nothing to do, and for each person of its piece; measured
+#: by `benchmarks/`, rounded up.
+PROCESS_BYTES, PERSON_BYTES = 350_000_000, 3_000
 
 
 @dataclass(frozen=True)
@@ -182,17 +186,32 @@ class Run:
         def done(name: str, usage: Usage) -> None:
             self.reporter.finished(Finished(label, name, usage.wall_seconds, usage.peak_mb))
 
+        workers = self._workers(label, max((piece.people for piece in pieces), default=0))
         with self.reporter.bar(task) as bar:
             return run_shards(
                 function,
                 shared,
                 shards,
-                workers=self.config.top.workers,
+                workers=workers,
                 grain=GRAIN,
                 on_tick=bar.advance,
                 on_done=done,
                 revive=revive,
             )
+
+    def _workers(self, label: str, people: int) -> int | None:
+        """How many processes fit into the memory that the config allows; None for no limit."""
+        top = self.config.top
+        if top.memory is None:
+            return top.workers
+        need = PROCESS_BYTES + people * PERSON_BYTES
+        fit = (top.memory - PROCESS_BYTES) // need  # this process only waits for the others
+        if fit < 1:
+            self.reporter.note(
+                f"{label}: memory: {top.memory / 1e9:.1f} GB is allowed, a worker may need "
+                f"{(need + PROCESS_BYTES) / 1e9:.1f}; a lower ingest.piece_people makes it less"
+            )
+        return max(1, min(top.workers or default_workers(), int(fit)))
 
 
 def pieces_of(manifest: Manifest) -> list[Piece]:
