@@ -13,6 +13,8 @@ ReconError
 └── FetchError            10  a download that failed, or a file that is not the one recorded
 
 Exit code 1 is left to defects of the program, 130 to an interrupt.
+
+Unpublished is no failure: a shard did its share, and there is no result yet to hand back.
 """
 
 from __future__ import annotations
@@ -85,6 +87,10 @@ class WorkerError(SolverError):
     """A worker process died while it held a shard."""
 
     exit_code = 9
+
+
+class Unpublished(Exception):  # noqa: N818 - not an error
+    """A shard's share of a stage is done; the stage is published when all shards are."""
 
 
 class FetchError(ReconError):

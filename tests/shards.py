@@ -6,12 +6,18 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from recon_cli.attack import solution, variability
 from recon_cli.errors import ContradictionError, ReconError
 from recon_cli.execute import DaskWorkers, Shard, Tick, run_shards
+from recon_cli.model.components import Component
+from recon_cli.stages import reconstruct, solvar
+from recon_cli.store import Piece
 
 
 class FussyError(ContradictionError):
@@ -101,11 +107,14 @@ def be_killed_by_a_unit(shared: str, payload: tuple[str, ...], tick: Tick) -> tu
 
 
 def tick_for_ever(shared: Path, payload: int, tick: Tick) -> int:
-    """Shard 0 waits for another one to start, and fails; the others only ever tick."""
+    """Shard 0 waits until another one has ticked for a while, and fails; the others never end."""
     (shared / f"started-{payload}").touch()
-    while payload or len(list(shared.glob("started-*"))) < 2:
+    while payload:
         tick(1, 1)
         time.sleep(0.05)
+    while len(list(shared.glob("started-*"))) < 2:
+        time.sleep(0.05)
+    time.sleep(1.5)
     raise ContradictionError("no records: P1 cell 1 says 7, P12 cell 1 says 8")
 
 
@@ -121,6 +130,46 @@ def note_and_wait(shared: Path, payload: int, tick: Tick) -> int:
 
 def unpicklable_result(shared: None, payload: int, tick: Tick) -> object:
     return lambda: payload
+
+
+#: Environment: where deaths are written down, and how many deaths there are to die.
+DEATHS, LIVES = "TESTS_DEATHS", "TESTS_LIVES"
+
+
+def reconstruct_or_die(job: Any, piece: Piece, tick: Tick) -> None:
+    """The real thing, but one component of one piece kills its worker."""
+    if piece.number == 1:
+        solved: Any = solution
+        solved.solve_component = _deadly(solved.solve_component)
+    reconstruct.reconstruct_piece(job, piece, tick)
+
+
+def measure_or_die(job: Any, piece: Piece, tick: Tick) -> None:
+    """Likewise for `recon solvar`."""
+    if piece.number == 1:
+        measured: Any = variability._Measured
+        measured.add = _deadly(measured.add)
+    solvar.measure_piece(job, piece, tick)
+
+
+def _deadly(real: Callable[..., Any]) -> Callable[..., Any]:
+    """``real``, but the first component that it ever saw kills: by its first cell."""
+    path, lives = Path(os.environ[DEATHS]), int(os.environ[LIVES])
+
+    def call(*arguments: Any) -> Any:
+        cells = next(each for each in arguments if isinstance(each, Component)).cells
+        deaths = path.read_text().split() if path.exists() else []
+        if len(deaths) < lives and int((deaths or cells)[0]) in cells:
+            with path.open("a") as stream:
+                stream.write(f"{(deaths or cells)[0]}\n")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments)
+
+    return call
+
+
+def die_at_once(job: Any, piece: Piece, tick: Tick) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _main() -> None:

@@ -35,8 +35,8 @@ class Reconstruction:
             ``candidates``, ``free`` (candidates
             that propagation left open), ``status`` (``unique``: proven the only solution on the
             release's histogram; ``solved``: not proven unique; ``open``: the tables in use do
-            not bound everybody, so there may be more people; ``quarantined``: only the people of
-            the lower bounds are in ``microdata``, see `recon_cli.attack.guard`), ``method``
+            not bound everybody, so there may be more people; ``quarantined``: a solver was
+            kept from it, so that people are missing, see `recon_cli.attack.guard`), ``method``
             (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
     """
 

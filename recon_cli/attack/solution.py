@@ -48,7 +48,8 @@ class Solved:
         people: People in each candidate.
         effort: For each unit its share of the solver's deterministic seconds.
         used_solver: For each unit whether the solver placed anyone in it.
-        unsolved: For each unit whether no solver was let at it: only its lower bounds are there.
+        unsolved: For each unit whether a solver was kept from some of it: only the lower bounds
+            are there.
     """
 
     system: System

@@ -169,11 +169,10 @@ def measure_with_plan(
         start = start_of(plan, counts, system, microdata, gone)
         histogram = histogram_of(plan, system.candidates, columns)
         name = counts.region_geoids[int(system.regions[0])]
-        seed = digest_seed(question.seed, "solvar", name)
         people = _people(counts, system, start, gone)
         space = _space(system, start, question, people, gone)
         budget = Budget(
-            seed,
+            _seeds(question, counts, system),
             question.unit_seconds,
             question.diameter,
             _region_seconds(question, system.regions, people),
@@ -188,6 +187,14 @@ def measure_with_plan(
         regions.append(report.regions())
         on_progress(len(system.units), int(people.sum()), count_statuses(found_units))
     return Measurement(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
+
+
+def _seeds(question: Question, counts: Counts, system: System) -> dict[int, int]:
+    """For each region of a batch the solver's seed."""
+    return {
+        region: digest_seed(question.seed, "solvar", counts.region_geoids[region])
+        for region in np.unique(system.regions).tolist()
+    }
 
 
 def _region_seconds(

@@ -62,14 +62,14 @@ class Budget:
     """How hard to try.
 
     Attributes:
-        seed: For the solver's own choices.
+        seeds: For the solver's own choices, by region, so that batches do not matter.
         unit: Deterministic seconds for each question about one unit.
         diameter: Whether to measure the diameter, too.
         regions: Deterministic seconds that each region may take in all, or None.
         exact_intervals: Whether to solve for the ends that propagation leaves open.
     """
 
-    seed: int
+    seeds: dict[int, int]
     unit: float
     diameter: bool = False
     regions: dict[int, float] | None = None
@@ -193,7 +193,7 @@ class _Measured:
             known += self._distances(part, self.diameter, _span)
         units = np.unique(part.unit)
         limit = self._limit(units) if self.budget.exact_intervals else 0.0
-        effort = Effort(self.budget.seed, limit)
+        effort = Effort(self._seed(units), limit)
         targets = part.targets if self.budget.exact_intervals else self._settled(part)
         extremes = find_extremes(component, targets, known, effort)
         self._spread(units, extremes.work)
@@ -285,11 +285,15 @@ class _Measured:
         """The distance of each chosen target in the best solution found."""
         targets = part.select(chosen)
         question = ask.question(part, targets)
-        effort = Effort(self.budget.seed, self._limit(np.unique(part.unit[chosen])))
+        units = np.unique(part.unit[chosen])
+        effort = Effort(self._seed(units), self._limit(units))
         answer = maximize(question.program, question.objective, effort)
         if not len(answer.values):
             return np.zeros(len(targets.lower), dtype=np.int64), answer, question
         return ask.distance(part, targets, answer.values), answer, question
+
+    def _seed(self, units: IntArray) -> int:
+        return self.budget.seeds[int(self.regions[units[0]])]
 
     def _limit(self, units: IntArray) -> float:
         """Deterministic seconds for a question about some units of one region."""

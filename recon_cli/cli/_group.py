@@ -24,7 +24,7 @@ from recon_cli.cli._signals import (
     drop_output,
     terminable,
 )
-from recon_cli.errors import ReconError
+from recon_cli.errors import ReconError, Unpublished
 
 #: Where a subcommand leaves its verbosity for the error handler.
 VERBOSITY = "recon_cli.verbosity"
@@ -64,6 +64,8 @@ class Commands(click.Group):
                 click.echo(traceback.format_exc(), err=True, nl=False)
             _say(ctx, f"error: {error}")
             ctx.exit(error.exit_code)
+        except Unpublished as done:
+            _say(ctx, str(done))
         except BrokenPipeError:
             drop_output()
             ctx.exit(NO_READER)

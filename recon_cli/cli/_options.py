@@ -31,6 +31,7 @@ class RunOptions:
         verbosity: -1 with ``-q``, else how often ``-v`` was given.
         reporter: Who hears of progress; default the terminal, or nobody with ``-q``.
         opener: Opens the stages' folders; default for writing.
+        shard: Which share of the work; `MERGE` does none, and publishes.
     """
 
     config: Path | None = None
@@ -40,6 +41,7 @@ class RunOptions:
     verbosity: int = 0
     reporter: Reporter | None = None
     opener: Opener | None = None
+    shard: str | None = None
 
     def setting(self, **values: str | Path | Sequence[str] | None) -> RunOptions:
         """With further settings, ``section__key=value``; None leaves the config's value."""
@@ -49,6 +51,16 @@ class RunOptions:
             if value is not None
         ]
         return replace(self, settings=(*self.settings, *added))
+
+    def sharded(self, shard: str | None, *, force: bool) -> RunOptions:
+        """With the share of the work that ``--shard`` asks for.
+
+        Raises:
+            click.UsageError: ``--force`` would undo what the other shards do.
+        """
+        if shard is not None and force:
+            raise click.UsageError("--shard and --force exclude each other")
+        return replace(self, shard=shard)
 
     def load(self) -> RunConfig:
         """Load the config.
@@ -70,11 +82,17 @@ class RunOptions:
             SchemaError: The release schema is malformed.
         """
         from recon_cli.stages import Run  # noqa: PLC0415
-        from recon_cli.store import transaction  # noqa: PLC0415
+        from recon_cli.stages.share import EVERYTHING, NOTHING, Share  # noqa: PLC0415
+        from recon_cli.store import shared_transaction, transaction  # noqa: PLC0415
 
         config = self.load()
         reporter = self.reporter or self.on_terminal()
-        return Run(config, config.load_release(), reporter, force, self.opener or transaction)
+        opener, share = self.opener or transaction, EVERYTHING
+        if self.shard == MERGE:
+            share = NOTHING
+        elif self.shard is not None:
+            opener, share = shared_transaction, Share.parse(self.shard)
+        return Run(config, config.load_release(), reporter, force, opener, share)
 
     def on_terminal(self, place: str = "") -> Reporter:
         """Who tells people of progress; ``place`` is which stage of how many."""
@@ -131,6 +149,13 @@ _SHARED: tuple[Callable[[Callable[..., None]], Callable[..., None]], ...] = (
     click.option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
 )
 
+#: The shard of `recon merge`: a share of nothing.
+MERGE = "merge"
+shard_option = click.option(
+    "--shard",
+    metavar="K/N",
+    help="Do the K-th of N shares of the work; `recon merge` publishes when all are done.",
+)
 force_option = click.option("--force", is_flag=True, help="Do again what is up to date.")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._steps import Files, Step
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 @click.command()
 @run_options
 @click.option("--draws", type=click.IntRange(min=1), help="Break ties anew so many times.")
+@shard_option
 @force_option
-def command(options: RunOptions, *, draws: int | None, force: bool) -> None:
+def command(options: RunOptions, *, draws: int | None, shard: str | None, force: bool) -> None:
     """Match sources with attacker files, and confirm on the truth.
 
     Within a block records match on exact keys first, then on the binned ones, each at most once.
@@ -50,6 +51,7 @@ def command(options: RunOptions, *, draws: int | None, force: bool) -> None:
     """  # noqa: D301 - click wants the character itself
     if draws is not None:
         options = replace(options, settings=(*options.settings, f"link.draws={draws}"))
+    options = options.sharded(shard, force=force)
     perform(options, force=force)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options, tables_value
+from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option, tables_value
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._steps import Step
 
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 @click.command()
 @run_options
 @click.option("--tables", help="Levels (block+tract), or table names (P1,P12).")
+@shard_option
 @force_option
-def command(options: RunOptions, *, tables: str | None, force: bool) -> None:
+def command(options: RunOptions, *, tables: str | None, shard: str | None, force: bool) -> None:
     """Reconstruct the person records that the tables imply.
 
     Writes microdata/ (one row a person) and blocks/ (how each was solved). The records are
@@ -37,6 +38,7 @@ def command(options: RunOptions, *, tables: str | None, force: bool) -> None:
       reconstruct.seed    which of several solutions
       reconstruct.verify  true (default) or false
     """  # noqa: D301 - click wants the character itself
+    options = options.sharded(shard, force=force)
     perform(options.setting(reconstruct__tables=tables_value(tables)), force=force)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
 from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
 from recon_cli.cli._steps import Step
 
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 @click.command()
 @run_options
 @click.option("--mode", help="relaxed, or exact.")
+@shard_option
 @force_option
-def command(options: RunOptions, *, mode: str | None, force: bool) -> None:
+def command(options: RunOptions, *, mode: str | None, shard: str | None, force: bool) -> None:
     """Measure how far any other solution could differ, and who is in all of them.
 
     Writes solvar/ (one row a unit), intervals/ (least and most people in every histogram cell),
@@ -45,6 +46,7 @@ def command(options: RunOptions, *, mode: str | None, force: bool) -> None:
       solvar.total_seconds  budget of the whole stage
       solvar.seed           default the run's seed
     """  # noqa: D301 - click wants the character itself
+    options = options.sharded(shard, force=force)
     perform(options.setting(solvar__mode=mode), force=force)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from recon_cli.errors import ConfigError
@@ -77,12 +77,15 @@ class Top(Section):
         work: The work folder.
         seed: For every stage that has none of its own.
         workers: Processes; default one a core.
+        memory: What all processes together may use, as ``4 GB``; fewer workers run if it is
+            little.
     """
 
     release: Annotated[str, BeforeValidator(place_release)]
     work: ConfigPath | None = None
     seed: Annotated[int, Field(ge=0)] = 0
     workers: Annotated[int, Field(ge=1)] | None = None
+    memory: ByteSize | None = None
 
 
 @dataclass(frozen=True)

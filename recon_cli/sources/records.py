@@ -17,6 +17,7 @@ from recon_cli.schema import Release
 from recon_cli.store import read_partition
 from recon_cli.store.files import file_digest, key_of
 from recon_cli.store.manifest import MANIFEST, read_manifest
+from recon_cli.store.piece import EVERYWHERE, Span
 
 
 @dataclass(frozen=True)
@@ -72,23 +73,24 @@ class RecordFile:
             raise SourceError(f"{self.path}: column {self.place!r} is null in some records")
         return {name: Slice(rows, digest) for name, rows in sorted(counts.iter_rows())}
 
-    def read(self, partition: str, columns: Sequence[str]) -> pl.DataFrame:
-        """The records of a partition; those of ``columns`` that there are.
+    def read(self, partition: str, columns: Sequence[str], span: Span = EVERYWHERE) -> pl.DataFrame:
+        """The records of a partition in ``span``; those of ``columns`` that there are.
 
         Raises:
             SourceError: It cannot be read.
             StageError: A stage folder is damaged.
         """
         if self.layout == "stage":
-            found = read_partition(self.path, partition)
-            return found.select(name for name in found.columns if name in columns)
+            return read_partition(self.path, partition, span, columns)
         if self.layout == "folder":
             parts = self._parts().get(partition, [])
             if not parts:
                 raise SourceError(f"{self.name}: {self.path} has no {self.level}={partition}")
-            return pl.concat([self._collect(_some(self._scan(part), columns)) for part in parts])
+            scans = [self._scan(part).filter(span.holds(self.place)) for part in parts]
+            return pl.concat([self._collect(_some(scan, columns)) for scan in scans])
         inside = pl.col(self.place).cast(pl.String).str.starts_with(partition)
-        return self._collect(_some(self._scan(self.path).filter(inside), columns))
+        scan = self._scan(self.path).filter(inside & span.holds(self.place))
+        return self._collect(_some(scan, columns))
 
     def columns(self) -> list[str]:
         """Names of all columns.

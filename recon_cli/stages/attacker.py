@@ -45,9 +45,8 @@ def attacker(run: Run) -> Outcome:
         if stage.current is not None:
             return Outcome(ATTACKER, stage.current, skipped=True)
         pieces = pieces_of(folders[0].manifest)
-        todo = [piece for piece in pieces if not stage.is_done(piece)]
         job = _Job(nation, age_bins(run.release), run.work, stage.staging, seed)
-        results = run.for_each("attacker", attacker_partition, job, todo)
+        results = run.work_through(stage, attacker_partition, job, pieces)
         manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
         return Outcome(ATTACKER, manifest)
 

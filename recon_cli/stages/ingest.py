@@ -159,7 +159,8 @@ class _Held:
                 },
                 started=self._started[partition],
             )
-            pieces += cut(self._release, partition, geounits, piece_people)
+            of_unit = pl.col("level") == self._release.geography.unit.name
+            pieces += cut(self._release, partition, geounits.filter(of_unit), piece_people)
         return pieces
 
     def _levels(self, geounits: pl.DataFrame) -> dict[str, int]:

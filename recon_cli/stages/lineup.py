@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,11 +16,14 @@ from recon_cli.attack.outsider import published_margin
 from recon_cli.attack.rosters import FLAGS
 from recon_cli.config.sections.link import GuesserSection, Link
 from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.execute import Tick
 from recon_cli.schema import AttackKeys, Release, Table
 from recon_cli.sources.records import RecordFile, open_records
 from recon_cli.stages.run import Run
-from recon_cli.store import INGEST, read_published
+from recon_cli.store import INGEST, Piece, read_published
 from recon_cli.store.manifest import MANIFEST, read_manifest
+from recon_cli.store.piece import EVERYWHERE, Span
+from recon_cli.store.pieces import PIECE_PEOPLE, cut
 
 #: Default name of the bought file.
 COMRCL = "COMRCL"
@@ -58,11 +61,11 @@ class Cast:
             needed.append(lineup.data_defined)
         return list(dict.fromkeys(needed))
 
-    def read(self, name: str, partition: str) -> pl.DataFrame:
+    def read(self, name: str, partition: str, span: Span = EVERYWHERE) -> pl.DataFrame:
         """A file's records of one partition; none where it has no such partition."""
         file = self.files[name]
         if partition in self.present[name]:
-            return file.read(partition, self.columns(name))
+            return file.read(partition, self.columns(name), span)
         known = [column for column in file.columns() if column in self.columns(name)]
         return pl.DataFrame(schema=dict.fromkeys(known, pl.String))
 
@@ -103,32 +106,54 @@ def call_up(run: Run) -> Cast:
     return Cast(lineup, {**files, **bought}, _tables(run, config))
 
 
-def survey(cast: Cast, work: Path, partitions: Sequence[str]) -> tuple[Cast, dict[str, int]]:
-    """Read what must be known before the first partition is linked.
+@dataclass(frozen=True)
+class Survey:
+    """What a partition says of itself before anything is linked.
 
-    Returns:
-        The cast with the modes of all origins that guess or are judged by one, and for each
-        partition its number of geounits.
+    Attributes:
+        gains: Origin → packed gained value → people who have it.
+        pieces: The partition, cut.
     """
+
+    gains: Mapping[str, Mapping[int, int]]
+    pieces: tuple[Piece, ...]
+
+
+def survey(job: tuple[Cast, Path], piece: Piece, tick: Tick) -> Survey:
+    """Count the gained values of all origins that guess or are judged by one, in one partition.
+
+    Runs in a worker; ``job`` is the cast and the work folder.
+    """
+    (cast, work), partition = job, piece.partition
     lineup, release = cast.lineup, cast.lineup.release
     coder = Coder(release, lineup.keys, pl.Series([], dtype=pl.String))
-    needed = dict.fromkeys((lineup.truth, lineup.baseline, *(g.origin for g in lineup.guessers)))
-    counts: dict[str, Counter[int]] = {name: Counter() for name in needed}
-    units: dict[str, int] = {}
-    for partition in partitions:
-        for name in needed:
-            people = None
-            if name == TABLES:
-                published = read_published(work, release, partition)
-                found = published_margin(release, published, cast.tables, lineup.keys.gains)
-                people = found["n"]
-            else:
-                found = cast.read(name, partition)
-            if name == lineup.truth:
-                units[partition] = found[release.geoid_column].n_unique()
-            counts[name].update(coder.gain_counts(found, name, people))
+    gains: dict[str, dict[int, int]] = {}
+    for name in dict.fromkeys(
+        (lineup.truth, lineup.baseline, *(g.origin for g in lineup.guessers))
+    ):
+        people = None
+        if name == TABLES:
+            published = read_published(work, release, partition)
+            found = published_margin(release, published, cast.tables, lineup.keys.gains)
+            people = found["n"]
+        else:
+            found = cast.read(name, partition)
+        if name == lineup.truth:
+            place = pl.col(release.geoid_column).alias("geoid")
+            units = found.group_by(place).agg(population=pl.len())
+        gains[name] = coder.gain_counts(found, name, people)
+    tick(units.height, int(units["population"].sum()))
+    return Survey(gains, tuple(cut(release, partition, units, PIECE_PEOPLE)))
+
+
+def with_modes(cast: Cast, surveys: Iterable[Survey]) -> Cast:
+    """The cast with the national modes."""
+    counts: dict[str, Counter[int]] = {}
+    for each in surveys:
+        for name, found in each.gains.items():
+            counts.setdefault(name, Counter()).update(found)
     modes = {name: most_frequent(found) for name, found in counts.items()}
-    return replace(cast, lineup=replace(lineup, modes=modes)), units
+    return replace(cast, lineup=replace(cast.lineup, modes=modes))
 
 
 def _keys(release: Release, config: Link) -> AttackKeys:

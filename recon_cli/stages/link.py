@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,9 +16,9 @@ from recon_cli.config.sections.link import Link
 from recon_cli.execute import Tick
 from recon_cli.seeding import digest_seed
 from recon_cli.sources.records import Slice
-from recon_cli.stages.lineup import Cast, call_up, survey
+from recon_cli.stages.lineup import Cast, call_up, survey, with_modes
 from recon_cli.stages.run import Outcome, Run
-from recon_cli.store import PartWriter, Piece, Stage, Staging, read_published
+from recon_cli.store import Piece, Stage, Staging, read_published
 from recon_cli.store.files import key_of
 from recon_cli.store.published import open_published
 
@@ -58,12 +58,13 @@ def link(run: Run) -> Outcome:
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return Outcome(LINK, stage.current, skipped=True)
-        cast, units = survey(cast, run.work, sorted(partitions))
         found = slices[cast.lineup.truth]
-        pieces = [Piece(name, units=units[name], people=found[name].rows) for name in partitions]
-        todo = [piece for piece in pieces if not stage.is_done(piece)]
+        whole = [Piece(name, people=found[name].rows) for name in sorted(partitions)]
+        surveys = run.for_each("survey", survey, (cast, run.work), whole).values
+        cast = with_modes(cast, surveys)
+        pieces = [piece for each in surveys for piece in each.pieces]
         job = _Job(cast, run.work, stage.staging, config.draws, rows=config.rows)
-        results = run.for_each("link", link_partition, job, todo)
+        results = run.work_through(stage, link_piece, job, pieces)
         manifest = stage.publish(
             pieces,
             notes=_notes(cast, slices),
@@ -84,51 +85,57 @@ class _Job:
     rows: bool
 
 
-def link_partition(job: _Job, piece: Piece, tick: Tick) -> None:
-    """Link and write one partition; runs in a worker."""
+def link_piece(job: _Job, piece: Piece, tick: Tick) -> None:
+    """Link and write one piece; runs in a worker."""
     started, partition = time.perf_counter(), piece.partition
-    cast, writer = job.cast, PartWriter(job.staging)
-    lineup = cast.lineup
-    records = {name: cast.read(name, partition) for name in lineup.used if name != TABLES}
+    cast, lineup = job.cast, job.cast.lineup
+    records = {
+        name: cast.read(name, partition, piece.span) for name in lineup.used if name != TABLES
+    }
     files = {
-        name: cast.read(name, partition)
+        name: cast.read(name, partition, piece.span)
         for name in lineup.attackers
         if name not in lineup.from_truth
     }
     margin = None
     if TABLES in lineup.used:
-        published = read_published(job.work, lineup.release, partition)
+        published = read_published(job.work, lineup.release, partition, piece.span)
         margin = published_margin(lineup.release, published, cast.tables, lineup.keys.gains)
         margin = margin.rename({"geoid": lineup.release.geoid_column})
         records[TABLES] = outsider_records(lineup.release, published, cast.tables, lineup.keys)
-
-    def write(links: pl.DataFrame) -> None:
-        writer.append(partition, "links", links)
-
-    def drop(links: pl.DataFrame) -> None:
-        pass
-
+    links: list[pl.DataFrame] = []
+    counted: list[Counted] = []
     for draw in range(job.draws):
         seed = lineup.seed if draw == 0 else digest_seed(lineup.seed, "draw", str(draw))
         attack = Attack(replace(lineup, seed=seed), records, files, margin)
-        counted = attack.run(write if draw == 0 and job.rows else drop)
-        _write(writer, partition, counted, draw)
-        if draw == 0:
-            first = counted
-    if not writer.has(partition, "links"):
-        writer.append(partition, "links", attack.no_links)
-    writer.finish(partition, statuses=first.left_out, totals=_totals(first), started=started)
+        keep = links.append if draw == 0 and job.rows else _drop
+        counted.append(attack.run(keep))
+    first = counted[0]
+    job.staging.write(
+        piece,
+        {
+            "links": pl.concat([attack.no_links, *links]),
+            "tallies": _by_draw([each.tallies for each in counted]),
+            "targets": _by_draw([each.targets for each in counted]),
+            "agreement": first.agreement,  # does not depend on the draw
+            "truth": first.truth,
+        },
+        statuses=first.left_out,
+        totals=_totals(first),
+        started=started,
+    )
     tick(first.truth.height, int(first.truth["population"].sum()))
 
 
-def _write(writer: PartWriter, partition: str, counted: Counted, draw: int) -> None:
-    """Write the counts of one draw; agreement and the truth do not depend on it."""
-    number = pl.lit(draw, dtype=pl.Int16).alias("draw")
-    writer.append(partition, "tallies", counted.tallies.with_columns(number))
-    writer.append(partition, "targets", counted.targets.with_columns(number))
-    if draw == 0:
-        writer.append(partition, "agreement", counted.agreement)
-        writer.append(partition, "truth", counted.truth)
+def _drop(links: pl.DataFrame) -> None:
+    """Where links go that nobody wants to see."""
+
+
+def _by_draw(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(
+        frame.with_columns(pl.lit(draw, dtype=pl.Int16).alias("draw"))
+        for draw, frame in enumerate(frames)
+    )
 
 
 def _totals(counted: Counted) -> dict[str, int]:

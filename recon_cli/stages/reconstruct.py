@@ -55,16 +55,10 @@ def reconstruct(run: Run) -> Outcome:
         if stage.current is not None:
             return Outcome(RECONSTRUCT, stage.current, skipped=True)
         pieces = read_pieces(geounits)
-        todo = [piece for piece in pieces if not stage.is_done(piece)]
-        if len(todo) < len(pieces):
-            run.reporter.note(
-                f"reconstruct: {len(pieces) - len(todo)} of {len(pieces)} pieces were finished "
-                "before"
-            )
         plan = make_plan(run.release, selection.tables, coverage)
         job = _Job(plan, run.work, stage.staging, seed, verify=config.verify)
         revive = Revival("reconstruct", stage.staging, run.reporter)
-        results = run.for_each("reconstruct", reconstruct_piece, job, todo, revive)
+        results = run.work_through(stage, reconstruct_piece, job, pieces, revive)
         manifest = stage.publish(
             pieces,
             notes={

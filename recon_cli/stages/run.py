@@ -9,17 +9,20 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from recon_cli.config import RunConfig
+from recon_cli.errors import StageError, Unpublished
 from recon_cli.execute import (
     Results,
     Revive,
     Shard,
     ShardFunction,
     Usage,
+    default_workers,
     retry_once,
     run_shards,
 )
 from recon_cli.progress import Finished, Reporter, Silent, Task
 from recon_cli.schema import Release
+from recon_cli.stages.share import EVERYTHING, Share
 from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Transaction, transaction
 
 Shared = TypeVar("Shared")
@@ -37,6 +40,9 @@ class Opener(Protocol):
 
 #: People that are worth starting a process for; a worker needs a second or so to start.
 GRAIN = 100_000
+#: What a process takes at most with nothing to do, and for each person of its piece; measured
+#: by `benchmarks/`, rounded up.
+PROCESS_BYTES, PERSON_BYTES = 350_000_000, 3_000
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,7 @@ class Run:
         reporter: Who hears of progress.
         force: Do again what is done already.
         opener: Opens the stages' folders; a rehearsal has one that stops at the door.
+        share: Which pieces of a stage are done.
     """
 
     config: RunConfig
@@ -71,6 +78,7 @@ class Run:
     reporter: Reporter = field(default_factory=Silent)
     force: bool = False
     opener: Opener = transaction
+    share: Share = EVERYTHING
 
     @property
     def work(self) -> Path:
@@ -112,6 +120,44 @@ class Run:
         """
         return self.opener(self.work, recipe, force=self.force)
 
+    def work_through(
+        self,
+        stage: Transaction,
+        function: ShardFunction[Shared, Piece, Result],
+        shared: Shared,
+        pieces: Sequence[Piece],
+        revive: Revive[Piece] = retry_once,
+    ) -> Results[Result]:
+        """`for_each` of this run's share of ``pieces`` that is not finished yet.
+
+        Raises:
+            ReconError: What a piece raised.
+            WorkerError: A worker died.
+            Unpublished: The share is done; the pieces of others are theirs to do.
+            StageError: A share of nothing was asked for, and pieces are not finished.
+        """
+        label = stage.recipe.stage.name
+        chosen = self.share.choose(pieces)
+        todo = [piece for piece in chosen if not stage.is_done(piece)]
+        if len(todo) < len(chosen):
+            ready = len(chosen) - len(todo)
+            self.reporter.note(f"{label}: {ready} of {len(chosen)} pieces were finished before")
+        results = self.for_each(label, function, shared, todo, revive)
+        if self.share.is_all:
+            return results
+        if self.share.number:
+            raise Unpublished(
+                f"{label}: shard {self.share.number}/{self.share.of} is done, {len(chosen)} of "
+                f"{len(pieces)} pieces; when all shards are: recon merge {label}"
+            )
+        missing = [piece.name for piece in pieces if not stage.is_done(piece)]
+        if missing:
+            raise StageError(
+                f"{label}: {len(missing)} of {len(pieces)} pieces are not finished, the first "
+                f"{missing[0]}; run the shards that are missing, or `{stage.recipe.stage.command}`"
+            )
+        return results
+
     def for_each(
         self,
         label: str,
@@ -140,17 +186,32 @@ class Run:
         def done(name: str, usage: Usage) -> None:
             self.reporter.finished(Finished(label, name, usage.wall_seconds, usage.peak_mb))
 
+        workers = self._workers(label, max((piece.people for piece in pieces), default=0))
         with self.reporter.bar(task) as bar:
             return run_shards(
                 function,
                 shared,
                 shards,
-                workers=self.config.top.workers,
+                workers=workers,
                 grain=GRAIN,
                 on_tick=bar.advance,
                 on_done=done,
                 revive=revive,
             )
+
+    def _workers(self, label: str, people: int) -> int | None:
+        """How many processes fit into the memory that the config allows; None for no limit."""
+        top = self.config.top
+        if top.memory is None:
+            return top.workers
+        need = PROCESS_BYTES + people * PERSON_BYTES
+        fit = (top.memory - PROCESS_BYTES) // need  # this process only waits for the others
+        if fit < 1:
+            self.reporter.note(
+                f"{label}: memory: {top.memory / 1e9:.1f} GB is allowed, a worker may need "
+                f"{(need + PROCESS_BYTES) / 1e9:.1f}; a lower ingest.piece_people makes it less"
+            )
+        return max(1, min(top.workers or default_workers(), int(fit)))
 
 
 def pieces_of(manifest: Manifest) -> list[Piece]:

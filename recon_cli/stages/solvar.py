@@ -83,7 +83,6 @@ def solvar(run: Run) -> Found:
         if stage.current is not None:
             return _found(run, Outcome(SOLVAR, stage.current, skipped=True))
         pieces = read_pieces(geounits)
-        todo = [piece for piece in pieces if not stage.is_done(piece)]
         people = sum(piece.people for piece in pieces)
         question = Question(
             config.mode,
@@ -96,7 +95,7 @@ def solvar(run: Run) -> Found:
         plan = make_variability_plan(run.release, selection.tables, coverage, config.mode)
         job = _Job(plan, run.work, stage.staging, microdata, blocks, question)
         revive = Revival("solvar", stage.staging, run.reporter)
-        results = run.for_each("solvar", measure_piece, job, todo, revive)
+        results = run.work_through(stage, measure_piece, job, pieces, revive)
         _write_tables(stage.staging, tables.partitions)
         manifest = stage.publish(
             pieces,

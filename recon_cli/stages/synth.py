@@ -43,9 +43,8 @@ def synth(run: Run) -> Outcome:
             Piece(county.geoid, units=len(county.population), people=county.people)
             for county in plan
         ]
-        todo = [piece for piece in pieces if not stage.is_done(piece)]
         job = _Job(nation, {county.geoid: county for county in plan}, stage.staging, seed)
-        results = run.for_each("synth", synth_partition, job, todo)
+        results = run.work_through(stage, synth_partition, job, pieces)
         manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
         return Outcome(SYNTH, manifest)
 

@@ -7,7 +7,7 @@ from recon_cli.store.piece import Piece, Span
 from recon_cli.store.published import INGEST, coverage_bytes, read_published
 from recon_cli.store.recipe import InputFile, Recipe, Stage
 from recon_cli.store.staging import PartWriter, Staging
-from recon_cli.store.transaction import Transaction, transaction
+from recon_cli.store.transaction import Transaction, shared_transaction, transaction
 
 __all__ = [
     "INGEST",
@@ -30,5 +30,6 @@ __all__ = [
     "partitions",
     "read_partition",
     "read_published",
+    "shared_transaction",
     "transaction",
 ]

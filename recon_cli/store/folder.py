@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,8 +43,15 @@ class Folder:
         """Digest of a partition's data: an input digest for the stages that read it."""
         return self._row_of(partition).digest
 
-    def read(self, partition: str, span: Span = EVERYWHERE) -> pl.DataFrame:
+    def read(
+        self,
+        partition: str,
+        span: Span = EVERYWHERE,
+        columns: Sequence[str] | None = None,
+    ) -> pl.DataFrame:
         """A partition's rows; those in ``span``, by the first column with geoids.
+
+        ``columns`` are the only ones to read, those of them that there are.
 
         Raises:
             StageError: There is no such partition, or its files are not as recorded.
@@ -54,8 +62,13 @@ class Folder:
         inside = [n for n in names if span.meets(row.files[n].first, row.files[n].last)]
         parts = []
         for name in inside or names[:1]:
-            part = pl.read_parquet(io.BytesIO(self._bytes(home / name, row.files[name])))
-            parts.append(part if span == EVERYWHERE else part.filter(span.holds(place_of(part))))
+            part = pl.scan_parquet(io.BytesIO(self._bytes(home / name, row.files[name])))
+            names = part.collect_schema().names()
+            if span != EVERYWHERE:
+                part = part.filter(span.holds(place_of(names)))
+            if columns is not None:
+                part = part.select(each for each in names if each in columns)
+            parts.append(part.collect())
         return pl.concat(parts, rechunk=True)
 
     def beside(self, name: str) -> bytes:
@@ -115,13 +128,18 @@ def open_folder(work: Path, stage: Stage, folder: str) -> Folder:
     return _open(work / folder, stage.command, stage.folders)
 
 
-def read_partition(stage_folder: Path, partition: str) -> pl.DataFrame:
-    """The rows of one partition of a published folder.
+def read_partition(
+    stage_folder: Path,
+    partition: str,
+    span: Span = EVERYWHERE,
+    columns: Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """The rows of one partition of a published folder; see `Folder.read`.
 
     Raises:
         StageError: The folder or the partition is missing or damaged.
     """
-    return _open(stage_folder, _GUESS, ()).read(partition)
+    return _open(stage_folder, _GUESS, ()).read(partition, span, columns)
 
 
 def partitions(stage_folder: Path) -> tuple[str, ...]:

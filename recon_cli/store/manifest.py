@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -177,7 +178,7 @@ class Manifest(_Record):
     notes: dict[str, Any] = Field(default_factory=dict)
     run: RunFacts = RunFacts()
 
-    @property
+    @cached_property
     def by_partition(self) -> dict[str, PartitionRow]:
         """Partition → its row."""
         return {row.partition: row for row in self.partitions}
@@ -191,13 +192,12 @@ def read_manifest(folder: Path, *, command: str) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        text = path.read_text(encoding="utf-8")
+        about = path.stat()
+        manifest = _parsed(path, about.st_ino, about.st_mtime_ns, about.st_size)
     except FileNotFoundError:
         raise StageError(f"no {folder.name}/ in {folder.parent}: run `{command}` first") from None
     except (OSError, UnicodeDecodeError) as error:
         raise StageError(f"{path} cannot be read ({error}); run `{command}` again") from error
-    try:
-        manifest = Manifest.model_validate_json(text)
     except ValidationError as error:
         found = describe(error, Manifest)
         raise StageError(f"{path} is damaged ({found}); run `{command}` again") from error
@@ -207,6 +207,12 @@ def read_manifest(folder: Path, *, command: str) -> Manifest:
             f"run `{command}` again"
         )
     return manifest
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, _inode: int, _modified: int, _size: int) -> Manifest:
+    """A manifest's content, parsed once: a nation has thousands of partitions."""
+    return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
 
 
 def read_entry(path: Path) -> PartitionEntry | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -36,9 +37,9 @@ class Span:
 EVERYWHERE = Span()
 
 
-def place_of(frame: pl.DataFrame) -> str:
-    """The column of ``frame`` that says where a row belongs: the first whose name begins so."""
-    return next(name for name in frame.columns if name.startswith("geoid"))
+def place_of(columns: Sequence[str]) -> str:
+    """The column that says where a row belongs: the first whose name begins so."""
+    return next(name for name in columns if name.startswith("geoid"))
 
 
 @dataclass(frozen=True)

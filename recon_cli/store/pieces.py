@@ -18,27 +18,27 @@ from recon_cli.store.folder import Folder
 from recon_cli.store.piece import Piece, Span
 
 PIECES = "_pieces.json"
+#: About how many people a worker takes at a time, unless the config says otherwise.
+PIECE_PEOPLE = 100_000
 
 
-def cut(release: Release, partition: str, geounits: pl.DataFrame, people: int) -> list[Piece]:
+def cut(release: Release, partition: str, units: pl.DataFrame, people: int) -> list[Piece]:
     """Cut a partition into pieces of whole regions.
 
     Args:
         release: The schema.
         partition: Its geoid prefix.
-        geounits: Columns ``geoid``, ``level``, ``population``.
+        units: One row a geounit of the finest level: ``geoid``, ``population``.
         people: The most that a piece should hold; a region with more is a piece of its own.
     """
-    unit, region = release.geography.unit, release.region
-    of_units = geounits.filter(pl.col("level") == unit.name)
     regions = (
-        of_units.group_by(region=pl.col("geoid").str.head(region.digits))
+        units.group_by(region=pl.col("geoid").str.head(release.region.digits))
         .agg(units=pl.len(), people=pl.col("population").fill_null(0).sum())
         .sort("region")
     )
     total = int(regions["people"].sum())
     if total <= people or regions.height <= 1:
-        return [Piece(partition, units=of_units.height, people=total)]
+        return [Piece(partition, units=units.height, people=total)]
     # As few pieces as fit, of about the same size.
     goal = total / -(-total // people)
     number = ((regions["people"].cum_sum() - regions["people"] / 2) // goal).cast(pl.Int64)

@@ -195,6 +195,26 @@ def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[
         yield Transaction(work, recipe, staging, current, done)
 
 
+@contextmanager
+def shared_transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[Transaction]:
+    """Open a stage beside other processes that do other pieces of it; none of them publishes.
+
+    Raises:
+        StageError: A process has the stage to itself, the disk refused, or ``force`` is given,
+            which would undo what the others do.
+    """
+    if force:
+        raise StageError(f"{recipe.stage.name}: --force would undo the other shards' work")
+    home = work / STAGING
+    with files.disk(home):
+        home.mkdir(parents=True, exist_ok=True)
+    with _lock(home / f"{recipe.stage.name}.lock", recipe.stage, alone=False):
+        staging = staging_of(work, recipe)
+        current = up_to_date(work, recipe)
+        done = staging.finished() if current is None else {}
+        yield Transaction(work, recipe, staging, current, done)
+
+
 def up_to_date(work: Path, recipe: Recipe) -> Manifest | None:
     """The published manifest, if the stage is there, whole, and made from ``recipe``."""
     try:
@@ -315,7 +335,7 @@ def _discard(*roots: Path) -> None:
 
 
 @contextmanager
-def _lock(path: Path, stage: Stage) -> Iterator[None]:
+def _lock(path: Path, stage: Stage, *, alone: bool = True) -> Iterator[None]:
     """Hold the stage's lock; the system frees it when the process ends, however it ends."""
     try:
         import fcntl  # noqa: PLC0415 - Windows has none
@@ -326,7 +346,7 @@ def _lock(path: Path, stage: Stage) -> Iterator[None]:
         handle = path.open("wb")
     with handle:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StageError(
                 f"another process is running `{stage.command}` in {path.parent.parent}; "

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from recon_cli.config.model import ConfigPaths, Section
+from recon_cli.store.pieces import PIECE_PEOPLE
 
 
 class Ingest(Section):
@@ -22,4 +23,4 @@ class Ingest(Section):
     source: Literal["sf1-legacy", "tidy"]
     paths: ConfigPaths
     absent: Literal["zero", "unpublished"] = "zero"
-    piece_people: Annotated[int, Field(ge=1)] = 100_000
+    piece_people: Annotated[int, Field(ge=1)] = PIECE_PEOPLE
