@@ -11,7 +11,7 @@ ARGS ?=
 STAGES := synth attacker swap tabulate ingest reconstruct solvar link score report
 
 .PHONY: help env demo nation state run status verify $(STAGES) \
-  test lint types check format fixtures bench docs linkcheck wheel lock clean
+  test lint types check format fixtures bench smoke docs linkcheck wheel lock clean
 
 help:                ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 12
@@ -70,9 +70,14 @@ format: env          ## fix style and formatting
 fixtures: env        ## make the shipped fixtures again
 	$(BIN)/python fixtures/make_fixtures.py
 
-bench: env           ## people a second and peak memory of each stage
-	$(BIN)/python benchmarks/stages.py
-	$(BIN)/python benchmarks/variability.py
+bench: env           ## time and memory of every stage, and the study's formulation beside ours
+	$(BIN)/python -m benchmarks.growth --folder work/bench
+	$(BIN)/python -m benchmarks.workers --folder work/bench
+	$(BIN)/python -m benchmarks.peer
+	$(BIN)/python -m benchmarks.hard
+
+smoke: env           ## the benchmarks in small: fails on a wrong answer only
+	$(BIN)/python -m benchmarks.smoke
 
 docs: env            ## build the site, docs/_build/html/index.html; checks its links
 	$(BIN)/python -m sphinx -E -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html

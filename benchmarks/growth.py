@@ -19,21 +19,24 @@ from benchmarks.manifests import counts_of
 from benchmarks.nation import AUDIT, EXACT, MAKING, Nation, Step, take_sample
 
 SIZES = (10_000, 100_000, 1_000_000)
+#: Tracts for exact solvar, in people.
+SAMPLE_PEOPLE = 50_000
+NOTES = "measures.json"
 
 
-def grow(nation: Nation) -> Record:
+def grow(nation: Nation, sample_people: int = SAMPLE_PEOPLE) -> Record:
     """Every stage on one nation.
 
     What is measured is noted in the nation's folder: a run that was broken off goes on after
     the last finished command.
     """
-    notes = nation.folder / "measures.json"
+    notes = nation.folder / NOTES
     known: Record = json.loads(notes.read_text()) if notes.exists() else {}
     nation.configure()
     for step in (*MAKING, *AUDIT):
         _measure(nation, step, known, notes)
     if EXACT.name not in known:
-        take_sample(nation)
+        take_sample(nation, sample_people)
     _measure(nation, EXACT, known, notes)
     return {
         "people": nation.people,
@@ -64,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=_size, nargs="+", default=SIZES, help="such as 1e4 1e7")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--sample", type=_size, default=SAMPLE_PEOPLE, help="for exact solvar")
     parser.add_argument("--folder", type=Path, help="keep the nations here, and go on from here")
     parser.add_argument("--reference", action="store_true", help="keep the figures in git")
     options = parser.parse_args(arguments)
@@ -72,7 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         facts = circumstances()
         with tempfile.TemporaryDirectory() as scratch:
             folder = (options.folder or Path(scratch)).resolve() / f"{people}"
-            figures = grow(Nation(folder, people, options.workers))
+            figures = grow(Nation(folder, people, options.workers, force=True), options.sample)
+            (folder / NOTES).unlink()
         where = REFERENCE if options.reference else RESULTS
         keep(f"growth-1e{len(str(people)) - 1}", facts, figures, folder=where)
 

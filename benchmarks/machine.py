@@ -1,6 +1,7 @@
 """What a command costs, and on which machine: nothing that names the machine or its owner.
 
-Imports nothing heavy: a child's peak memory starts at that of the process that starts it.
+Reads what Linux says of processes. Imports nothing heavy: a child's peak memory starts at that of
+the process that starts it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -34,40 +35,47 @@ class Cost:
         wall_seconds: From start to end.
         cpu_seconds: Of the process and all that it started, user and system.
         peak_mb: Largest resident memory of any one of these processes.
+        exit_code: As the command left it.
     """
 
     wall_seconds: float
     cpu_seconds: float
     peak_mb: float
+    exit_code: int = 0
 
     def core_seconds(self, workers: int) -> float:
         """Seconds of cores that were held, idle or not, by a command with ``workers``."""
         return max(self.wall_seconds * workers, self.cpu_seconds)
 
 
-def measure(command: Sequence[object], env: Mapping[str, str] | None = None) -> Cost:
+def measure(command: Sequence[object], *, accept: Sequence[int] = (0,)) -> Cost:
     """Run ``command`` to its end.
 
     The kernel adds up what the process and the children that it waited for used, so that
     nothing they did can be left out.
+
+    Args:
+        command: Its words.
+        accept: Exit codes that are no failure.
 
     Raises:
         SystemExit: It failed.
     """
     words = [str(word) for word in command]
     started = time.perf_counter()
-    process = subprocess.Popen(words, env={**os.environ, **(env or {})}, cwd=ROOT)
+    process = subprocess.Popen(words, cwd=ROOT)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    if process.returncode not in accept:
         raise SystemExit(f"failed ({process.returncode}): {' '.join(words)}")
-    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    cpu = usage.ru_utime + usage.ru_stime
+    return Cost(wall, cpu, usage.ru_maxrss / 1024, process.returncode)
 
 
-def recon(*arguments: object) -> Cost:
+def recon(*arguments: object, accept: Sequence[int] = (0,)) -> Cost:
     """Run a command of the program as a user does."""
-    return measure([sys.executable, "-m", "recon_cli", *arguments, "-q"])
+    return measure([sys.executable, "-m", "recon_cli", *arguments, "-q"], accept=accept)
 
 
 def module(name: str, *arguments: object) -> Cost:
@@ -123,4 +131,6 @@ def keep(name: str, facts: Record, figures: Record, *, folder: Path = RESULTS) -
 
 def as_record(cost: Cost) -> Record:
     """A cost as JSON, to the millisecond."""
-    return {name: round(value, 3) for name, value in asdict(cost).items()}
+    figures = asdict(cost)
+    del figures["exit_code"]
+    return {name: round(value, 3) for name, value in figures.items()}

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-#: Shares of people of one to six races; which ones is drawn evenly.
-RACES_PICKED = (0.75, 0.18, 0.05, 0.015, 0.004, 0.001)
-HISPANIC = 0.3
-OLDEST = 99
+#: Race (bits: White 1, Black 2, AIAN 4, Asian 8, NHPI 16, other 32) → its share.
+MIXED = {1: 40, 2: 20, 8: 15, 32: 12, 4: 3, 16: 1, 33: 3, 3: 2, 9: 2, 34: 1, 5: 1}
+HISPANIC = 0.2
+OLDEST = 89
 _TRACT = "99001000100"
 _BLOCKS_IN_GROUP = 1000
 
@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, required=True)
     parser.add_argument("--largest", type=int, default=0, help="people of the first block")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--all-races", action="store_true", help="63 races instead of 11")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     sizes = block_sizes(rng, options.people, options.blocks, options.largest)
@@ -36,14 +37,14 @@ def main() -> None:
         for at in range(len(sizes))
     ]
     people = int(sizes.sum())
-    picked = rng.choice(np.arange(1, 7), people, p=RACES_PICKED)
-    order = rng.random((people, 6)).argsort(axis=1).argsort(axis=1)
+    races = dict.fromkeys(range(1, 64), 1) if options.all_races else MIXED
+    shares = np.array(list(races.values())) / sum(races.values())
     pl.DataFrame(
         {
             "geoid_block": np.repeat(geoids, sizes),
             "sex": np.where(rng.random(people) < 0.5, "male", "female"),
             "age": rng.integers(0, OLDEST + 1, people),
-            "race": ((order < picked[:, None]) << np.arange(6)).sum(axis=1),
+            "race": rng.choice(list(races), people, p=shares),
             "hispanic": rng.random(people) < HISPANIC,
         }
     ).write_parquet(options.out)

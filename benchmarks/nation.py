@@ -12,8 +12,6 @@ from pathlib import Path
 
 from benchmarks.machine import Cost, module, recon
 
-#: Tracts for exact solvar, in people.
-SAMPLE_PEOPLE = 50_000
 _PROPAGATION = ("--set", "solvar.intervals=propagation")
 
 
@@ -140,7 +138,7 @@ def prepare(nation: Nation, steps: Sequence[Step]) -> None:
             step.run(nation)
 
 
-def take_sample(nation: Nation, people: int = SAMPLE_PEOPLE) -> None:
+def take_sample(nation: Nation, people: int) -> None:
     """Every n-th tract, ingested and reconstructed; not measured."""
     module("sample", nation.tables, nation.folder / "sample.parquet", "--people", people)
     nation.run("ingest", config="sample")

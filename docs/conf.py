@@ -41,6 +41,7 @@ python_use_unqualified_type_names = True
 add_module_names = False
 napoleon_google_docstring = True
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 nitpicky = True
 # Types of other projects, whose documentation is not here, and our own that are not in the face.
 nitpick_ignore_regex = [("py:.*", ".*")]

@@ -12,7 +12,8 @@ ReconError
 │   └── WorkerError        9  a worker process that died
 └── FetchError            10  a download that failed, or a file that is not the one recorded
 
-Exit code 1 is left to defects of the program, 130 to an interrupt.
+Exit code 1 is left to defects of the program, 130 to an interrupt, 143 to SIGTERM and
+141 to a reader of stdout that went away.
 
 Unpublished is no failure: a shard did its share, and there is no result yet to hand back.
 """

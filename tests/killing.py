@@ -14,11 +14,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-#: How a process ends on each; a negative code is the signal itself.
-CODES = {signal.SIGKILL: (-9,), signal.SIGTERM: (143,), signal.SIGINT: (130,)}
+#: Stages that do not work partition by partition.
+WHOLE = ("tabulate", "ingest", "score")
+EVENTS = ("stage_started", "progress", "partition_done", "stage_done")
 #: Most seconds between an event and the kill.
 _LATER = 0.3
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A way to stop a program.
+
+    Attributes:
+        signal: Which signal.
+        group: Whether all its processes get it, as from a terminal or a job scheduler.
+        codes: How the program may end; a negative code is the signal itself.
+    """
+
+    signal: signal.Signals
+    group: bool
+    codes: tuple[int, ...]
+
+
+STOPS = (
+    Stop(signal.SIGKILL, group=False, codes=(-9,)),
+    Stop(signal.SIGKILL, group=True, codes=(-9,)),
+    Stop(signal.SIGTERM, group=False, codes=(143,)),
+    Stop(signal.SIGTERM, group=True, codes=(143,)),
+    Stop(signal.SIGINT, group=True, codes=(130,)),
+)
 
 
 @dataclass(frozen=True)
@@ -26,49 +50,71 @@ class Life:
     """What became of one start of the program.
 
     Attributes:
-        killed: By which signal; None if it ended by itself.
-        at: The event that the kill followed.
+        stop: How it was stopped; None if it ended by itself.
+        at: The event after which.
         code: Its exit code.
+        passed: Stages that it finished or found finished.
+        said: The last words.
     """
 
-    killed: signal.Signals | None
+    stop: Stop | None
     at: str
     code: int
+    passed: tuple[str, ...]
+    said: str = ""
 
 
-def start(arguments: list[str]) -> subprocess.Popen[str]:
-    """``recon run`` with its events on a pipe, in a group of its own."""
-    return subprocess.Popen(
+def live(
+    arguments: list[str], rng: random.Random, stages: tuple[str, ...], passed: tuple[str, ...]
+) -> Life:
+    """Start ``recon run``, and stop it a moment after some event, unless it is done by then.
+
+    Args:
+        arguments: Of the command.
+        rng: Chooses the event, the moment and the way.
+        stages: Those of the run.
+        passed: Stages that are done already: the event is of another.
+    """
+    left = [stage for stage in stages if stage not in passed] or [stages[-1]]
+    stage = rng.choice(left[:2])
+    wanted = f"{rng.choice(_events_of(stage, last=stage == stages[-1]))} {stage}"
+    stop, later = rng.choice(STOPS), rng.uniform(0, _LATER)
+    with subprocess.Popen(
         [sys.executable, "-m", "recon_cli", "run", *arguments, "--log-json"],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
-
-
-def live(arguments: list[str], rng: random.Random) -> Life:
-    """Start the program, and kill it a moment after some event, unless it is done by then."""
-    stop = rng.choice(SIGNALS)
-    wanted, later = rng.randrange(2, 16), rng.uniform(0, _LATER)
-    process = start(arguments)
-    assert process.stderr is not None
-    at = "start"
-    for number, text in enumerate(process.stderr, 1):
-        event = json.loads(text)
-        at = f"{event['event']} {event.get('stage', '')}".strip()
-        if number == wanted:
-            time.sleep(later)
-            break
-    children = list(_children(process.pid))
-    process.send_signal(stop)
-    process.stderr.read()  # what it still has to say
-    code = process.wait(30)
-    if code in CODES[stop]:
+    ) as process:
+        assert process.stderr is not None
+        at, done = "nothing", list[str]()
+        for text in process.stderr:
+            event = json.loads(text)
+            at = f"{event['event']} {event.get('stage', '')}".strip()
+            if event["event"] in {"stage_done", "stage_skipped"}:
+                done.append(event["stage"])
+            if at == wanted:
+                time.sleep(later)
+                break
+        children = list(_children(process.pid))
+        if process.poll() is None:
+            end = os.killpg if stop.group else os.kill
+            end(process.pid, stop.signal)
+        rest = process.stderr.read()  # what it still has to say
+        code = process.wait(60)
+    if at == "run_done" or '"exit_code": 0' in rest:
+        return Life(None, at, 0, tuple(done))  # too late: it was leaving already
+    if code in stop.codes:
         _see_them_end(children)
-        return Life(stop, at, code)
-    return Life(None, at, code)
+        return Life(stop, at, code, tuple(done))
+    return Life(None, at, code, tuple(done), rest[-3_000:])
+
+
+def _events_of(stage: str, *, last: bool) -> list[str]:
+    """Events of a stage after which there is something left to kill."""
+    never = {"partition_done"} if stage in WHOLE else set()
+    return [event for event in EVENTS if event not in never | ({"stage_done"} if last else set())]
 
 
 def snapshot(work: Path) -> dict[str, object]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import doctest
-import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,9 +21,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from recon_cli.cli import main
+
 ROOT = Path(__file__).resolve().parents[1]
 #: Commands that need a network, are about the environment, or take long for what they print.
 _PASSED_OVER = ("git ", "make ", "source ", "recon fetch", "recon report")
+_ENV = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
 _FILES = ("yaml", "csv")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"`([\w./-]+)`:\s*$")
@@ -77,18 +82,23 @@ def commands(text: str) -> list[Command]:
 
 def run(command: str, folder: Path) -> str:
     """What a command prints; when it fails, its message too."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
-    result = subprocess.run(
+    words = shlex.split(command, comments=True)
+    if words[0] == "recon" and not set("|<>;&").intersection(command):
+        with contextlib.chdir(folder):
+            said = CliRunner(env=_ENV).invoke(main, words[1:])
+        return _lines(said.stdout + (said.stderr if said.exit_code else ""))
+    done = subprocess.run(
         ["bash", "-c", command],  # noqa: S607 - the page is for a shell
         cwd=folder,
-        env=env,
         capture_output=True,
         text=True,
         check=False,
     )
-    said = result.stdout + (result.stderr if result.returncode else "")
-    return "\n".join(line.rstrip() for line in said.splitlines())
+    return _lines(done.stdout + (done.stderr if done.returncode else ""))
+
+
+def _lines(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.splitlines())
 
 
 def plain(text: str) -> str:
@@ -100,8 +110,24 @@ def plain(text: str) -> str:
 
 def agrees(expected: str, found: str) -> bool:
     """Whether a command printed what the page says."""
-    parts = [re.escape(plain(part)) for part in re.split(r"^ *…$", expected, flags=re.MULTILINE)]
-    return re.fullmatch(r"\s*(?:.*\n)*?\s*".join(parts), plain(found)) is not None
+    lines = plain(found).splitlines()
+    groups: list[list[str]] = [[]]
+    for line in plain(expected).splitlines():
+        if line == "…":
+            groups.append([])
+        else:
+            groups[-1].append(line)
+    first, *others = groups
+    if lines[: len(first)] != first:
+        return False
+    at = len(first)
+    for group in others:
+        starts = range(at, len(lines) - len(group) + 1)
+        start = next((i for i in starts if lines[i : i + len(group)] == group), None)
+        if start is None:
+            return False
+        at = start + len(group)
+    return at == len(lines) or (len(groups) > 1 and not groups[-1])
 
 
 def walk(page: str, folder: Path) -> Iterator[tuple[Block, list[tuple[Command, str]]]]:
@@ -143,13 +169,13 @@ class _Python(doctest.DocTestRunner):
     def _keep(self, example: doctest.Example, got: str) -> None:
         self.said.append((Command(example.source.rstrip(), example.want.rstrip()), got.rstrip()))
 
-    def report_success(  # doctest's own name and arguments
-        self, out: object, test: doctest.DocTest, example: doctest.Example, got: str
+    def report_success(
+        self, _out: object, _test: doctest.DocTest, example: doctest.Example, got: str
     ) -> None:
         self._keep(example, got)
 
     def report_failure(
-        self, out: object, test: doctest.DocTest, example: doctest.Example, got: str
+        self, _out: object, _test: doctest.DocTest, example: doctest.Example, got: str
     ) -> None:
         self._keep(example, got)
 

@@ -239,10 +239,8 @@ def test_memory_counts_children_and_is_looked_up_once_a_second(
         child.communicate("\n")
         assert together is not None
         assert together > alone + 60
-    clock, looks = Clock(), []
-    monkeypatch.setattr(
-        "recon_cli.progress.memory.resident_mb", lambda: looks.append(1) or float(len(looks))
-    )
+    clock, found = Clock(), iter([1.0, 2.0])
+    monkeypatch.setattr("recon_cli.progress.memory.resident_mb", lambda: next(found))
     memory = Memory(clock)
     assert [memory.mb(), memory.mb()] == [1.0, 1.0]
     clock.now += 1.5

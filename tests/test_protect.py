@@ -135,7 +135,9 @@ def test_risk_by_hand() -> None:
     found = with_risk(homes, persons)
     assert found["block_people"].to_list() == [3, 3, 2]
     assert found["unique_race"].to_list() == [True, False, False]
-    of_another_ethnicity = persons.with_columns(hispanic=pl.Series([False, False, True, True, False]))
+    of_another_ethnicity = persons.with_columns(
+        hispanic=pl.Series([False, False, True, True, False])
+    )
     assert with_risk(homes, of_another_ethnicity)["unique_race"].all()
 
 
@@ -181,6 +183,9 @@ def test_wrong_settings_are_refused(tmp_path: Path) -> None:
         "method: experimental\nrate: 0.1\nsize_noise: [1, 1, 0]\npseudo_tract: [1, 0, 0]\n"
     )
     with pytest.raises(ConfigError, match="sum to 1"):
+        load_swap(str(path))
+    path.write_text("method: targeted\nsizes: [1, 9]\nrates: [0.1, 0.1]\nunique_race: [3]\n")
+    with pytest.raises(ConfigError, match="unique_race need one number for each"):
         load_swap(str(path))
     path.write_text("method: random\n")
     with pytest.raises(ConfigError, match="odd"):

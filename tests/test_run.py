@@ -27,7 +27,7 @@ from tests import killing
 ROOT = Path(__file__).resolve().parents[1]
 CLINIC = ROOT / "configs" / "clinic.yaml"
 #: Kills in one run of the tests; more if somebody asks.
-KILLS = int(os.environ.get("RECON_EXAMPLES", "8"))
+KILLS = int(os.environ.get("RECON_EXAMPLES", "6"))
 
 
 def recon(*arguments: object, code: int = 0) -> Result:
@@ -64,7 +64,9 @@ def test_the_order_follows_from_what_is_read_and_made() -> None:
         *("reconstruct", "solvar", "link", "score", "report"),
     ]
     assert names(ROOT / "configs" / "attack.yaml") == ["link", "score"]
-    assert names(ROOT / "configs" / "nation.yaml") == ["synth", "attacker", "swap"]
+    assert names(ROOT / "configs" / "nation.yaml") == [
+        *("synth", "attacker", "swap", "tabulate", "ingest", "reconstruct", "solvar"),
+    ]
 
 
 def test_the_order_of_the_file_does_not_matter_unless_nothing_else_does(tmp_path: Path) -> None:
@@ -124,7 +126,11 @@ def test_choosing_stages() -> None:
 
 
 def test_every_section_that_is_no_stage_is_known() -> None:
-    assert set(SECTIONS) - {step.section for step in every_step()} <= {"calibrate", "cluster", "fetch"}
+    assert set(SECTIONS) - {step.section for step in every_step()} <= {
+        "calibrate",
+        "cluster",
+        "fetch",
+    }
 
 
 # one config for the whole attack
@@ -227,6 +233,8 @@ def test_events_tell_programs_everything(tmp_path: Path) -> None:
     shared = ("--until", "reconstruct", "--workers", "1", "--log-json")
     done = clinic(tmp_path, *shared)
     events = [json.loads(line) for line in done.stderr.splitlines()]
+    told = recon("run", "--help").stdout
+    assert all(key in told for event in events for key in event), "the help says what there is"
     kinds = Counter(event["event"] for event in events)
     assert kinds["partition_done"] == 3
     assert kinds["progress"] >= 2
@@ -269,13 +277,13 @@ def test_a_failure_is_an_event_too(tmp_path: Path) -> None:
 # how it ends when somebody stops it
 
 
-def outside(*arguments: object, **options: object) -> subprocess.Popen[str]:
+def outside(*arguments: object, stdout: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "recon_cli", *map(str, arguments)],
         cwd=ROOT,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
-        **options,  # type: ignore[call-overload]
     )
 
 
@@ -312,37 +320,66 @@ def test_being_stopped_is_said_and_no_defect(
     assert (end["event"], end["exit_code"]) == ("run_done", code)
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
-    """What runs of each config make that nobody disturbs."""
-    found = {}
-    for config in ("clinic", "toy"):
-        work = tmp_path_factory.mktemp(config)
-        arguments = ("-c", ROOT / "configs" / f"{config}.yaml", "--work", work, "--workers", 1)
-        recon("run", *arguments, "--until", "solvar")
-        assert killing.leftovers(work) == []
-        found[config] = killing.snapshot(work)
-    return found
+ATTACK = (
+    "synth",
+    "attacker",
+    "swap",
+    "tabulate",
+    "ingest",
+    "reconstruct",
+    "solvar",
+    "link",
+    "score",
+)
+#: Config, processes, stages; the last takes long.
+KILLED = [
+    ("clinic", 2, ATTACK[4:7]),
+    ("toy", 1, ATTACK[4:7]),
+    *([("made_up", 2, ATTACK)] if "RECON_EXAMPLES" in os.environ else []),
+]
+
+
+def arguments_of(folder: Path, config: str, workers: int) -> tuple[list[str], Path]:
+    """What to start, and the work folder, which lies in ``folder``."""
+    path, work = ROOT / "configs" / f"{config}.yaml", folder / "work"
+    more = ["--until", "solvar"]
+    if config == "made_up":
+        text = path.read_text().replace("../work/made_up", "work")
+        path = folder / "made_up.yaml"
+        path.write_text(text)
+        sizes = ("people=2500", "people_per_county=1000", "people_per_tract=500")
+        more = ["--until", "score", *(f"--set=synth.{size}" for size in sizes)]
+    return ["-c", str(path), "--work", str(work), "--workers", str(workers), *more], work
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks for workers in /proc")
-@pytest.mark.parametrize(("config", "workers"), [("clinic", 2), ("toy", 1)])
+@pytest.mark.parametrize(("config", "workers", "stages"), KILLED)
 def test_killed_at_any_moment_and_started_again_the_files_are_the_same(
-    tmp_path: Path, undisturbed: dict[str, dict[str, object]], config: str, workers: int
+    tmp_path: Path, config: str, workers: int, stages: tuple[str, ...]
 ) -> None:
-    rng = random.Random(f"{config} {KILLS}")  # noqa: S311 - to repeat a failure, not to hide
-    work = tmp_path / "work"
-    arguments = ["-c", str(ROOT / "configs" / f"{config}.yaml"), "--work", str(work)]
-    arguments += ["--workers", str(workers), "--until", "solvar"]
-    lives: list[killing.Life] = []
-    while sum(life.killed is not None for life in lives) < KILLS / 2:
-        lives.append(killing.live(arguments, rng))
-        if lives[-1].killed is None:
-            assert lives[-1].code == 0, lives
-            assert killing.snapshot(work) == undisturbed[config], lives
-            shutil.rmtree(work)
+    (tmp_path / "undisturbed").mkdir()
+    arguments, work = arguments_of(tmp_path / "undisturbed", config, 1)
     recon("run", *arguments)
-    assert killing.snapshot(work) == undisturbed[config], lives
+    undisturbed = killing.snapshot(work)
+    assert killing.leftovers(work) == []
+
+    (tmp_path / "killed").mkdir()
+    arguments, work = arguments_of(tmp_path / "killed", config, workers)
+    rng = random.Random(f"{config} {KILLS}")  # noqa: S311 - to repeat a failure, not to hide
+    lives: list[killing.Life] = []
+    passed: tuple[str, ...] = ()
+    while sum(life.stop is not None for life in lives) < KILLS / 2:
+        lives.append(killing.live(arguments, rng, stages, passed))
+        passed = lives[-1].passed
+        if lives[-1].stop is None:
+            assert lives[-1].code == 0, lives[-1]
+            assert killing.snapshot(work) == undisturbed, lives
+            shutil.rmtree(work)
+            passed = ()
+    recon("run", *arguments)
+    assert killing.snapshot(work) == undisturbed, lives
     assert killing.leftovers(work) == []
     assert "all up to date, nothing to do" in recon("run", *arguments).stdout
-    print(Counter((str(life.killed), life.at) for life in lives))  # noqa: T201 - with -rP
+    for life in lives:
+        how = "ended" if life.stop is None else f"{life.stop.signal.name} {life.stop.group}"
+        print(f"{life.at}: {how}, {life.code}")  # noqa: T201 - shown with -rP

@@ -64,7 +64,7 @@ def test_features_that_no_table_sees_stay_unknown(tmp_path: Path) -> None:
 def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
     for workers in ("1", "2"):
         shared = ("-c", ROOT / "configs" / "clinic.yaml", "--work", tmp_path / workers)
-        recon("run", *shared, "--workers", workers)
+        recon("run", *shared, "--until", "reconstruct", "--workers", workers)
     one, two = (
         {p.relative_to(tmp_path / w): p.read_bytes() for p in (tmp_path / w).rglob("*.parquet")}
         for w in ("1", "2")
@@ -88,7 +88,7 @@ def test_seed_decides_among_solutions_and_all_of_them_verify(tmp_path: Path) -> 
 
 def test_tabulated_records_ingest_as_the_same_release(tmp_path: Path) -> None:
     shared = ("-c", ROOT / "configs" / "toy.yaml")
-    recon("run", *shared, "--work", tmp_path / "first")
+    recon("run", *shared, "--until", "reconstruct", "--work", tmp_path / "first")
     recon("tabulate", *shared, "--work", tmp_path / "first", "--to", tmp_path / "again.csv")
     source = f"ingest={{source: tidy, paths: [{tmp_path / 'again.csv'}]}}"
     recon("ingest", *shared, "--work", tmp_path / "second", "--set", source)
@@ -99,7 +99,7 @@ def test_tabulated_records_ingest_as_the_same_release(tmp_path: Path) -> None:
 
 def test_a_wrong_record_is_found_by_verify(tmp_path: Path) -> None:
     shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
-    recon("run", *shared)
+    recon("run", *shared, "--until", "reconstruct")
     release = load_release("sf1_2010")
     microdata = read(tmp_path / "microdata")
     changed = microdata.with_columns(

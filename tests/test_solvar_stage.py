@@ -32,7 +32,7 @@ def read(folder: Path) -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("clinic")
-    recon("run", "-c", ROOT / "configs" / "clinic.yaml", "--work", work)
+    recon("run", "--until", "reconstruct", "-c", ROOT / "configs" / "clinic.yaml", "--work", work)
     return work
 
 
@@ -92,7 +92,7 @@ def test_a_disagreement_is_loud_and_keeps_the_model(
 
     monkeypatch.setattr(extremes, "confirm_infeasible", disagree)
     shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
-    recon("run", *shared)
+    recon("run", *shared, "--until", "reconstruct")
     message = recon("solvar", *shared, code=8)
     assert "the engines differ" in message
     assert "tract" in message

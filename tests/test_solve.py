@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 
 import numpy as np
@@ -47,6 +48,18 @@ def test_a_solution_satisfies_every_row_and_repeats() -> None:
     assert POSSIBLE.rows.are_met_by(first.values)
     assert (first.values == second.values).all()
     assert first.work == second.work
+
+
+def test_the_engines_leave_ctrl_c_to_the_program() -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+    try:
+        assert solve_component(POSSIBLE, seed=1).outcome is Outcome.SOLVED
+        assert solve_component(IMPOSSIBLE, seed=1).outcome is Outcome.INFEASIBLE
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT]
 
 
 def test_infeasible_needs_both_engines(monkeypatch: pytest.MonkeyPatch) -> None:

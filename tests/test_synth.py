@@ -20,6 +20,7 @@ from recon_cli.synth import load_nation
 from recon_cli.synth.county import HOUSEHOLDS, PERSONS, make_county
 from recon_cli.synth.geography import FIRST_COUNTY, LAST_COUNTY, county_geoids, plan_nation
 from recon_cli.synth.households import RELATIONSHIPS, RELATIVES, running
+from recon_cli.synth.origins import vary
 from recon_cli.synth.sizes import block_sizes, class_of
 from recon_cli.synth.units import FEATURES, HOLDER_AGES
 from recon_cli.tabulate import tabulate
@@ -301,6 +302,36 @@ def test_families_look_like_families() -> None:
     assert (child["head_age"] - child["age"]).min() >= 12  # type: ignore[operator]
     sizes = nations.whole().households.filter(VACS=0)["HHSIZE"]
     assert (sizes == 1).mean() == pytest.approx(0.267, abs=0.015)
+
+
+@pytest.mark.parametrize(("role", "published"), [("spouse", 9.5), ("partner", 18.3)])
+def test_couples_of_two_races_or_ethnicities(role: str, published: float) -> None:
+    persons = nations.whole().persons
+    head = persons.filter(relationship="householder").select(
+        "household", head_race="race", head_hispanic="hispanic"
+    )
+    mates = persons.filter(relationship=role).join(head, on="household")
+    other = (mates["race"] != mates["head_race"]) | (mates["hispanic"] != mates["head_hispanic"])
+    assert 100 * other.mean() == pytest.approx(published, abs=2.5)  # type: ignore[operator]
+
+
+def test_places_vary_about_what_is_around_them() -> None:
+    origins = NATION.origins
+    around = np.tile(np.array(origins.margins) / sum(origins.margins), (20_000, 1))
+    concentration = np.full(len(around), 2.0)
+    drawn = vary(origins, around, concentration, generator(1, "test"))
+    assert np.allclose(drawn.sum(axis=1), 1)
+    assert (drawn >= 0).all()
+    names = list(origins.names)
+    as_others = origins.model_copy(update={"even": tuple(1.0 for _ in origins.even)})
+    uneven = vary(as_others, around, concentration, generator(1, "test"))
+    several = names.index("several")
+    spread, wider = (
+        np.std(mixes[:, several]) / np.mean(mixes[:, several]) for mixes in (drawn, uneven)
+    )
+    assert spread < 0.6 * wider, "people of several races live everywhere"
+    white, other = (drawn[:, names.index(f"hispanic_{race}")] for race in ("white", "other"))
+    assert np.corrcoef(white, other)[0, 1] > 0.5, "Hispanic people of all races live together"
 
 
 def test_blocks_differ_in_race_mix() -> None:

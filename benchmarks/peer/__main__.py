@@ -22,26 +22,26 @@ from benchmarks.machine import (
     Record,
     circumstances,
     keep,
-    measure,
     module,
     recon,
     say,
 )
 from benchmarks.peer.ratios import compare
 
-ZIP = ROOT.parent / "shared" / "data" / "sf1" / "nd2010.sf1.zip"
-TRACT = "38005956500"
+#: The real tract of 1,170 people beside the checkout, or a made-up one of the shipped toy.
+REAL = (ROOT.parent / "shared" / "data" / "sf1" / "nd2010.sf1.zip", "38005956500")
+TOY = (ROOT / "fixtures" / "toy2010.sf1.zip", "01841000100")
 #: Wall seconds after which an engine is stopped.
 CAP = 900
 
-Parts = dict[str, Any]
+Answer = dict[str, Any]
 
 
-def face(zip_file: Path, tract: str, engines: Mapping[str, int], cap: float) -> Record:
-    """Ingest, solve with everybody, verify, compare.
+def face(work: Path, tract: str, engines: Mapping[str, int], cap: float) -> Record:
+    """Solve with everybody, verify, compare.
 
     Args:
-        zip_file: A Summary File 1 zip.
+        work: A work folder with an ingested release.
         tract: One of its tracts.
         engines: ``highs``, ``cpsat`` → threads; 0 is the engine's own default.
         cap: Wall seconds for each.
@@ -50,13 +50,8 @@ def face(zip_file: Path, tract: str, engines: Mapping[str, int], cap: float) -> 
         SystemExit: A process failed, or an answer is wrong.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        recon(
-            *("ingest", "--work", folder / "work", "--set", "release=sf1_2010"),
-            *("--set", "ingest.source=sf1-legacy", "--set", f"ingest.paths=[{zip_file}]"),
-        )
-        start = (folder / "work", tract)
-        answers: dict[str, Parts] = {}
+        folder, start = Path(scratch), (work, tract)
+        answers: dict[str, Answer] = {}
         for name, threads in engines.items():
             out = folder / f"{name}.json"
             limits = ("--threads", threads, "--seconds", cap)
@@ -86,7 +81,7 @@ def face(zip_file: Path, tract: str, engines: Mapping[str, int], cap: float) -> 
     }
 
 
-def report(name: str, answer: Parts) -> None:
+def report(name: str, answer: Answer) -> None:
     """Say what a process took."""
     parts = {part: of for part, of in answer["parts"].items() if not part.startswith("again")}
     seconds = sum(part["seconds"] for part in parts.values())
@@ -96,18 +91,24 @@ def report(name: str, answer: Parts) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run, print every ratio, keep the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--zip", type=Path, default=ZIP)
-    parser.add_argument("--tract", default=TRACT)
+    zip_file, tract = REAL if REAL[0].exists() else TOY
+    parser.add_argument("--zip", type=Path, default=zip_file, help="a Summary File 1 zip")
+    parser.add_argument("--tract", default=tract)
     parser.add_argument("--cap", type=float, default=CAP, help="wall seconds for each engine")
     parser.add_argument("--engines", nargs="+", default=["highs", "cpsat"])
     parser.add_argument("--threads", type=int, default=1, help="0: what the engine takes itself")
     parser.add_argument("--reference", action="store_true", help="keep the figures in git")
     options = parser.parse_args(arguments)
-    if not options.zip.exists():
-        raise SystemExit(f"{options.zip}: no such file; name a Summary File 1 zip with --zip")
     facts = circumstances()
     engines = dict.fromkeys(options.engines, options.threads)
-    figures = face(options.zip.resolve(), options.tract, engines, options.cap)
+    with tempfile.TemporaryDirectory() as scratch:
+        work = Path(scratch) / "work"
+        recon(
+            *("ingest", "--work", work, "--set", "release=sf1_2010"),
+            *("--set", "ingest.source=sf1-legacy"),
+            *("--set", f"ingest.paths=[{options.zip.resolve()}]"),
+        )
+        figures = face(work, options.tract, engines, options.cap)
     ratios: Any = figures["ratios"]
     for name, definitions in ratios.items():
         for what, row in definitions.items():

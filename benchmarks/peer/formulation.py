@@ -101,7 +101,8 @@ def formulate(
             counted_here = zip(rows["cell"], rows["count"], strict=True)
             slots_here = [np.tile(slots[cell], count) for cell, count in counted_here]
             binaries[at[str(geoid)]] = np.concatenate(slots_here)
-    return _program(release, published, tables, np.concatenate(parts), units, binaries)
+    kinds = np.concatenate(parts)
+    return _program(release, published, tables, kinds=kinds, units=units, binaries=binaries)
 
 
 def smallest_cells(table: Table) -> dict[int, Masks]:
@@ -127,6 +128,7 @@ def _program(
     release: Release,
     published: Published,
     tables: Sequence[Table],
+    *,
     kinds: Indices,
     units: pl.Series,
     binaries: Sequence[Indices],

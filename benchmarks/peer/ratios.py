@@ -9,7 +9,7 @@ Parts = dict[str, dict[str, float]]
 
 #: What a definition counts of the peer and of ours; ``again`` is the median of the repetitions.
 DEFINITIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    # interpreter, imports, reading and all
+    # with interpreter, imports and reading
     "whole process": (
         ("start", "read", "formulate", "pass", "solve", "records"),
         ("start", "read", "plan", "solve", "records"),

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 import polars as pl
 
+from benchmarks.histogram import histogram
 from benchmarks.peer.tract import RELEASE, read_tract
-from recon_cli.schema import Release, load_release
+from recon_cli.schema import load_release
 from recon_cli.verify import verify
 
 
@@ -29,6 +29,7 @@ def main() -> None:
     release = load_release(RELEASE)
     published = read_tract(options.work, release, options.tract)
     answers = [pl.read_parquet(path) for path in options.answers]
+    ours = histogram(release, answers[-1])
     words = {}
     for path, records in zip(options.answers, answers, strict=True):
         found = verify(release, published, records, release.tables)
@@ -36,33 +37,10 @@ def main() -> None:
         words[path.stem] = {
             "people": records.height,
             "cells_equal": found.cells_compared,
-            "histogram_as_ours": histogram(release, records).equals(
-                histogram(release, answers[-1])
-            ),
+            "histogram_as_ours": histogram(release, records).equals(ours),
         }
     options.out.write_text(json.dumps(words, indent=1) + "\n")
 
 
-def histogram(release: Release, records: pl.DataFrame) -> pl.DataFrame:
-    """People by unit and histogram cell, in order."""
-    groups = [release.column_groups(name) for name in release.histogram]
-    keys = []
-    for name, group in zip(release.histogram, groups, strict=True):
-        feature = release.features[release.feature_index[group.feature]]
-        label = {
-            value: label
-            for label, mask in zip(group.labels, group.masks, strict=True)
-            for at, value in enumerate(feature.values)
-            if mask >> at & 1
-        }
-        keys.append(pl.col(feature.name).replace_strict(label).alias(name))
-    return (
-        records.select(release.geoid_column, *keys)
-        .group_by(pl.all())
-        .len("people")
-        .sort(pl.all())
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

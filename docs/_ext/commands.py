@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator
 
 import click
-from markdown import code, fence, table
+from mdtext import code, fence, table
 
 from recon_cli.cli import main
 from recon_cli.cli._options import run_options
 
 #: A paragraph that click leaves as it is.
 _RAW = "\b"
+#: Options and folders in the prose of help texts.
+_CODE = re.compile(r"(?<![`\w/.-])(--[a-z][a-z-]*|[a-z_]+/(?=[\s,.;:)]|$))")
 
 
 def describe_commands() -> str:
@@ -88,19 +90,48 @@ def _meaning(option: click.Option) -> str:
     text = (option.help or "").strip()
     if option.show_default and option.default is not None:
         text += f" Default {code(option.default)}."
+    text = _marked(text)
     return re.sub(r"\s*\[default: ([^\]]*)\]", r" Default: \1.", text)
 
 
 def _prose(command: click.Command) -> str:
-    """The help text: paragraphs as they are, raw ones as code."""
+    """The help text: paragraphs as they are, lists as code, config keys as links."""
     paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
-    return "\n".join(_raw(each) if each.startswith(_RAW) else f"{each}\n" for each in paragraphs)
+    return "\n".join(
+        _raw(each) if each.startswith(_RAW) else f"{_marked(each)}\n" for each in paragraphs
+    )
+
+
+def _marked(text: str) -> str:
+    """Prose with options and folders in code letters."""
+    return _CODE.sub(r"`\1`", text)
 
 
 def _raw(paragraph: str) -> str:
     lines = paragraph.removeprefix(_RAW).strip("\n").split("\n")
-    title, body = lines[0], lines[1:]
-    if not title.endswith(":") or not body:
-        return fence("\n".join(lines))
-    text = inspect.cleandoc("\n".join(body))
-    return f"**{title}**\n\n{fence(text, 'console' if title == 'Example:' else 'text')}"
+    title, body = lines[0], inspect.cleandoc("\n".join(lines[1:]))
+    if not any(line.startswith(" ") for line in lines):
+        return f"{_marked(' '.join(lines))}\n"
+    if title == "Example:":
+        return fence(_prompted(body), "console")
+    if title == "Config keys:":
+        return _keys(body)
+    if title.endswith(":"):
+        return f"{title}\n\n{fence(body)}"
+    return fence("\n".join(lines))
+
+
+def _prompted(text: str) -> str:
+    """Commands as a terminal shows them."""
+    found: list[str] = []
+    for line in text.splitlines():
+        goes_on = bool(found) and found[-1].endswith("\\")
+        found.append(f"> {line}" if goes_on else f"$ {line}")
+    return "\n".join(found)
+
+
+def _keys(text: str) -> str:
+    """The sections of the config that a command reads."""
+    sections = dict.fromkeys(re.findall(r"^([a-z]+)\.[a-z]", text, re.MULTILINE))
+    links = [f"[`{name}`](config.md#{name})" for name in sections]
+    return f"Config: {', '.join(['[top](config.md#top)', *links])}.\n"

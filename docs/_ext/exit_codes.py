@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from markdown import first_line, table
+from mdtext import first_line, table
 
 from recon_cli.cli import _signals
 from recon_cli.errors import ReconError

@@ -6,7 +6,7 @@ import re
 from importlib import resources
 
 from configuration import describe_model
-from markdown import fence, plain, table
+from mdtext import fence, plain, table
 from pydantic import BaseModel
 
 from recon_cli.schema import load_release, spec

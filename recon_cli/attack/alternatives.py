@@ -41,8 +41,6 @@ class Claim:
 
 
 _NOBODY = People(*(np.empty(0, dtype=np.int64) for _ in range(3)))
-#: More than any count.
-_MANY = np.iinfo(np.int64).max
 
 
 class Verdict(Enum):
@@ -68,13 +66,26 @@ class Ruling:
     method: str = ""
 
 
-def rule_on(facts: Facts, people: People, claim: Claim, chosen: list[int], effort: Effort) -> Ruling:
-    """Whether ``chosen`` facts force a claim.
+@dataclass(frozen=True)
+class Question:
+    """A claim, and where its grounds are looked for.
+
+    Attributes:
+        facts: Published cells.
+        people: A solution: the records of all units of `facts`.
+        claim: What is claimed.
+    """
+
+    facts: Facts
+    people: People
+    claim: Claim
+
+
+def rule_on(question: Question, chosen: list[int], effort: Effort) -> Ruling:
+    """Whether some facts force a claim.
 
     Args:
-        facts: Where the facts come from.
-        people: A solution, the records of all units of ``facts``.
-        claim: What is claimed.
+        question: The claim.
         chosen: Numbers of facts, rising.
         effort: For the search of a small change; without it nothing is decided that propagation
             does not decide.
@@ -82,8 +93,8 @@ def rule_on(facts: Facts, people: People, claim: Claim, chosen: list[int], effor
     Raises:
         SolverError: Two engines disagree that there is no alternative.
     """
-    system = _system(facts, people, claim, chosen)
-    rows, start = system.denying(claim), system.start
+    system = _system(question, chosen)
+    rows, start = system.denying(question.claim), system.start
     bounds = propagate(rows)
     if bounds.conflict.any():
         return Ruling(Verdict.FORCED, _NOBODY, "propagation")
@@ -97,7 +108,8 @@ def rule_on(facts: Facts, people: People, claim: Claim, chosen: list[int], effor
         if not len(nearest.values):
             return Ruling(Verdict.UNDECIDED, _NOBODY)
         values[part.cells] = nearest.values
-    return Ruling(Verdict.OPEN, _Writer(facts, people).write(system.places, values - start))
+    change = _Writer(question).write(system.places, values - start)
+    return Ruling(Verdict.OPEN, change)
 
 
 @dataclass(frozen=True)
@@ -150,11 +162,12 @@ class _System:
         )
 
 
-def _system(facts: Facts, people: People, claim: Claim, chosen: list[int]) -> _System:
+def _system(question: Question, chosen: list[int]) -> _System:
+    facts = question.facts
     columns = facts.places(chosen)
     counts = [facts.counts[g][which] for g, which in columns.items()]
     n = np.concatenate([np.empty(0, dtype=np.int64), *counts])
-    return _System(n, [_place(facts, people, claim, columns, n, u) for u in _alike(facts, columns)])
+    return _System(n, [_place(question, columns, n, units) for units in _alike(facts, columns)])
 
 
 def _alike(facts: Facts, columns: dict[int, IntArray]) -> list[IntArray]:
@@ -167,47 +180,40 @@ def _alike(facts: Facts, columns: dict[int, IntArray]) -> list[IntArray]:
 
 
 def _place(
-    facts: Facts,
-    people: People,
-    claim: Claim,
-    columns: dict[int, IntArray],
-    counts: IntArray,
-    units: IntArray,
+    question: Question, columns: dict[int, IntArray], counts: IntArray, units: IntArray
 ) -> _Place:
-    is_home = bool((units == facts.unit).any())
+    facts, people = question.facts, question.people
+    claim = question.claim if (units == facts.unit).any() else None
     here = {g: which for g, which in columns.items() if facts.covers[g, units[0]]}
-    grain = _grain(facts, here, claim if is_home else None)
+    applies = np.repeat([g in here for g in columns], [len(which) for which in columns.values()])
+    grain = _grain(facts, here, claim)
     atoms = enumerate_domain(grain.sizes).astype(np.int64)
     firsts = [grain.first_values(f) for f in range(atoms.shape[1])]
     values = np.stack([first[atoms[:, f]] for f, first in enumerate(firsts)], axis=1)
     weights = [facts.sheets[g].weights(values, which) for g, which in here.items()]
     A = np.hstack([np.empty((len(atoms), 0), dtype=np.int64), *weights])
-    mine = np.concatenate([np.full(len(which), g in here) for g, which in columns.items()] or [[]])
-    most = np.where(A > 0, counts[mine.astype(bool)] // np.maximum(A, 1), _MANY)
-    seen = (A > 0).any(axis=1)
-    inside = claim.holds_of(values) if is_home else np.zeros(len(atoms), dtype=bool)
+    inside = np.zeros(len(atoms), dtype=bool) if claim is None else claim.holds_of(values)
     # Of those whom no fact sees there may be any number: they matter to the claim alone.
-    keep = np.flatnonzero((seen & (most.min(axis=1, initial=_MANY) > 0)) | inside)
+    is_empty = ((counts[applies.astype(bool)] < A) & (A > 0)).any(axis=1)
+    keep = np.flatnonzero(((A > 0).any(axis=1) & ~is_empty) | inside)
     keys = np.column_stack([A[keep], inside[keep]])
     merged, label = np.unique(keys, axis=0, return_inverse=True)
-    label = label.ravel().astype(np.int64)
     class_of_cell = np.full(len(atoms), -1, dtype=np.int64)
-    class_of_cell[keep] = label
+    class_of_cell[keep] = label.ravel()
     kinds = np.flatnonzero(np.isin(people.unit, units))
     of_kind = class_of_cell[_codes(facts.release, grain, people.positions[kinds])]
-    here_too = of_kind >= 0
+    placed = of_kind >= 0
+    start = np.bincount(of_kind[placed], people.count[kinds[placed]], len(merged))
     matrix = np.zeros((len(counts), len(merged)), dtype=np.int64)
-    matrix[mine.astype(bool)] = merged[:, :-1].T
+    matrix[applies.astype(bool)] = merged[:, :-1].T
     return _Place(
         units=units,
         grain=grain,
         atoms=atoms[keep],
-        label=label,
+        label=label.ravel(),
         A=matrix,
         inside=merged[:, -1].astype(bool),
-        start=np.bincount(
-            of_kind[here_too], people.count[kinds[here_too]], len(merged)
-        ).astype(np.int64),
+        start=start.astype(np.int64),
         kinds=kinds,
         of_kind=of_kind,
     )
@@ -234,9 +240,11 @@ def _codes(release: Release, grain: Grain, positions: IntArray) -> IntArray:
 class _Writer:
     """Writes a change of classes out as records, each as like a replaced one as can be."""
 
-    def __init__(self, facts: Facts, people: People) -> None:
-        self._people = people
-        self._gaps = next(s for g, s in enumerate(facts.sheets) if facts.covers[g, facts.unit]).gaps
+    def __init__(self, question: Question) -> None:
+        facts = question.facts
+        self._people = question.people
+        above = np.flatnonzero(facts.covers[:, facts.unit]).tolist()
+        self._gaps = min((facts.sheets[g] for g in above), key=lambda s: len(s.cells)).gaps
         self._removed: list[int] = []
         self._added: list[tuple[int, IntArray]] = []
 

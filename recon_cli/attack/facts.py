@@ -249,9 +249,7 @@ def _counts(counts: pl.DataFrame, geoids: pl.Series) -> dict[tuple[str, str, int
     return {(geoid, table, cell): n for geoid, table, cell, n in here.iter_rows()}
 
 
-def _sheet(
-    release: Release, tables: Sequence[Table], published: Published, pattern: int
-) -> Sheet:
+def _sheet(release: Release, tables: Sequence[Table], published: Published, pattern: int) -> Sheet:
     numbers = published.coverage[pattern].cells
     cells = tuple(
         (table, table.cells[number - 1])

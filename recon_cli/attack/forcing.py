@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from recon_cli.attack.alternatives import Claim, Ruling, Verdict, rule_on
+from recon_cli.attack.alternatives import Claim, Question, Ruling, Verdict, rule_on
 from recon_cli.attack.explain import PublishedCell
 from recon_cli.attack.facts import Facts, People, Scope
 from recon_cli.errors import StageError
+from recon_cli.model.grain import IntArray
 from recon_cli.solve.cover import cheapest_cover
 from recon_cli.solve.program import Effort
 
@@ -26,19 +27,23 @@ from recon_cli.solve.program import Effort
 _PRICE_OWN, _PRICE_ABOVE, _PRICE_OTHER = 1, 30, 300
 
 
+#: Facts that a set takes in for each alternative that breaks none of it yet.
+_WIDENING = 2
+
+
 @dataclass(frozen=True)
 class Budget:
     """How hard to try, in counts and deterministic seconds, so that answers are repeatable.
 
     Attributes:
-        rounds: Cheapest sets to try in each scope before a set is grown fact by fact.
-        steps: Facts to grow a set by, in each scope.
+        rounds: Cheapest sets to try.
+        steps: Times to widen a set that does not force the claim yet.
         seconds: Deterministic seconds of each search for an alternative.
         seed: For the solver's own choices.
     """
 
-    rounds: int = 24
-    steps: int = 150
+    rounds: int = 60
+    steps: int = 100
     seconds: float = 2.0
     seed: int = 0
 
@@ -63,7 +68,11 @@ class Forcing:
 
 
 def find_forcing(
-    facts_of: Callable[[Scope], Facts], people: People, claim: Claim, budget: Budget
+    facts_of: Callable[[Scope], Facts],
+    people: People,
+    claim: Claim,
+    budget: Budget,
+    widest: Scope = Scope.REGION,
 ) -> Forcing:
     """Published cells that force a claim, the unit's own if they can.
 
@@ -72,15 +81,17 @@ def find_forcing(
         people: Records of all units of the region that have all the published counts.
         claim: What all solutions have in common.
         budget: How hard to try.
+        widest: The last scope to look at; where a wider one is needed no cells are found, and
+            the scope of the answer is the next.
 
     Raises:
         StageError: An alternative breaks no published cell at all: the claim does not hold.
         SolverError: Two engines disagree on a proof.
     """
-    scopes = list(Scope)
-    for scope in scopes:
-        search = _Search(facts_of(scope), people, claim, budget)
-        found = search.run()
+    for scope in Scope:
+        if scope > widest:
+            return Forcing(claim, (), scope, is_minimal=False, method="")
+        found = _Search(Question(facts_of(scope), people, claim), budget).run()
         if found is not None:
             return found
     raise StageError(
@@ -97,46 +108,59 @@ class _Search:
         breaks: For each alternative that is known the facts that it breaks, without supersets.
     """
 
-    facts: Facts
-    people: People
-    claim: Claim
+    question: Question
     budget: Budget
     breaks: list[frozenset[int]] = field(default_factory=list)
     prices: dict[int, int] = field(default_factory=dict)
+    often: Counter[int] = field(default_factory=Counter)
 
     def run(self) -> Forcing | None:
         """A forcing set; None if an alternative breaks no fact of this scope."""
-        self._learn(self.facts.noticed(list(first_alternatives(self.facts, self.people, self.claim))))
+        first = list(first_alternatives(self.question))
+        self._learn(self.question.facts.noticed(first))
+        # Of one unit all facts are weighed; of many, those of a set that is known to be enough.
+        found = self._cheapest() if self.question.facts.scope is Scope.UNIT else None
+        if found is None:
+            found = self._widen()
+        if self._is_hopeless():
+            return None
+        return found or Forcing(
+            self.question.claim, (), self.question.facts.scope, is_minimal=False, method=""
+        )
+
+    def _cheapest(self, among: set[int] | None = None) -> Forcing | None:
+        """The cheapest facts that force the claim, of all or of some; None if not found."""
         for _ in range(self.budget.rounds):
-            if frozenset() in self.breaks:
+            if self._is_hopeless():
                 return None
-            chosen = cheapest_cover(self.breaks, self._price, self._effort())
+            sets = self.breaks
+            if among is not None:
+                sets = minimal({facts & among for facts in sets})
+            chosen = cheapest_cover(sets, self._price, self._effort)
             if chosen is None:
-                break
+                return None
             ruling = self._rule(chosen)
             if ruling.verdict is Verdict.FORCED:
                 return self._forcing(chosen, ruling.method)
             if ruling.verdict is Verdict.UNDECIDED:
-                break
-        return self._grow()
+                return None
+        return None
 
-    def _grow(self) -> Forcing | None:
-        """Add a fact for every alternative until the claim is forced, then spare what can be."""
+    def _widen(self) -> Forcing | None:
+        """Take in facts for every alternative until none is left, then the cheapest of them."""
         chosen: set[int] = set()
         for _ in range(self.budget.steps):
-            if frozenset() in self.breaks:
+            if self._is_hopeless():
                 return None
-            missed = [facts for facts in self.breaks if not facts & chosen]
-            if not missed:
-                ruling = self._rule(sorted(chosen))
-                if ruling.verdict is Verdict.FORCED:
-                    return self._spare(chosen, ruling.method)
-                if ruling.verdict is Verdict.UNDECIDED:
-                    break
-                continue
-            often = Counter(itertools.chain.from_iterable(self.breaks))
-            chosen.add(min(missed[-1], key=lambda fact: (self._price(fact) / often[fact], fact)))
-        return Forcing(self.claim, (), self.facts.scope, is_minimal=False, method="")
+            for facts in self.breaks:
+                if not facts & chosen:
+                    chosen |= set(sorted(facts, key=self._rank)[:_WIDENING])
+            ruling = self._rule(sorted(chosen))
+            if ruling.verdict is Verdict.FORCED:
+                return self._cheapest(chosen) or self._spare(chosen, ruling.method)
+            if ruling.verdict is Verdict.UNDECIDED:
+                return None
+        return None
 
     def _spare(self, chosen: set[int], method: str) -> Forcing:
         """Leave out every fact that the others make up for, the dearest first."""
@@ -149,12 +173,18 @@ class _Search:
                 method = ruling.method
         return self._forcing(sorted(chosen), method)
 
+    def _is_hopeless(self) -> bool:
+        return frozenset() in self.breaks
+
+    def _rank(self, fact: int) -> tuple[float, int]:
+        return self._price(fact) / self.often[fact], fact
+
     def _forcing(self, chosen: list[int], method: str) -> Forcing:
         kept = set(chosen)
         return Forcing(
-            claim=self.claim,
-            cells=tuple(self.facts.cell(fact) for fact in chosen),
-            scope=self.facts.scope,
+            claim=self.question.claim,
+            cells=tuple(self.question.facts.cell(fact) for fact in chosen),
+            scope=self.question.facts.scope,
             is_minimal=all(self._is_needed(fact, kept) for fact in chosen),
             method=method,
         )
@@ -164,24 +194,35 @@ class _Search:
         return any(facts & chosen == {fact} for facts in self.breaks)
 
     def _rule(self, chosen: list[int]) -> Ruling:
-        ruling = rule_on(self.facts, self.people, self.claim, chosen, self._effort())
+        ruling = rule_on(self.question, chosen, self._effort)
         if ruling.verdict is Verdict.OPEN:
-            self._learn(self.facts.noticed([ruling.change]))
+            self._learn(self.question.facts.noticed([ruling.change]))
         return ruling
 
     def _learn(self, found: Iterable[frozenset[int]]) -> None:
         for facts in found:
+            self.often.update(facts)
             if not any(known <= facts for known in self.breaks):
                 self.breaks = [known for known in self.breaks if not facts <= known]
                 self.breaks.append(facts)
 
     def _price(self, fact: int) -> int:
         if fact not in self.prices:
-            self.prices[fact] = price(self.facts, fact)
+            self.prices[fact] = price(self.question.facts, fact)
         return self.prices[fact]
 
+    @property
     def _effort(self) -> Effort:
         return Effort(self.budget.seed, self.budget.seconds)
+
+
+def minimal(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
+    """The sets that hold no other one."""
+    kept: list[frozenset[int]] = []
+    for each in sorted(sets, key=lambda s: (len(s), sorted(s))):
+        if not any(other <= each for other in kept):
+            kept.append(each)
+    return kept
 
 
 def price(facts: Facts, fact: int) -> int:
@@ -198,40 +239,43 @@ def price(facts: Facts, fact: int) -> int:
     return plain * (_PRICE_ABOVE if home.startswith(cell.geoid) else _PRICE_OTHER)
 
 
-def first_alternatives(facts: Facts, people: People, claim: Claim) -> Iterator[People]:
-    """Records that break a claim in an obvious way: gone, with another value, or with values
-    exchanged with another record of the unit."""
+def first_alternatives(question: Question) -> Iterator[People]:
+    """Changes that break a claim in plain ways.
+
+    As many of its people as need be are gone, have another value, or have exchanged values with
+    other people of the unit.
+
+    Args:
+        question: Its claim is true of its people.
+    """
+    facts, people, claim = question.facts, question.people, question.claim
     home = np.flatnonzero(people.unit == facts.unit)
     inside = claim.holds_of(people.positions[home])
-    surplus = int(people.count[home[inside]].sum()) - claim.least + 1
-    taken = np.minimum(people.count[home[inside]], 0)
-    left = surplus
-    for at, count in enumerate(people.count[home[inside]].tolist()):
-        taken[at] = min(left, count)
-        left -= int(taken[at])
-    those = home[inside][taken > 0]
-    gone, number = people.positions[those], taken[taken > 0]
+    mine, others = home[inside], home[~inside]
+    surplus = int(people.count[mine].sum()) - claim.least + 1
+    before = np.cumsum(people.count[mine]) - people.count[mine]
+    taken = np.clip(surplus - before, 0, people.count[mine])
+    gone, number = people.positions[mine[taken > 0]], taken[taken > 0]
 
-    def change(extra: list[np.ndarray], count: list[np.ndarray]) -> People:
-        positions = np.concatenate([gone, *extra])
-        steps = np.concatenate([-number, *count])
+    def change(*more: tuple[IntArray, IntArray]) -> People:
+        positions = np.concatenate([gone, *(each for each, _ in more)])
+        steps = np.concatenate([-number, *(step for _, step in more)])
         return People(np.full(len(steps), facts.unit, dtype=np.int64), positions, steps)
 
-    yield change([], [])
-    for f, feature in enumerate(facts.release.features):
-        for value in range(len(feature.values)):
-            if not claim.masks[f] >> value & 1:
+    yield change()
+    for f, mask in enumerate(claim.masks):
+        for value in range(len(facts.release.features[f].values)):
+            if not mask >> value & 1:
                 other = gone.copy()
                 other[:, f] = value
-                yield change([other], [number])
+                yield change((other, number))
     if len(gone) != 1:
         return
-    for partner, many in zip(people.positions[home[~inside]], people.count[home[~inside]], strict=True):
-        if many < number[0]:
-            continue
-        for mask in itertools.product([False, True], repeat=len(partner)):
-            swapped = np.where(mask, partner, gone[0])
-            back = np.where(mask, gone[0], partner)
-            both = np.stack([swapped, back])
+    partners = people.positions[others[people.count[others] >= number[0]]]
+    for partner in partners:
+        for chosen in itertools.product([False, True], repeat=len(partner)):
+            both = np.stack(
+                [np.where(chosen, partner, gone[0]), np.where(chosen, gone[0], partner)]
+            )
             if not claim.holds_of(both).any():
-                yield change([partner[None, :], both], [-number, number, number])
+                yield change((partner[None, :], -number), (both, np.repeat(number, 2)))

@@ -22,7 +22,7 @@ from recon_cli.cli._signals import (
     TERMINATED,
     Terminated,
     drop_output,
-    terminable,
+    stoppable,
 )
 from recon_cli.errors import ReconError, Unpublished
 
@@ -55,7 +55,7 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; an expected failure becomes one message and its exit code."""
         try:
-            with terminable():
+            with stoppable():
                 value = super().invoke(ctx)
                 sys.stdout.flush()  # or a reader that is gone would be noticed too late
                 return value

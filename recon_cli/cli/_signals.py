@@ -17,25 +17,33 @@ TERMINATED = 143
 NO_READER = 141
 
 
+class Interrupted(KeyboardInterrupt):
+    """SIGINT came. Python ends itself by the signal if a plain KeyboardInterrupt crosses `exec`."""
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM came. All that cleans up after Ctrl-C cleans up after this, too."""
 
 
+_RAISED = {signal.SIGINT: Interrupted, signal.SIGTERM: Terminated}
+
+
 @contextmanager
-def terminable() -> Iterator[None]:
-    """Let SIGTERM raise `Terminated` inside; workers are then stopped like after Ctrl-C."""
+def stoppable() -> Iterator[None]:
+    """Let SIGINT and SIGTERM raise inside; workers are stopped after either."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what a signal does
         return
-    before = signal.signal(signal.SIGTERM, _terminate)
+    before = {number: signal.signal(number, _stop) for number in _RAISED}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    raise Terminated
+def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+    raise _RAISED[signal.Signals(number)]
 
 
 def drop_output() -> None:

@@ -9,9 +9,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import Fact, seconds, show, title_of
-from recon_cli.cli._steps import Step
+from recon_cli.cli._steps import Files, Step
 
 if TYPE_CHECKING:
+    from recon_cli.config import RunConfig
     from recon_cli.stages import Outcome
 
 
@@ -59,6 +60,14 @@ def perform(options: RunOptions, *, force: bool) -> Outcome:
     return written.outcome
 
 
+def _files(config: RunConfig) -> Files:
+    """The copy of the page, where one is asked for."""
+    from recon_cli.config.sections.report import Report  # noqa: PLC0415 - imports pydantic
+
+    copy = config.section(Report).to
+    return Files(makes=() if copy is None else (copy,))
+
+
 #: It shows every folder that there is, so it comes last.
 STEP = Step(
     "report",
@@ -69,4 +78,5 @@ STEP = Step(
     ),
     ("report",),
     perform,
+    _files,
 )

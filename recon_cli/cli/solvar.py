@@ -80,7 +80,7 @@ def perform(options: RunOptions, *, force: bool) -> Outcome:
 STEP = Step(
     "solvar",
     "solvar",
-    ("tables", "geounits", "microdata"),
+    ("tables", "geounits", "microdata", "blocks"),
     ("solvar", "intervals", "certainty", "regions"),
     perform,
 )

@@ -10,7 +10,7 @@ progress         stage, units, units_total, people, people_total, statuses, seco
                  end of a task; a total or a time that nobody knows is null
 partition_done   stage, partition, seconds, peak_mb
 note             text
-stage_done       stage, seconds, folders, partitions, people, units, statuses
+stage_done       stage, seconds, folders, rows, partitions, statuses, totals
 stage_skipped    as stage_done: it was up to date
 stage_failed     stage, error, message, exit_code
 run_done         exit_code, seconds, done, skipped

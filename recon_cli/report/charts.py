@@ -28,6 +28,8 @@ _SCALE_ROOM = 42
 _CLASS_ROOM = 64
 _NUMBER_ROOM = 52
 _DASH = "line of "
+#: What panels call their chart's data.
+_ROWS = "rows"
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,13 @@ def assemble(rows: Sequence[dict[str, Any]], panels: Sequence[Panel], columns: i
         panel.chart.properties(width=(_PAPER_WIDTH - _GAP * (columns - 1)) // columns - panel.room)
         for panel in panels
     ]
-    whole = alt.concat(*plots, columns=columns, data=alt.InlineData(values=list(rows)))
-    spec: Spec = whole.to_dict()
+    # without Altair's own checks of every part, which take longer than drawing it
+    spec: Spec = alt.concat(*plots, columns=columns).to_dict(validate=False)
+    del spec["$schema"]  # an address, in a page that has none
     rooms = [panel.room for panel in panels]
     return {
         **spec,
+        "datasets": {_ROWS: list(rows)},
         "config": theme(),
         "usermeta": {"columns": columns, "gap": _GAP, "rooms": rooms, "words": _longest(panels)},
     }
@@ -107,26 +111,41 @@ def bars(
         number: The column of the number, in percent; ``<number>_text`` is how it is written.
         axis: Title of the scale.
     """
-    keys = [segment.key for segment in segments]
-    labels = [segment.label for segment in segments]
-    colours = [segment.colour for segment in segments]
+    there = _plot().transform_filter(f"isValid(datum.{number})")
     y = alt.Y(
         "size:N",
         sort=list(sizes),
         title=None,
         axis=alt.Axis(minExtent=_CLASS_ROOM - 10, maxExtent=_CLASS_ROOM - 10),
     )
-    names = ", ".join(f"'{key}': '{label}'" for key, label in zip(keys, labels, strict=True))
-    # panels of one chart share their legend; a single kind of bar needs none
+    track = there.mark_bar(color=LINE, height={"band": 0.72}).encode(
+        x=alt.datum(0), x2=alt.datum(100), y=y
+    )
+    numbers = there.mark_text(align="right", dx=_NUMBER_ROOM - 2, color=INK, fontSize=11).encode(
+        x=alt.datum(100), y=y, text=f"{number}_text:N"
+    )
+    chart = alt.layer(track, _stacked(there, segments, y, axis), numbers)
+    labels = tuple(segment.label for segment in segments)
+    return Panel(
+        chart.properties(title=title, height={"step": BAR}),
+        _CLASS_ROOM + _NUMBER_ROOM,
+        labels if len(labels) > 1 else (),
+    )
+
+
+def _stacked(there: alt.Chart, segments: Sequence[Segment], y: alt.Y, axis: str) -> alt.Chart:
+    """The bars; panels of one chart share a legend, and a single kind of bar needs none."""
+    keys = [segment.key for segment in segments]
+    labels = [segment.label for segment in segments]
+    colours = [segment.colour for segment in segments]
     colour = alt.Color(
         "segment:N",
         scale=alt.Scale(domain=labels, range=colours),
         legend=alt.Legend(symbolType="square"),
     )
-    stacked = (
-        alt.Chart()
-        .transform_filter(f"isValid(datum.{number})")
-        .transform_fold([*keys], as_=["key", "value"])
+    names = ", ".join(f"'{key}': '{label}'" for key, label in zip(keys, labels, strict=True))
+    return (
+        there.transform_fold([*keys], as_=["key", "value"])
         .transform_calculate(segment=f"({{{names}}})[datum.key]")
         .transform_calculate(at=f"indexof({keys}, datum.key)")
         .mark_bar(stroke=PAPER, strokeWidth=1, height={"band": 0.72})
@@ -148,20 +167,6 @@ def bars(
             ],
         )
     )
-    numbers = (
-        alt.Chart()
-        .transform_filter(f"isValid(datum.{number})")
-        .mark_text(align="right", dx=_NUMBER_ROOM - 2, color=INK, fontSize=11)
-        .encode(x=alt.datum(100), y=y, text=f"{number}_text:N")
-    )
-    track = (
-        alt.Chart()
-        .transform_filter(f"isValid(datum.{number})")
-        .mark_bar(color=LINE, height={"band": 0.72})
-        .encode(x=alt.datum(0), x2=alt.datum(100), y=y)
-    )
-    chart = alt.layer(track, stacked, numbers).properties(title=title, height={"step": BAR})
-    return Panel(chart, _CLASS_ROOM + _NUMBER_ROOM, tuple(labels) if len(labels) > 1 else ())
 
 
 def steps(title: str, columns: dict[str, Series], *, axis: str, top: float, height: int) -> Panel:
@@ -177,7 +182,7 @@ def steps(title: str, columns: dict[str, Series], *, axis: str, top: float, heig
     names = ", ".join(f"'{key}': '{series.name}'" for key, series in columns.items())
     looks = list(columns.values())
     base = (
-        alt.Chart()
+        _plot()
         .transform_filter("isValid(datum.percentile)")
         .transform_fold(list(columns), as_=["key", "value"])
         .transform_calculate(source=f"({{{names}}})[datum.key]")
@@ -222,7 +227,7 @@ def rates(
         looks: The sources.
         axis: Title of the horizontal axis.
     """
-    chosen = alt.Chart().transform_filter(
+    chosen = _plot().transform_filter(
         " && ".join(f"datum.{name} === '{value}'" for name, value in where.items())
     )
     x = alt.X(
@@ -270,7 +275,7 @@ def dots(title: str, where: dict[str, str], looks: Sequence[Series], *, axis: st
         looks: The sources, from top to bottom.
         axis: Title of the scale.
     """
-    chosen = alt.Chart().transform_filter(
+    chosen = _plot().transform_filter(
         " && ".join(f"datum.{name} === '{value}'" for name, value in where.items())
     )
     room = 78
@@ -309,15 +314,20 @@ def dots(title: str, where: dict[str, str], looks: Sequence[Series], *, axis: st
     return Panel(chart, room + _NUMBER_ROOM, ())
 
 
-def rate_rows(rates_of: pl.DataFrame, panels: Sequence[str]) -> list[dict[str, Any]]:
+def rate_rows(
+    rates_of: pl.DataFrame, panels: Sequence[str], looks: Sequence[Series]
+) -> list[dict[str, Any]]:
     """Rates as the rows of a chart: only what is drawn or said when it is pointed at.
 
     Args:
         rates_of: As from `recon_cli.score.tables.make_rates`.
         panels: Columns that tell panels apart.
+        looks: The sources that are drawn.
     """
     rows = []
-    for row in rates_of.filter(pl.col("pct").is_not_null()).iter_rows(named=True):
+    names = [each.name for each in looks]
+    drawn = rates_of.filter(pl.col("pct").is_not_null() & pl.col("source").is_in(names))
+    for row in drawn.iter_rows(named=True):
         span = "" if row["low"] is None else f"{row['low']:.1f} to {row['high']:.1f}"
         rows.append(
             {
@@ -340,6 +350,11 @@ def with_number(shares: dict[str, float | None], number: str) -> dict[str, Any]:
     """A row of `bars`: shares in percent, and the text of the one that is written out."""
     rounded = {name: _round(value) for name, value in shares.items()}
     return {**rounded, f"{number}_text": f"{percent(shares[number])}%"}
+
+
+def _plot() -> alt.Chart:
+    """A plot of the rows that are given to `assemble`."""
+    return alt.Chart(alt.NamedData(name=_ROWS))
 
 
 def _round(value: float | None) -> float | None:

@@ -201,35 +201,21 @@ def standing_by_size(
         (``one_units``, …), ``certain`` and ``certain_elsewhere`` (those of them in units that
         are not proven to have one solution). Inhabited units only.
     """
-    place = units.columns[0]
-    joined = units.join(certain, on=place, how="left")
-    if variability is None:
-        joined = joined.with_columns(
-            solvar_pct=pl.lit(None, pl.Float64),
-            solvar_upper_pct=pl.lit(None, pl.Float64),
-            certain_records=pl.lit(0),
-        )
-    else:
-        found = variability.select(place, "solvar_pct", "solvar_upper_pct", "certain_records")
-        joined = joined.join(found, on=place, how="left")
-    is_one = (pl.col("status") == "unique") | (pl.col("solvar_upper_pct") == 0)
-    several = pl.lit(value=mode == "exact") & (pl.col("solvar_pct") > 0)
-    standing = (
-        pl.when(is_one.fill_null(value=False))
-        .then(pl.lit(ONE))
-        .when(pl.col("status") == "open")
-        .then(pl.lit(OPEN))
-        .when(several.fill_null(value=False))
-        .then(pl.lit(SEVERAL))
-        .otherwise(pl.lit(UNDECIDED))
-    )
+    joined = _side_by_side(units, certain, variability)
     people = pl.col("population").cast(pl.Int64)
-    elsewhere = pl.col("standing") != ONE
+    by_standing = [
+        sum_of.alias(f"{each}_{what}")
+        for each in STANDINGS
+        for what, sum_of in (
+            ("units", (pl.col("standing") == each).cast(pl.Int64).sum()),
+            ("population", people.filter(pl.col("standing") == each).sum()),
+        )
+    ]
     return (
         joined.filter(pl.col("population") > 0)
         .with_columns(
             number=sizes.number(pl.col("population")),
-            standing=standing,
+            standing=_standing(mode),
             # each is a number that the truth is not below
             certain=pl.max_horizontal(
                 pl.col("certain").fill_null(0), pl.col("certain_records").fill_null(0)
@@ -239,18 +225,38 @@ def standing_by_size(
         .agg(
             pl.len().cast(pl.Int64).alias("units"),
             people.sum(),
-            *(
-                expression
-                for each in STANDINGS
-                for expression in (
-                    (pl.col("standing") == each).cast(pl.Int64).sum().alias(f"{each}_units"),
-                    people.filter(pl.col("standing") == each).sum().alias(f"{each}_population"),
-                )
-            ),
+            *by_standing,
             pl.col("certain").sum(),
-            pl.col("certain").filter(elsewhere).sum().alias("certain_elsewhere"),
+            pl.col("certain").filter(pl.col("standing") != ONE).sum().alias("certain_elsewhere"),
         )
         .sort("number")
+    )
+
+
+def _side_by_side(
+    units: pl.DataFrame, certain: pl.DataFrame, variability: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Units with what was found of them; nulls where nothing was."""
+    place = units.columns[0]
+    joined = units.join(certain, on=place, how="left")
+    columns = ("solvar_pct", "solvar_upper_pct", "certain_records")
+    if variability is None:
+        return joined.with_columns(pl.lit(None, pl.Float64).alias(name) for name in columns)
+    return joined.join(variability.select(place, *columns), on=place, how="left")
+
+
+def _standing(mode: Mode | None) -> pl.Expr:
+    """How many solutions a unit has. Only an exact distance is one to another solution."""
+    is_one = (pl.col("status") == "unique") | (pl.col("solvar_upper_pct") == 0)
+    several = pl.lit(value=mode == "exact") & (pl.col("solvar_pct") > 0)
+    return (
+        pl.when(is_one.fill_null(value=False))
+        .then(pl.lit(ONE))
+        .when(pl.col("status") == "open")
+        .then(pl.lit(OPEN))
+        .when(several.fill_null(value=False))
+        .then(pl.lit(SEVERAL))
+        .otherwise(pl.lit(UNDECIDED))
     )
 
 

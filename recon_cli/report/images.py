@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -35,6 +36,7 @@ def draw(spec: dict[str, Any]) -> Picture:
     return Picture(shorter, vl_convert.svg_to_png(shorter, scale=_SCALE))
 
 
+@cache
 def chart_library() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that needs nothing else."""
     return vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;")

@@ -7,7 +7,7 @@ import re
 from markupsafe import Markup, escape
 
 _MARKS = re.compile(r"\*\*(?P<strong>[^*]+)\*\*|`(?P<code>[^`]+)`")
-_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
+_APOSTROPHE = re.compile(r"(?<=\w)'")
 
 
 def to_html(text: str) -> Markup:

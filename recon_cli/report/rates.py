@@ -32,12 +32,15 @@ PEOPLE = {
 
 
 def looks_of(scores: Scores, rows: pl.DataFrame) -> list[Series]:
-    """The sources of ``rows`` that are drawn: all with records, and a guesser of each kind."""
-    present = set(rows["source"])
+    """The sources of ``rows`` that are drawn: all with records, and a guesser of each kind.
+
+    A source looks the same in every chart.
+    """
     confidential = [name for name in scores.records if name in (scores.truth, PROTECTED)]
     others = [name for name in scores.records if name not in confidential]
-    kinds = (confidential, others, list(scores.usual_guessers))
-    return draw_series(*([name for name in kind if name in present] for kind in kinds))
+    every = draw_series(confidential, others, scores.usual_guessers)
+    present = set(rows["source"])
+    return [look for look in every if look.name in present]
 
 
 def sizes_of(rows: pl.DataFrame) -> list[str]:

@@ -6,11 +6,14 @@ import datetime
 import json
 
 from ortools.math_opt.python import mathopt
+from ortools.math_opt.solvers.gscip import gscip_pb2
 
 from recon_cli.errors import DisagreementError
 from recon_cli.model.components import Component
 
 _LIMIT = datetime.timedelta(minutes=10)
+#: Ctrl-C is for the program: SCIP would take it for a reason to stop, and that for an answer.
+_DEAF = gscip_pb2.GScipParameters(bool_params={"misc/catchctrlc": False})
 
 
 def confirm_infeasible(component: Component) -> None:
@@ -34,7 +37,7 @@ def confirm_infeasible(component: Component) -> None:
     result = mathopt.solve(
         model,
         mathopt.SolverType.GSCIP,
-        params=mathopt.SolveParameters(threads=1, time_limit=_LIMIT),
+        params=mathopt.SolveParameters(threads=1, time_limit=_LIMIT, gscip=_DEAF),
     )
     reason = result.termination.reason
     infeasible = mathopt.TerminationReason

@@ -139,6 +139,8 @@ def _solve(component: Component, model: Any, objective: IntArray | None, effort:
     solver.parameters.random_seed = effort.seed % 2**31
     solver.parameters.interleave_search = effort.interleave
     solver.parameters.max_deterministic_time = effort.limit
+    # or Ctrl-C would look like a spent budget, and every solve would leave it unheard after that
+    solver.parameters.catch_sigint_signal = False
     code = solver.solve(model)
     if code not in _STATUS:
         raise SolverError(f"CP-SAT rejects the model: {model.validate()}")

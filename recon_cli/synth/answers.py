@@ -1,7 +1,8 @@
 """What the members of a household answer about race and ethnicity.
 
 The householder's origin is drawn where the household lives. Partners mostly share it, children
-tick the races of their parents, a few members answer otherwise, lodgers come from the block.
+tick the races of their parents, of whom one may live elsewhere, a few members answer otherwise,
+lodgers come from the block.
 """
 
 from __future__ import annotations
@@ -41,18 +42,16 @@ class Family:
         mate = self._mates(origin, head, rng)
         person, role = homes.home, homes.role
         own, other = head.at(person), mate.at(person)
-        coupled = homes.second(Role.SPOUSE) | homes.second(Role.PARTNER)
         answers = own.where((role == Role.SPOUSE) | (role == Role.PARTNER), other)
-        answers = answers.where(
-            (role == Role.CHILD) & coupled[person], self._children(own, other, rng)
-        )
+        young = (role == Role.CHILD) | (role == Role.GRANDCHILD)
+        answers = answers.where(young, self._children(own, other, rng))
         otherwise = ballot.dissent(origin[person], answers, local[person], rng)
         answers = answers.where(role != Role.HOUSEHOLDER, otherwise)
         lodger = (role == Role.NONRELATIVE) & (rng.random(len(person)) < self.origins.stranger)
         return answers.put(lodger, ballot.fill(draw(local[person[lodger]], rng), rng))
 
     def _mates(self, origin: Integers, head: Answers, rng: np.random.Generator) -> Answers:
-        """What a spouse or partner of each householder answers: mostly the same."""
+        """What a partner of each householder answers, or would if there: mostly the same."""
         married, unmarried = self.origins.mixed
         rate = np.where(self.homes.second(Role.SPOUSE), married, unmarried)
         mixed = rng.random(self.homes.count) < rate

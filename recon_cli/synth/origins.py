@@ -86,7 +86,7 @@ def vary(
     hispanic = origins.is_hispanic
     among = around[:, hispanic].sum(axis=1, keepdims=True)
     shares = np.hstack([around[:, ~hispanic], among]) / whole
-    even = np.array([*np.array(origins.even)[~hispanic], origins.even_hispanic])
+    even = np.array(origins.even)
     drawn = _gamma(concentration[:, None] * even * shares, rng) / even
     within = _gamma(
         concentration[:, None] * origins.together * around[:, hispanic] / (among + _TINY), rng

@@ -119,8 +119,7 @@ class Origins(Part):
     urban: tuple[float, ...]
     block: BySize
     even: Weights
-    even_hispanic: float
-    together: float
+    together: Annotated[float, Field(gt=0)]
     diversity: BySize
     diversity_evenness: BySize
     one_origin: BySize
@@ -133,6 +132,12 @@ class Origins(Part):
     dissent: tuple[Share, ...]
     further: Weights
     stranger: Share
+
+    @model_validator(mode="after")
+    def _one_for_each(self) -> Self:
+        if len(self.even) != 1 + int((~self.is_hispanic).sum()):
+            raise ValueError("even needs one number for each origin, and one for all Hispanic ones")
+        return self
 
     @cached_property
     def is_hispanic(self) -> npt.NDArray[np.bool_]:

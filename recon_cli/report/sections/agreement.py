@@ -73,7 +73,7 @@ def _figure(found: Scores, rows: pl.DataFrame, words: Words) -> Figure:
             for rate in _RATES
             for name in against
         ),
-        spec=assemble(rate_rows(shown, ("against", "rate")), panels, len(against)),
+        spec=assemble(rate_rows(shown, ("against", "rate"), looks), panels, len(against)),
         sheets=tuple(
             rate_sheet(f"Agreement with {name}", rows.filter(against=name), words)
             for name in against

@@ -87,7 +87,7 @@ def _precision(name: str, what: str, rows: pl.DataFrame, found: Scores, words: W
             )
             for p, a in places
         ),
-        spec=assemble(rate_rows(shown, ("panel", "against")), panels, len(found.attackers)),
+        spec=assemble(rate_rows(shown, ("panel", "against"), looks), panels, len(found.attackers)),
         sheets=tuple(
             rate_sheet(
                 f"Precision, {PEOPLE[p].lower()}, {a}",
@@ -124,7 +124,7 @@ def _shares(panel: str, rows: pl.DataFrame, found: Scores, words: Words) -> Figu
             )
             for r, a in places
         ),
-        spec=assemble(rate_rows(shown, ("rate", "against")), panels, len(found.attackers)),
+        spec=assemble(rate_rows(shown, ("rate", "against"), looks), panels, len(found.attackers)),
         sheets=tuple(
             rate_sheet(
                 f"{PEOPLE[panel]}, {name}",

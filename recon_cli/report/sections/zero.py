@@ -60,7 +60,7 @@ def _figure(found: Scores, rows: pl.DataFrame, words: Words) -> Figure:
         title=f"Table 10. Precision in zero-solvar {words.units}",
         caption="Confirmed links in percent of putative links. Horizontal lines are intervals.",
         alt=f"Points with intervals. {' '.join(said)}",
-        spec=assemble(rate_rows(drawn, ("panel", "against")), panels, len(found.attackers)),
+        spec=assemble(rate_rows(drawn, ("panel", "against"), looks), panels, len(found.attackers)),
         sheets=tuple(
             rate_sheet(f"Zero-solvar {words.units}, {name}", rows.filter(against=name), words)
             for name in found.attackers

@@ -1,0 +1,141 @@
+"""The attack on the made-up nation, from a seed to a page: ``python -m benchmarks.nation_attack``.
+
+The commands that `configs/attack.yaml` names, in a folder of their own, each with what it cost;
+last, the nonmodal uniques in zero-solvar blocks, found by the reconstruction and by guessing. With
+``--page docs/scores.md`` that page is made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.machine import ROOT, Cost, recon
+
+CONFIGS = ROOT / "configs"
+NOTES = ROOT / "docs" / "scores.notes.md"
+#: Seconds that link and score of a million people may take together, on two cores.
+LIMIT = 90.0
+_SOURCES = ("HDF", "rHDF_bt", "rHDF_b", "PRG", "PRG_loo")
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Where everything is made, and from what.
+
+    Attributes:
+        folder: Of the work folders and the tables.
+        seed: Of the nation and of all that is done with it.
+        people: In the nation.
+        workers: Processes of the commands that take several.
+        alternatives: Whether the study's experimental swaps are attacked, too.
+    """
+
+    folder: Path
+    seed: int
+    people: int
+    workers: int
+    alternatives: bool
+
+    @property
+    def nation(self) -> Path:
+        """The work folder of the nation."""
+        return self.folder / "nation"
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Names of the other nations: the same people, swapped otherwise."""
+        return ("lo", "hi") if self.alternatives else ()
+
+    def release(self, name: str, config: str) -> list[object]:
+        """Make a nation's tables, and reconstruct it from them."""
+        work, tables = self.folder / name, self.folder / f"{name}.parquet"
+        return [
+            *self._shared("run", config, work),
+            *("--set", f"synth.people={self.people}"),
+            *("--set", f"tabulate.records={work / 'hdf'}", "--set", f"tabulate.to={tables}"),
+            *("--set", f"ingest.paths=[{tables}]"),
+        ]
+
+    def steps(self, page: Path) -> Iterator[tuple[str, list[object]]]:
+        """The commands, in order, and what they are called."""
+        yield "nation, block+tract", self.release("nation", "nation")
+        tables = ("--set", f"ingest.paths=[{self.nation}.parquet]")
+        block = self._shared("run", "nation_block", self.folder / "nation_b")
+        yield "nation, block", [*block, *tables]
+        for name in self.others:
+            yield f"swap {name}", self.release(f"nation_{name}", f"swap_{name}")
+        yield "link", [*self._shared("link", "attack", self.nation), *self._sources(), "--force"]
+        score = [*self._shared("score", "attack", self.nation), *self._sources(), "--force"]
+        yield "score", [*score, "--page", page, "--notes", NOTES]
+
+    def _sources(self) -> list[str]:
+        titles = {name: f"rSWAP{name.capitalize()}_bt" for name in self.others}
+        paths = [f"{title}: {self.folder / f'nation_{name}'}" for name, title in titles.items()]
+        named = ["rHDF_bt: microdata", f"rHDF_b: {self.folder / 'nation_b'}", *paths]
+        alternatives = f"[{', '.join(titles.values())}]" if titles else "null"
+        return [
+            *("--set", f"link.sources={{{', '.join(named)}}}"),
+            *("--set", f"score.alternatives={alternatives}"),
+        ]
+
+    def _shared(self, command: str, config: str, work: Path) -> list[object]:
+        options = ("-c", CONFIGS / f"{config}.yaml", "--work", work, "--workers", self.workers)
+        return [command, *options, "--set", f"seed={self.seed}"]
+
+
+def costs(attack: Attack, page: Path, console: Console) -> dict[str, Cost]:
+    """Run everything; what each command cost."""
+    found: dict[str, Cost] = {}
+    for name, command in attack.steps(page):
+        cost = recon(*command)
+        found[name] = cost
+        console.print(
+            f"{name:20} {cost.wall_seconds:7.1f} s {cost.cpu_seconds:7.1f} core s "
+            f"{cost.peak_mb:7,.0f} MB"
+        )
+    return found
+
+
+def hardest(attack: Attack) -> Table:
+    """Precision for nonmodal uniques in zero-solvar blocks, and how many times PRG's it is."""
+    rates = pl.read_parquet(attack.nation / "score" / "rates.parquet").filter(
+        table="table10_zero_solvar", panel="nonmodal_unique", rate="precision"
+    )
+    table = Table(box=None, title="Nonmodal uniques in zero-solvar blocks: precision %")
+    for column in ("attacker", *_SOURCES, "rHDF_bt / PRG"):
+        table.add_column(column, justify="right")
+    for (attacker,), rows in rates.group_by("against", maintain_order=True):
+        found = dict(rows.select("source", "pct").iter_rows())
+        cells = [f"{found[name]:.1f}" for name in _SOURCES]
+        table.add_row(str(attacker), *cells, f"{found['rHDF_bt'] / found['PRG']:.2f}")
+    return table
+
+
+def main() -> None:
+    """Run, and say what it cost and what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=ROOT / "work" / "attack")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--people", type=int, default=1_000_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--no-alternatives", dest="alternatives", action="store_false")
+    parser.add_argument("--page", type=Path, help="default: scores.md in the folder")
+    options = parser.parse_args()
+    folder: Path = options.folder.resolve()
+    attack = Attack(folder, options.seed, options.people, options.workers, options.alternatives)
+    console = Console()
+    found = costs(attack, options.page or folder / "scores.md", console)
+    both = found["link"].wall_seconds + found["score"].wall_seconds
+    console.print(f"link and score {both:.0f} s (limit {LIMIT:.0f} s on two idle cores)")
+    console.print(hardest(attack))
+
+
+if __name__ == "__main__":
+    main()
