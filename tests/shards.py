@@ -8,16 +8,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from recon_cli.attack import solution, variability
 from recon_cli.errors import ContradictionError, ReconError
 from recon_cli.execute import DaskWorkers, Shard, Tick, run_shards
-from recon_cli.model.components import Component
-from recon_cli.stages import reconstruct, solvar
-from recon_cli.store import Piece
+
+if TYPE_CHECKING:  # workers start in a fraction of the time without these
+    from recon_cli.store import Piece
 
 
 class FussyError(ContradictionError):
@@ -40,6 +37,8 @@ def slow_first(shared: None, payload: int, tick: Tick) -> int:
 
 
 def environment(shared: None, payload: int, tick: Tick) -> tuple[str | None, int]:
+    import polars as pl  # noqa: PLC0415
+
     return os.environ.get("OMP_NUM_THREADS"), pl.thread_pool_size()
 
 
@@ -138,6 +137,9 @@ DEATHS, LIVES = "TESTS_DEATHS", "TESTS_LIVES"
 
 def reconstruct_or_die(job: Any, piece: Piece, tick: Tick) -> None:
     """The real thing, but one component of one piece kills its worker."""
+    from recon_cli.attack import solution  # noqa: PLC0415
+    from recon_cli.stages import reconstruct  # noqa: PLC0415
+
     if piece.number == 1:
         solved: Any = solution
         solved.solve_component = _deadly(solved.solve_component)
@@ -146,6 +148,9 @@ def reconstruct_or_die(job: Any, piece: Piece, tick: Tick) -> None:
 
 def measure_or_die(job: Any, piece: Piece, tick: Tick) -> None:
     """Likewise for `recon solvar`."""
+    from recon_cli.attack import variability  # noqa: PLC0415
+    from recon_cli.stages import solvar  # noqa: PLC0415
+
     if piece.number == 1:
         measured: Any = variability._Measured
         measured.add = _deadly(measured.add)
@@ -154,6 +159,8 @@ def measure_or_die(job: Any, piece: Piece, tick: Tick) -> None:
 
 def _deadly(real: Callable[..., Any]) -> Callable[..., Any]:
     """``real``, but the first component that it ever saw kills: by its first cell."""
+    from recon_cli.model.components import Component  # noqa: PLC0415
+
     path, lives = Path(os.environ[DEATHS]), int(os.environ[LIVES])
 
     def call(*arguments: Any) -> Any:

@@ -6,6 +6,7 @@ import logging
 import multiprocessing
 import os
 import re
+import shutil
 import sys
 import threading
 import time
@@ -15,16 +16,24 @@ from hashlib import sha256
 from pathlib import Path
 from unittest import mock
 
+import dask
 import pytest
 from distributed import Client, LocalCluster
 
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, ContradictionError, WorkerError
-from recon_cli.execute import DaskWorkers, Shard, remote, run_shards
+from recon_cli.execute import DaskWorkers, connection, remote, run_shards
+from recon_cli.stages import Run
+from recon_cli.stages import reconstruct as reconstruct_stage
+from recon_cli.stages import solvar as solvar_stage
+from recon_cli.stages.ingest import ingest
+from recon_cli.stages.reconstruct import reconstruct
+from recon_cli.stages.solvar import solvar
 from tests import shards
 from tests.test_execute import Sums, numbers, unit_lists, without_the_first
 
 ROOT = Path(__file__).resolve().parents[1]
+TOY = ROOT / "configs" / "toy.yaml"
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -38,12 +47,13 @@ def importable() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     """A scheduler with two workers, as somebody else would have started it."""
-    with mock.patch.dict(os.environ), start(n_workers=2) as cluster:
+    slow = {"distributed.deploy.lost-worker-timeout": "1 hour"}  # a busy machine takes its time
+    with mock.patch.dict(os.environ), dask.config.set(slow), start(n_workers=2) as cluster:
         yield str(cluster.scheduler_address)
 
 
 def start(**settings: object) -> LocalCluster:
-    return LocalCluster(
+    return LocalCluster(  # type: ignore[no-untyped-call]
         **{
             "threads_per_worker": 1,
             "dashboard_address": "127.0.0.1:0",
@@ -97,7 +107,7 @@ def test_ticks_arrive_while_a_shard_is_worked_on(scheduler: str, tmp_path: Path)
         )
     assert sums.units > 0
     until = time.monotonic() + 20
-    with Client(scheduler, set_as_default=False) as client:
+    with Client(scheduler, set_as_default=False) as client:  # type: ignore[no-untyped-call]
         while any(client.processing().values()) and time.monotonic() < until:
             time.sleep(0.1)
         assert not any(client.processing().values())  # the other shard has stopped
@@ -189,13 +199,11 @@ def test_workers_with_more_than_one_thread_are_refused(
     tmp_path: Path, settings: dict[str, object], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "_polars_threads", lambda: 2)
-    with (
-        mock.patch.dict(os.environ),
-        start(n_workers=1, processes=False, protocol="tcp", **settings) as cluster,
-        pytest.raises(ConfigError, match=message),
-    ):
+    settings = {"n_workers": 1, "processes": False, "protocol": "tcp", **settings}
+    with mock.patch.dict(os.environ), start(**settings) as cluster:
         there = DaskWorkers(tmp_path, cluster.scheduler_address)
-        run_shards(shards.double, 1, numbers(2), cluster=there)
+        with pytest.raises(ConfigError, match=message):
+            run_shards(shards.double, 1, numbers(2), cluster=there)
 
 
 def test_a_scheduler_without_workers_is_waited_for(tmp_path: Path) -> None:
@@ -217,9 +225,7 @@ def test_a_scheduler_that_goes_away_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from recon_cli.execute import cluster  # noqa: PLC0415
-
-    monkeypatch.setattr(cluster, "_CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(connection, "_CONNECT_SECONDS", 0.5)
     there = DaskWorkers(tmp_path, "tcp://127.0.0.1:9")
     with pytest.raises(ConfigError, match=r"cluster\.scheduler: tcp://127\.0\.0\.1:9 cannot be re"):
         run_shards(shards.double, 1, numbers(2), cluster=there)
@@ -228,7 +234,8 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_the_package_may_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "recon_cli.execute.cluster", raising=False)
+    for module in ("cluster", "connection"):
+        monkeypatch.delitem(sys.modules, f"recon_cli.execute.{module}", raising=False)
     with pytest.raises(ConfigError, match=r"pip install 'recon-cli\[cluster\]'"):
         run_shards(shards.double, 1, numbers(2), cluster=DaskWorkers(tmp_path, processes=2))
 
@@ -282,3 +289,45 @@ def test_a_process_that_was_not_briefed_does_nothing() -> None:
 def test_a_wrong_section_is_refused(settings: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load_config(settings=["release=sf1_2010", "work=w", *settings])
+
+
+def run(work: Path, *settings: str, workers: int | None = None) -> Run:
+    config = load_config(TOY, settings=settings, work=work, workers=workers)
+    return Run(config, config.load_release())
+
+
+def files(work: Path) -> dict[str, bytes]:
+    """The data files of both stages."""
+    return {
+        str(path.relative_to(work)): path.read_bytes()
+        for stage in (reconstruct_stage.RECONSTRUCT, solvar_stage.SOLVAR)
+        for folder in stage.folders
+        for path in sorted((work / folder).rglob("*.parquet"))
+    }
+
+
+def test_stages_make_the_same_files_wherever_they_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(run(tmp_path / "ingested", "ingest.piece_people=1"))
+    found = {}
+    for name, settings, workers in (
+        ("here", (), 1),
+        ("pool", (), 2),
+        ("cluster", ("cluster.processes=2",), None),
+    ):
+        work = Path(shutil.copytree(tmp_path / "ingested", tmp_path / name))
+        if name == "cluster":  # a worker of each stage is killed while it is at a solver
+            monkeypatch.setenv(shards.LIVES, "1")
+            monkeypatch.setattr(reconstruct_stage, "reconstruct_piece", shards.reconstruct_or_die)
+            monkeypatch.setattr(solvar_stage, "measure_piece", shards.measure_or_die)
+        for stage in (reconstruct, solvar):
+            monkeypatch.setenv(shards.DEATHS, str(tmp_path / f"{name}-{stage.__name__}"))
+            stage(run(work, *settings, workers=workers))
+        found[name] = files(work)
+    for stage in (reconstruct, solvar):
+        assert len((tmp_path / f"cluster-{stage.__name__}").read_text().splitlines()) == 1
+    assert len(found["here"]) == 18
+    assert found["pool"] == found["here"]
+    assert found["cluster"] == found["here"]
+    assert not list((tmp_path / "cluster").glob(".cluster-*"))

@@ -8,14 +8,12 @@ themselves; what comes back is progress and one small answer a shard.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import logging
 import pickle
 import queue
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,28 +21,23 @@ from typing import Any
 
 from recon_cli.errors import ConfigError, WorkerError
 from recon_cli.execute import remote
-from recon_cli.execute.children import deaf_to_interrupts, single_threaded
+from recon_cli.execute.connection import (
+    LOST,
+    Client,
+    Future,
+    own_workers,
+    quiet,
+    running_scheduler,
+)
 from recon_cli.execute.job import Job
 from recon_cli.execute.shards import DaskWorkers, ShardFunction
 from recon_cli.execute.ticks import Ticked
 
-try:
-    import distributed
-except ImportError as error:
-    raise ConfigError(
-        f"cluster: the package distributed cannot be imported ({error}): "
-        "pip install 'recon-cli[cluster]'"
-    ) from error
-
 _POLL_SECONDS = 0.02
 #: How often to ask who has come and who is gone.
 _LOOK_SECONDS = 0.5
-_CONNECT_SECONDS = 10.0
 #: For an answer that is there, to arrive.
 _FETCH_SECONDS = 30.0
-#: Workers of our own that are still busy when we stop.
-_STOP_SECONDS = 1.0
-_LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
 
 
 @dataclass
@@ -60,7 +53,7 @@ class _Worker:
     """
 
     address: str
-    future: distributed.Future | None
+    future: Future | None
     key: str = ""
     index: int | None = None
     ready: remote.Ready | None = None
@@ -94,12 +87,12 @@ def run_on_cluster(
     """
     most = len(job.shards) if workers is None else min(workers, len(job.shards))
     with ExitStack() as stack:
-        stack.enter_context(_quiet())
+        stack.enter_context(quiet())
         briefing = stack.enter_context(_briefing(function, shared, cluster.folder))
         if cluster.scheduler is None:
-            client = stack.enter_context(_own(min(cluster.processes, most)))
+            client = stack.enter_context(own_workers(min(cluster.processes, most)))
         else:
-            client = stack.enter_context(_foreign(cluster.scheduler))
+            client = stack.enter_context(running_scheduler(cluster.scheduler))
         crew = _Crew(client, job, briefing, cluster, most)
         try:
             return crew.run()
@@ -112,7 +105,7 @@ class _Crew:
 
     def __init__(
         self,
-        client: distributed.Client,
+        client: Client,
         job: Job,
         briefing: remote.Briefing,
         cluster: DaskWorkers,
@@ -133,38 +126,32 @@ class _Crew:
 
     def run(self) -> int:
         """Work until every shard is done; the most workers that were ready at a time."""
-        try:
-            self._look()
-            while not self._job.finished:
-                if time.monotonic() - self._looked >= _LOOK_SECONDS:
-                    self._look()
-                self._give()
-                self._hear()
-        except OSError as error:
-            if self._client.status == "running":
-                raise
-            raise self._no_scheduler() from error
+        self._look()
+        while not self._job.finished:
+            if time.monotonic() - self._looked >= _LOOK_SECONDS:
+                self._look()
+            self._give()
+            self._hear()
         return self._most
 
     def dismiss(self) -> None:
         """Leave the workers as they were, whatever state they are in."""
         if self._cluster.scheduler is None or self._client.status != "running":
             return
-        with suppress(OSError, distributed.TimeoutError):
+        with suppress(OSError):
             held = [worker.future for worker in self._workers.values() if worker.future]
             self._client.cancel(held)
-            known = [worker.address for worker in self._workers.values() if worker.ready]
-            if known:
+            there = self._client.nthreads()
+            known = [each.address for each in self._workers.values() if each.ready]
+            if known := [address for address in known if address in there]:
                 self._client.run(
                     remote.dismiss, self._briefing.job, workers=known, on_error="ignore"
                 )
 
     def _look(self) -> None:
         """Who has come, and who is gone."""
-        if self._client.status != "running":
-            raise self._no_scheduler()
         self._looked = time.monotonic()
-        threads: dict[str, int] = self._client.nthreads()
+        threads = self._threads()
         for address in set(self._workers) - set(threads):
             self._lose(self._workers[address])
         for address in sorted(set(threads) - set(self._workers)):
@@ -177,6 +164,15 @@ class _Crew:
         elif self._looked - self._manned > self._cluster.patience:
             raise WorkerError(self._unmanned(len(threads)))
 
+    def _threads(self) -> dict[str, int]:
+        """Threads of each worker that the scheduler knows now."""
+        try:
+            if self._client.status == "running":
+                return dict(self._client.nthreads())
+        except OSError as error:
+            raise self._no_scheduler() from error
+        raise self._no_scheduler()
+
     def _meet(self, address: str, threads: int) -> None:
         worker = _Worker(address, None)
         if threads != 1:
@@ -187,7 +183,7 @@ class _Crew:
         self._workers[address] = worker
         self._ask(worker, remote.brief, self._briefing)
 
-    def _ask(self, worker: _Worker, what: Any, *arguments: object) -> None:
+    def _ask(self, worker: _Worker, what: Callable[..., object], *arguments: object) -> None:
         self._asked += 1
         worker.future = self._client.submit(
             what,
@@ -220,17 +216,13 @@ class _Crew:
                 self._job.tick(index, ticked)
         for worker in list(self._workers.values()):
             if worker.future is not None and worker.future.done():
-                self._receive(worker)
+                self._receive(worker, worker.future)
 
-    def _receive(self, worker: _Worker) -> None:
-        future, worker.future = worker.future, None
+    def _receive(self, worker: _Worker, future: Future) -> None:
+        worker.future = None
         try:
             answer = future.result(timeout=_FETCH_SECONDS)
-        except (
-            distributed.KilledWorker,
-            distributed.CancelledError,
-            distributed.TimeoutError,
-        ):
+        except LOST:
             self._lose(worker)
             return
         except (ImportError, AttributeError) as error:
@@ -244,7 +236,7 @@ class _Crew:
             worker.ready = answer
         elif answer is None:
             self._lose(worker)
-        elif worker.index is not None:
+        elif isinstance(answer, bytes) and worker.index is not None:
             index, worker.index = worker.index, None
             del self._attempts[worker.key]
             self._job.settle(index, pickle.loads(answer))  # noqa: S301 - our own worker's bytes
@@ -255,7 +247,8 @@ class _Crew:
             raise self._no_scheduler()
         del self._workers[worker.address]
         if worker.future is not None:
-            self._client.cancel([worker.future])
+            with suppress(OSError):
+                self._client.cancel([worker.future])
         if worker.index is not None:
             del self._attempts[worker.key]
             self._job.lose(worker.index, f"{worker}")
@@ -279,49 +272,6 @@ class _Crew:
 
 
 @contextmanager
-def _own(processes: int) -> Iterator[distributed.Client]:
-    """Workers of our own on this machine, and a client."""
-    with single_threaded():  # all the time: dead workers are replaced
-        with deaf_to_interrupts():
-            cluster = distributed.LocalCluster(
-                n_workers=processes,
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                memory_limit=None,
-                silence_logs=logging.CRITICAL,
-            )
-            client = distributed.Client(cluster, set_as_default=False)
-        try:
-            yield client
-        finally:
-            client.close()
-            cluster.sync(_stop, cluster)
-            cluster.close()
-
-
-async def _stop(cluster: distributed.LocalCluster) -> None:
-    """End the workers, the busy ones too; Dask by itself would wait for those."""
-    nannies = cluster.workers.values()
-    await asyncio.gather(*(nanny.close(timeout=_STOP_SECONDS) for nanny in nannies))
-
-
-@contextmanager
-def _foreign(scheduler: str) -> Iterator[distributed.Client]:
-    """A client of a running scheduler."""
-    try:
-        with deaf_to_interrupts():
-            client = distributed.Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, distributed.TimeoutError) as error:
-        raise ConfigError(f"cluster.scheduler: {scheduler} cannot be reached: {error}") from error
-    try:
-        yield client
-    finally:
-        client.close()
-
-
-@contextmanager
 def _briefing(
     function: ShardFunction[Any, Any, Any], shared: object, folder: Path
 ) -> Iterator[remote.Briefing]:
@@ -335,17 +285,3 @@ def _briefing(
         yield remote.Briefing(job, file, hashlib.sha256(data).hexdigest(), Path.cwd())
     finally:
         file.unlink(missing_ok=True)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Dask's log off the terminal: what matters of it we say ourselves."""
-    loggers = [logging.getLogger(name) for name in _LOGGERS]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)

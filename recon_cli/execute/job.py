@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -100,7 +100,7 @@ class Job:
         self.shards[index] = replace(again, deaths=shard.deaths)
         self.waiting.append(index)
 
-    def results(self) -> tuple[Sequence[Any], Sequence[Usage]]:
+    def results(self) -> tuple[tuple[Any, ...], tuple[Usage, ...]]:
         """Values and costs in the order of the shards; all must be finished."""
         outcomes = [self.outcomes[index] for index in range(len(self.shards))]
         return tuple(value for value, _ in outcomes), tuple(usage for _, usage in outcomes)

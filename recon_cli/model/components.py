@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.grain import IntArray
@@ -145,6 +144,8 @@ def _labels(A: sparse.csr_array, targets: IntArray | None) -> tuple[IntArray, In
         size += int(number.max(initial=-1)) + 1
     ends = (np.concatenate(left), np.concatenate(right))
     graph = sparse.csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(size, size))
+    from scipy.sparse import csgraph  # noqa: PLC0415 - 11 MB that most regions never need
+
     _, label = csgraph.connected_components(graph, directed=False)
     return label[:rows].astype(np.int64), label[rows : rows + columns].astype(np.int64)
 

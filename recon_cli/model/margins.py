@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +29,8 @@ Terms = dict[int, int]
 #: Differences of overlapping families can multiply; beyond this many margins for each published
 #: cell the closure stops. What it has by then is valid, only maybe not the strongest.
 _GROWTH = 8
+#: Rows of which all relations to all others are in memory at a time.
+_SLAB = 256
 
 
 @dataclass(frozen=True)
@@ -131,19 +133,24 @@ class _Closure:
         """Find the margins that are sums of smaller ones only across several features."""
         rows = [masks for masks, _ in self.minimal()]
         pairs = _Pairs(rows)
-        inside = pairs.inside()
         volume = np.array([math.prod(m.bit_count() for m in masks) for masks in rows], dtype=float)
-        # Only a margin whose parts are large enough together can be their sum.
-        for whole in np.flatnonzero(volume @ inside >= 2 * volume).tolist():
-            inner = np.flatnonzero(inside[:, whole])
-            inner = inner[np.argsort(-volume[inner], kind="stable")][1:]  # the first is itself
-            parts = inner[_first_disjoint(pairs.disjoint(inner))]
-            if volume[parts].sum() == volume[whole]:
-                difference = dict(self.known[rows[whole]])
-                for part in parts.tolist():
-                    _subtract(difference, self.known[rows[part]])
-                self.checks.append(difference)
-                self._sums.add(rows[whole])
+        for slab in _slabs(len(rows)):
+            inside = pairs.inside(slab)
+            # Only a margin whose parts are large enough together can be their sum.
+            for at in np.flatnonzero(volume @ inside >= 2 * volume[slab]).tolist():
+                whole = slab.start + at
+                inner = np.flatnonzero(inside[:, at])
+                inner = inner[np.argsort(-volume[inner], kind="stable")][1:]  # the first is itself
+                parts = inner[_first_disjoint(pairs.disjoint(inner))]
+                if volume[parts].sum() == volume[whole]:
+                    self._is_sum(rows[whole], [rows[part] for part in parts.tolist()])
+
+    def _is_sum(self, whole: Masks, parts: Sequence[Masks]) -> None:
+        difference = dict(self.known[whole])
+        for part in parts:
+            _subtract(difference, self.known[part])
+        self.checks.append(difference)
+        self._sums.add(whole)
 
     def minimal(self) -> list[tuple[Masks, Terms]]:
         """The margins that are not sums of smaller ones, in the order they were found."""
@@ -187,19 +194,24 @@ class _Pairs:
         self._apart = [np.array([[a & b == 0 for b in m] for a in m]) for m, _ in self._columns]
         self._size = len(rows)
 
-    def inside(self) -> BoolArray:
-        """Square table: whether row i is inside row j."""
-        table = np.ones((self._size, self._size), dtype=bool)
-        for masks, at in self._columns:
-            subset = np.array([[a & ~b == 0 for b in masks] for a in masks])
-            table &= subset[at][:, at]
+        self._within = [np.array([[a & ~b == 0 for b in m] for a in m]) for m, _ in self._columns]
+
+    def inside(self, slab: slice) -> BoolArray:
+        """(rows × slab) table: whether row i is inside row j of the slab."""
+        table = np.ones((self._size, slab.stop - slab.start), dtype=bool)
+        for (_, at), within in zip(self._columns, self._within, strict=True):
+            table &= within[:, at[slab]][at]
         return table
 
     def disjoint(self, rows: IntArray) -> BoolArray:
         """Square table over some rows: whether no record can satisfy both."""
-        table = np.zeros((len(rows), len(rows)), dtype=bool)
+        return self.apart(rows, rows)
+
+    def apart(self, rows: IntArray, others: IntArray) -> BoolArray:
+        """(rows × others) table: whether no record can satisfy both."""
+        table = np.zeros((len(rows), len(others)), dtype=bool)
         for (_, at), apart in zip(self._columns, self._apart, strict=True):
-            table |= apart[at[rows]][:, at[rows]]
+            table |= apart[:, at[others]][at[rows]]
         return table
 
 
@@ -216,8 +228,14 @@ def _first_disjoint(disjoint: BoolArray) -> IntArray:
 
 def all_disjoint(rows: Sequence[Masks]) -> bool:
     """Whether no record can satisfy two of the predicates."""
-    disjoint = _Pairs(rows).disjoint(np.arange(len(rows)))
-    return int(disjoint.sum()) == len(rows) * (len(rows) - 1)
+    pairs, every = _Pairs(rows), np.arange(len(rows))
+    apart = sum(int(pairs.apart(every, every[slab]).sum()) for slab in _slabs(len(rows)))
+    return apart == len(rows) * (len(rows) - 1)
+
+
+def _slabs(rows: int) -> Iterator[slice]:
+    """Ranges of rows: a table of all pairs of thousands of rows would take 100 MB."""
+    return (slice(start, min(start + _SLAB, rows)) for start in range(0, rows, _SLAB))
 
 
 def _tally_terms(

@@ -5,9 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 
-from ortools.math_opt.python import mathopt
-from ortools.math_opt.solvers.gscip import gscip_pb2
-
 from recon_cli.errors import DisagreementError
 from recon_cli.model.components import Component
 
@@ -22,6 +19,9 @@ def confirm_infeasible(component: Component) -> None:
     Raises:
         DisagreementError: SCIP finds a solution, or cannot decide.
     """
+    from ortools.math_opt.python import mathopt  # noqa: PLC0415 - see `program`
+    from ortools.math_opt.solvers.gscip import gscip_pb2  # noqa: PLC0415
+
     model = mathopt.Model()
     cells = [
         model.add_integer_variable(lb=low, ub=high)

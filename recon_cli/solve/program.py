@@ -10,7 +10,6 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-from ortools.sat.python import cp_model
 
 from recon_cli.errors import SolverError
 from recon_cli.model.components import Component
@@ -60,14 +59,6 @@ class Effort:
     interleave: bool = False
 
 
-_STATUS = {
-    cp_model.OPTIMAL: Status.OPTIMAL,
-    cp_model.FEASIBLE: Status.FEASIBLE,
-    cp_model.INFEASIBLE: Status.INFEASIBLE,
-    cp_model.UNKNOWN: Status.UNKNOWN,
-}
-
-
 def find(component: Component, effort: Effort) -> Answer:
     """Any solution of a component.
 
@@ -112,6 +103,9 @@ def maximize(
 
 def _model(component: Component) -> Any:
     """The component as a CP-SAT model, filled from arrays."""
+    # Most regions need no solver: 60 MB and half a second are saved until one does.
+    from ortools.sat.python import cp_model  # noqa: PLC0415
+
     model = cp_model.CpModel()
     proto: Any = model.proto
     for low, high in zip(component.lower.tolist(), component.upper.tolist(), strict=True):
@@ -129,6 +123,14 @@ def _model(component: Component) -> Any:
 
 
 def _solve(component: Component, model: Any, objective: IntArray | None, effort: Effort) -> Answer:
+    from ortools.sat.python import cp_model  # noqa: PLC0415 - see above
+
+    statuses = {
+        cp_model.OPTIMAL: Status.OPTIMAL,
+        cp_model.FEASIBLE: Status.FEASIBLE,
+        cp_model.INFEASIBLE: Status.INFEASIBLE,
+        cp_model.UNKNOWN: Status.UNKNOWN,
+    }
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     # Counts in margins are nearly network flows: their linear relaxation is all but integral.
@@ -142,9 +144,9 @@ def _solve(component: Component, model: Any, objective: IntArray | None, effort:
     # or Ctrl-C would look like a spent budget, and every solve would leave it unheard after that
     solver.parameters.catch_sigint_signal = False
     code = solver.solve(model)
-    if code not in _STATUS:
+    if code not in statuses:
         raise SolverError(f"CP-SAT rejects the model: {model.validate()}")
-    status = _STATUS[code]
+    status = statuses[code]
     # The last bits of deterministic time depend on what the process solved before.
     work = round(float(solver.response_proto.deterministic_time), 9)
     if status not in {Status.OPTIMAL, Status.FEASIBLE}:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from recon_cli.config import RunConfig
+from recon_cli.config.sections.cluster import Cluster
 from recon_cli.errors import StageError, Unpublished
 from recon_cli.execute import (
+    DaskWorkers,
     Results,
     Revive,
     Shard,
@@ -88,6 +90,14 @@ class Run:
             ConfigError: The config names none.
         """
         return self.config.work
+
+    @property
+    def cluster(self) -> DaskWorkers | None:
+        """The Dask workers that the config asks for."""
+        section = self.config.sections.get("cluster")
+        if not isinstance(section, Cluster):
+            return None
+        return DaskWorkers(self.work, section.scheduler, section.processes or 1, section.patience)
 
     def recipe(
         self,
@@ -197,6 +207,7 @@ class Run:
                 on_tick=bar.advance,
                 on_done=done,
                 revive=revive,
+                cluster=self.cluster,
             )
 
     def _workers(self, label: str, people: int) -> int | None:

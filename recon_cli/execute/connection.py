@@ -1,0 +1,155 @@
+"""Connections to Dask: workers of our own, or a scheduler that runs already."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, Literal, Protocol
+
+from recon_cli.errors import ConfigError, WorkerError
+from recon_cli.execute.children import deaf_to_interrupts, single_threaded
+
+try:
+    import dask
+    import distributed
+except ImportError as error:
+    raise ConfigError(
+        f"cluster: the package distributed cannot be imported ({error}): "
+        "pip install 'recon-cli[cluster]'"
+    ) from error
+
+_CONNECT_SECONDS = 10.0
+#: Workers of our own that are still busy when we stop.
+_STOP_SECONDS = 1.0
+#: Raised when an answer never comes: its worker is gone, or the scheduler.
+LOST = (distributed.KilledWorker, distributed.CancelledError, OSError)
+_LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
+
+
+class Future(Protocol):
+    """What we use of a Dask future; Dask's own class has no types."""
+
+    def done(self) -> bool:
+        """Whether it has ended, one way or another."""
+
+    def result(self, timeout: float) -> object:
+        """The task's result; raises what the task raised, or one of `LOST`."""
+
+
+class Client(Protocol):
+    """A Dask client, likewise."""
+
+    status: str
+
+    def nthreads(self) -> dict[str, int]:
+        """Threads of each worker, by address."""
+
+    def subscribe_topic(self, topic: str, handler: Callable[[Any], None]) -> None:
+        """Have ``handler`` called with ``(time, message)``, in another thread."""
+
+    def submit(
+        self,
+        func: Callable[..., object],
+        *args: object,
+        key: str,
+        workers: list[str],
+        allow_other_workers: bool,
+        pure: bool,
+    ) -> Future:
+        """Have a task run."""
+
+    def cancel(self, futures: list[Future]) -> None:
+        """Give up tasks; one that runs already goes on to its end."""
+
+    def run(
+        self,
+        function: Callable[..., object],
+        *args: object,
+        workers: list[str],
+        on_error: Literal["ignore"],
+    ) -> object:
+        """Call a function at once on workers, whatever they do."""
+
+    def close(self) -> None:
+        """Leave."""
+
+
+@contextmanager
+def own_workers(processes: int) -> Iterator[Client]:
+    """Workers of our own on this machine, and a client.
+
+    Raises:
+        WorkerError: They cannot be started.
+    """
+    with ExitStack() as stack:
+        # all the time, because dead workers are replaced; that may take long on a busy machine
+        stack.enter_context(single_threaded())
+        stack.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}))
+        with deaf_to_interrupts():
+            try:
+                cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
+                    n_workers=processes,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    memory_limit=None,
+                    silence_logs=logging.CRITICAL,
+                )
+            except RuntimeError as error:
+                raise WorkerError(f"cluster: workers cannot be started: {error}") from error
+            stack.callback(_close, cluster)
+            client = _client(cluster)
+            stack.callback(client.close)
+        yield client
+
+
+def _close(cluster: distributed.LocalCluster) -> None:
+    """End the workers, the busy ones too, for which Dask by itself would wait."""
+
+    async def stop() -> None:
+        nannies = cluster.workers.values()
+        await asyncio.gather(*(nanny.close(timeout=_STOP_SECONDS) for nanny in nannies))
+
+    cluster.sync(stop)  # type: ignore[no-untyped-call]
+    cluster.close()
+
+
+@contextmanager
+def running_scheduler(scheduler: str) -> Iterator[Client]:
+    """A client of a running scheduler.
+
+    Raises:
+        ConfigError: It cannot be reached.
+    """
+    try:
+        client = _client(scheduler)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cluster.scheduler: {scheduler} cannot be reached: {error}") from error
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def _client(place: str | distributed.LocalCluster) -> Client:
+    client: Client = distributed.Client(  # type: ignore[no-untyped-call]
+        place, timeout=_CONNECT_SECONDS, set_as_default=False
+    )
+    return client
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep Dask's log off the terminal: what matters of it we say ourselves."""
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
