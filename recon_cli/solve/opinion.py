@@ -9,8 +9,6 @@ from recon_cli.errors import DisagreementError
 from recon_cli.model.components import Component
 
 _LIMIT = datetime.timedelta(minutes=10)
-#: Ctrl-C is for the program: SCIP would take it for a reason to stop, and that for an answer.
-_DEAF = gscip_pb2.GScipParameters(bool_params={"misc/catchctrlc": False})
 
 
 def confirm_infeasible(component: Component) -> None:
@@ -34,10 +32,12 @@ def confirm_infeasible(component: Component) -> None:
         constraint = model.add_linear_constraint(lb=least, ub=most)
         for at in range(indptr[row], indptr[row + 1]):
             constraint.set_coefficient(cells[indices[at]], data[at])
+    # Ctrl-C is for the program: SCIP would take it for a reason to stop, and that for an answer.
+    deaf = gscip_pb2.GScipParameters(bool_params={"misc/catchctrlc": False})
     result = mathopt.solve(
         model,
         mathopt.SolverType.GSCIP,
-        params=mathopt.SolveParameters(threads=1, time_limit=_LIMIT, gscip=_DEAF),
+        params=mathopt.SolveParameters(threads=1, time_limit=_LIMIT, gscip=deaf),
     )
     reason = result.termination.reason
     infeasible = mathopt.TerminationReason
