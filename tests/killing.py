@@ -90,6 +90,8 @@ def live(
         assert process.stderr is not None
         at, done = "nothing", list[str]()
         for text in process.stderr:
+            if not text.startswith("{"):
+                return Life(None, at, 1, tuple(done), text + process.stderr.read())
             event = json.loads(text)
             at = f"{event['event']} {event.get('stage', '')}".strip()
             if event["event"] in {"stage_done", "stage_skipped"}:

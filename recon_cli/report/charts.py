@@ -144,7 +144,7 @@ def _stacked(there: alt.Chart, segments: Sequence[Segment], y: alt.Y, axis: str)
         legend=alt.Legend(symbolType="square"),
     )
     names = ", ".join(f"'{key}': '{label}'" for key, label in zip(keys, labels, strict=True))
-    return (
+    found: alt.Chart = (
         there.transform_fold([*keys], as_=["key", "value"])
         .transform_calculate(segment=f"({{{names}}})[datum.key]")
         .transform_calculate(at=f"indexof({keys}, datum.key)")
@@ -167,6 +167,7 @@ def _stacked(there: alt.Chart, segments: Sequence[Segment], y: alt.Y, axis: str)
             ],
         )
     )
+    return found
 
 
 def steps(title: str, columns: dict[str, Series], *, axis: str, top: float, height: int) -> Panel:

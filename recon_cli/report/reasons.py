@@ -1,0 +1,101 @@
+"""Why people are certain, in words: `Forcing` → `Reason`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from recon_cli.attack.alternatives import Claim
+from recon_cli.attack.facts import Facts, People, Scope
+from recon_cli.attack.forcing import Budget, Forcing, find_forcing
+from recon_cli.report.unit_kinds import Labels
+from recon_cli.report.view import Kind, Place, Reason, ReasonLine
+from recon_cli.schema import Release
+from recon_cli.schema.words import say_cell, say_condition
+
+_METHODS = {"propagation": "proven by propagation of bounds", "solver": "proven by two solvers"}
+
+
+class Reasons:
+    """Looks for the published cells that force certain people of one unit."""
+
+    def __init__(
+        self, release: Release, facts_of: Callable[[Scope], Facts], people: People, seed: int
+    ) -> None:
+        self._release = release
+        self._facts_of = cache(facts_of)
+        self._people = people
+        self._budget = Budget(seed=seed)
+
+    def of(self, kind: Kind, labels: Labels, widest: Scope) -> Reason:
+        """The reason of one kind.
+
+        Args:
+            kind: People of whom some are certain.
+            labels: Their histogram columns.
+            widest: Whose cells may be looked at.
+
+        Raises:
+            SolverError: Two engines disagree.
+            StageError: The published cells do not force it.
+        """
+        claim = Claim(self._masks(labels), kind.lower)
+        forcing = find_forcing(self._facts_of, self._people, claim, self._budget, widest)
+        home = forcing_home(self._facts_of(Scope.UNIT))
+        return Reason(
+            kind=kind,
+            words=self._say(claim),
+            lines=tuple(self._line(forcing, at, home) for at in self._order(forcing, home)),
+            is_minimal=forcing.is_minimal,
+            note=_METHODS[forcing.method] if forcing.cells else self._silence(forcing, kind),
+        )
+
+    def _masks(self, labels: Labels) -> tuple[int, ...]:
+        masks = list(self._release.full)
+        for name, label in zip(self._release.histogram, labels, strict=True):
+            if label is not None:
+                groups = self._release.column_groups(name)
+                masks[self._release.feature_index[groups.feature]] &= groups.masks[
+                    groups.labels.index(label)
+                ]
+        return tuple(masks)
+
+    def _say(self, claim: Claim) -> str:
+        words = [
+            say_condition(feature, mask)
+            for feature, mask in zip(self._release.features, claim.masks, strict=True)
+        ]
+        return ", ".join(word for word in words if word) or "anybody"
+
+    def _order(self, forcing: Forcing, home: str) -> Sequence[int]:
+        """Own cells first, then those of coarser geounits, then others; in published order."""
+        ranks = [
+            (cell.geoid != home, not home.startswith(cell.geoid), at)
+            for at, cell in enumerate(forcing.cells)
+        ]
+        return [at for _, _, at in sorted(ranks)]
+
+    def _line(self, forcing: Forcing, at: int, home: str) -> ReasonLine:
+        cell = forcing.cells[at]
+        place = Place(cell.level.replace("_", " "), cell.geoid)
+        return ReasonLine(
+            place=None if cell.geoid == home else place,
+            table=cell.table.name,
+            code=cell.table.codes[cell.cell.number - 1],
+            words=say_cell(self._release, cell.cell),
+            count=cell.count,
+        )
+
+    def _silence(self, forcing: Forcing, kind: Kind) -> str:
+        region = self._release.region.name.replace("_", " ")
+        if forcing.scope is Scope.REGION and not forcing.method:
+            return (
+                f"forced only together with cells elsewhere in its {region}; "
+                f"`--why {kind.number}` looks for them"
+            )
+        return "the search ran out of its budget; that they are certain is proven all the same"
+
+
+def forcing_home(facts: Facts) -> str:
+    """The geoid of the unit in question."""
+    return facts.units[facts.unit]

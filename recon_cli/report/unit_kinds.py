@@ -1,0 +1,136 @@
+"""Records and intervals of one unit → the rows that `recon show` lists."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from recon_cli.report.view import Kind
+from recon_cli.schema import Release, Table, Value
+from recon_cli.schema.words import say_label
+
+Labels = tuple[Value | None, ...]
+
+
+@dataclass(frozen=True)
+class UnitKinds:
+    """What was reconstructed in a unit, by histogram cell.
+
+    Attributes:
+        kinds: Where somebody was reconstructed, in the order of the schema.
+        labels: For each of them its histogram columns as they stand in the data.
+        possible: Where nobody was and somebody could be.
+        finer: Names of the columns of `Kind.finer`.
+    """
+
+    kinds: tuple[Kind, ...]
+    labels: tuple[Labels, ...]
+    possible: tuple[Kind, ...]
+    finer: tuple[str, ...]
+
+
+def unit_kinds(
+    release: Release, records: pl.DataFrame, intervals: pl.DataFrame, tables: Sequence[Table]
+) -> UnitKinds:
+    """List the kinds of people of one unit.
+
+    Args:
+        release: The schema.
+        records: The unit's reconstructed records.
+        intervals: Histogram cells of the unit: the histogram columns that the tables see,
+            ``lower``, ``upper``, and ``exact`` where it was measured.
+        tables: The tables that the records were made from.
+    """
+    columns = list(release.histogram)
+    known = [name for name in columns if name in intervals.columns]
+    finer = finer_columns(release, tables)
+    bounds = {
+        row[: len(known)]: row[len(known) :]
+        for row in intervals.select(
+            *known,
+            "lower",
+            "upper",
+            pl.col("exact") if "exact" in intervals.columns else pl.lit(value=False),
+        ).iter_rows()
+    }
+    found: list[tuple[Labels, Kind]] = []
+    grouped = records.group_by(columns).agg(pl.len(), pl.col("certain").sum(), *finer)
+    for row in grouped.iter_rows(named=True):
+        labels = tuple(row[name] for name in columns)
+        lower, upper, exact = bounds.pop(
+            tuple(row[name] for name in known), (row["certain"], None, False)
+        )
+        kind = Kind(
+            number=0,
+            values=_words(release, columns, labels),
+            people=row["len"],
+            lower=max(lower, row["certain"]),
+            upper=upper,
+            is_exact=exact or (upper is not None and max(lower, row["certain"]) == upper),
+            finer=tuple(_list(row[name]) for name in finer),
+        )
+        found.append((labels, kind))
+    possible = []
+    for key, (lower, upper, exact) in bounds.items():
+        values = dict(zip(known, key, strict=True))
+        labels = tuple(values.get(name) for name in columns)
+        possible.append((labels, Kind(0, _words(release, columns, labels), 0, lower, upper, exact)))
+    rank = _Rank(release, columns)
+    found.sort(key=rank.of)
+    possible.sort(key=rank.of)
+    return UnitKinds(
+        kinds=tuple(
+            Kind(**{**vars(kind), "number": at}) for at, (_, kind) in enumerate(found, start=1)
+        ),
+        labels=tuple(labels for labels, _ in found),
+        possible=tuple(kind for _, kind in possible if kind.upper),
+        finer=finer,
+    )
+
+
+def finer_columns(release: Release, tables: Sequence[Table]) -> tuple[str, ...]:
+    """Microdata columns that tell more than the histogram does, where a table in use sees it."""
+    found = []
+    for name in release.microdata:
+        groups = release.column_groups(name)
+        f = release.feature_index[groups.feature]
+        coarse = [
+            mask
+            for column in release.histogram
+            if release.column_groups(column).feature == groups.feature
+            for mask in release.column_groups(column).masks
+        ]
+        masks = {cell.masks[f] for table in tables for cell in table.cells}
+        if name not in release.histogram and any(
+            mask & whole not in {0, whole} for whole in coarse for mask in masks
+        ):
+            found.append(name)
+    return tuple(found)
+
+
+class _Rank:
+    """The order of the schema's labels; what is not known comes last."""
+
+    def __init__(self, release: Release, columns: Sequence[str]) -> None:
+        self._places: list[dict[Value | None, int]] = []
+        for name in columns:
+            labels = release.column_groups(name).labels
+            self._places.append({label: at for at, label in enumerate(labels)})
+
+    def of(self, item: tuple[Labels, Kind]) -> tuple[int, ...]:
+        pairs = zip(self._places, item[0], strict=True)
+        return tuple(places.get(label, len(places)) for places, label in pairs)
+
+
+def _words(release: Release, columns: Sequence[str], labels: Labels) -> tuple[str, ...]:
+    return tuple(say_label(release, name, x) for name, x in zip(columns, labels, strict=True))
+
+
+def _list(values: Sequence[Any]) -> str:
+    """Values with how often they occur: ``7, 8 ×2``."""
+    counted = Counter(value for value in values if value is not None)
+    return ", ".join(f"{value} ×{n}" if n > 1 else f"{value}" for value, n in sorted(counted.items()))

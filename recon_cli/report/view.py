@@ -1,0 +1,207 @@
+"""One geounit for the eye: everything that `recon show` shows, in words, before it is laid out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """A geounit by name.
+
+    Attributes:
+        level: What its level is called (``block group``).
+        geoid: Its geoid.
+    """
+
+    level: str
+    geoid: str
+
+    def __str__(self) -> str:
+        return f"{self.level} {self.geoid}"
+
+
+@dataclass(frozen=True)
+class CellLine:
+    """A published cell that is not zero.
+
+    Attributes:
+        code: Its published code.
+        words: What it counts, less what the table's caption says.
+        count: How many.
+    """
+
+    code: str
+    words: str
+    count: int
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A published table of the geounit.
+
+    Attributes:
+        name: Such as ``P12B``.
+        about: What all its cells have in common; may be empty.
+        lines: Its cells above zero.
+        zeros: Published cells that are zero.
+        withheld: Cells of the table that are not published here.
+        is_used: Whether the records were made from it.
+    """
+
+    name: str
+    about: str
+    lines: tuple[CellLine, ...]
+    zeros: int
+    withheld: int
+    is_used: bool
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Reconstructed people with the same histogram cell, or a cell that could hold some.
+
+    Attributes:
+        number: Its number in the list, from 1; 0 where nobody was reconstructed.
+        values: The histogram columns in words.
+        people: How many were reconstructed.
+        lower: The least in any solution, as far as is known: so many of them are certain.
+        upper: The most in any solution; None where nothing bounds it.
+        is_exact: Whether solutions reach both.
+        finer: For each finer column the values of this reconstruction, in words.
+    """
+
+    number: int
+    values: tuple[str, ...]
+    people: int
+    lower: int
+    upper: int | None
+    is_exact: bool
+    finer: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Its values in one line."""
+        return ", ".join(self.values)
+
+
+@dataclass(frozen=True)
+class ReasonLine:
+    """A published cell in an argument.
+
+    Attributes:
+        place: Whose cell it is; None for the geounit that is shown.
+        table: The table's name.
+        code: The cell's published code.
+        words: What it counts.
+        count: How many.
+    """
+
+    place: Place | None
+    table: str
+    code: str
+    words: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why people are certain.
+
+    Attributes:
+        kind: Which.
+        words: The people in words.
+        lines: The published cells that force them; empty where none were found.
+        is_minimal: Whether no cell can be spared.
+        note: How it is proven, or why there are no cells.
+    """
+
+    kind: Kind
+    words: str
+    lines: tuple[ReasonLine, ...]
+    is_minimal: bool
+    note: str
+
+
+@dataclass(frozen=True)
+class Member:
+    """A geounit inside the one that is shown.
+
+    Attributes:
+        geoid: Its geoid.
+        people: How many; None where nothing bounds them.
+        status: How its reconstruction stands.
+        solvar: Its solution variability in percent, in words; None where it is not measured.
+        certain: Certain records, at least.
+    """
+
+    geoid: str
+    people: int | None
+    status: str
+    solvar: str | None
+    certain: int
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A line of the head.
+
+    Attributes:
+        label: What it is.
+        value: What is known of it.
+    """
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True)
+class View:
+    """One geounit.
+
+    Attributes:
+        title: The release's title.
+        place: The geounit.
+        above: The geounits that it lies in, finest first.
+        facts: The head.
+        notes: What is missing and how to get it; backticks around commands.
+        tables: Its published tables with a cell above zero.
+        empty_tables: Published tables that are all zero.
+        absent_tables: Tables that the schema has for the level, not published here.
+        columns: Headings of `Kind.values`.
+        finer_columns: Headings of `Kind.finer`.
+        kinds: The reconstructed people.
+        possible: Histogram cells where nobody was reconstructed and somebody could be.
+        bounds: Where the intervals come from.
+        reasons: Why people are certain.
+        unexplained: Kinds with certain people that no reason was looked for.
+        caution: How the records may be read.
+        member_level: What `members` are, several of them.
+        members: The geounits inside, those with people.
+        empty_members: How many more there are, without people.
+    """
+
+    title: str
+    place: Place
+    above: tuple[Place, ...]
+    facts: tuple[Fact, ...]
+    notes: tuple[str, ...]
+    tables: tuple[TableView, ...]
+    empty_tables: tuple[str, ...]
+    absent_tables: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    finer_columns: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    possible: tuple[Kind, ...] = ()
+    bounds: str = ""
+    reasons: tuple[Reason, ...] = ()
+    unexplained: int = 0
+    caution: str = ""
+    member_level: str = ""
+    members: tuple[Member, ...] = ()
+    empty_members: int = 0
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether records are placed in it, rather than in geounits inside it."""
+        return not self.member_level

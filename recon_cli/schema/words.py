@@ -1,0 +1,152 @@
+"""Values and published cells in words, from the schema alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recon_cli.schema.features import Feature, Value, bits
+from recon_cli.schema.release import Release
+from recon_cli.schema.tables import Cell
+
+#: Categories that say nothing without the name of their feature.
+_VAGUE = frozenset(
+    {"none", "no", "yes", "other", "any", "some", "all", "unknown", "missing", "total", "refused"}
+)
+#: Values that are listed one by one.
+_LISTED = 3
+
+
+def say_values(feature: Feature, mask: int) -> str:
+    """A set of values, under a heading that names the feature.
+
+    >>> age = Feature("age", tuple(range(91)), ordered=True)
+    >>> say_values(age, 0b1111100), say_values(age, age.full - 0b11), say_values(age, 0b1001)
+    ('2–6', '2+', '0, 3')
+    >>> race = Feature("race", tuple(range(1, 8)), ("white", "black", "asian"))
+    >>> [say_values(race, mask) for mask in (0b1, 0b100, race.includes("black"), race.picked(2))]
+    ['white alone', 'white + black', 'black, alone or not', '2']
+    """
+    if mask == feature.full:
+        return "any"
+    if feature.ordered:
+        return _runs(feature, mask)
+    if feature.options:
+        return _options(feature, mask)
+    return " or ".join(_plain(feature.values[at]) for at in bits(mask))
+
+
+def say_condition(feature: Feature, mask: int) -> str:
+    """A set of values in a sentence; empty for all of them.
+
+    >>> say_condition(Feature("smoker", (False, True)), 1)
+    'not smoker'
+    >>> say_condition(Feature("age", tuple(range(91)), ordered=True), 0b1111100)
+    'age 2–6'
+    >>> payer = Feature("payer", ("public", "none"))
+    >>> say_condition(payer, 1), say_condition(payer, 2), say_condition(payer, 3)
+    ('public', 'payer none', '')
+    """
+    if mask == feature.full:
+        return ""
+    name = feature.name.replace("_", " ")
+    values = [feature.values[at] for at in bits(mask)]
+    if isinstance(values[0], bool):
+        return name if values[0] else f"not {name}"
+    words = say_values(feature, mask)
+    if feature.ordered:
+        return f"{name} {words}"
+    if feature.options:
+        return f"{name}: {words}" if _counts(feature, mask) else words
+    return f"{name} {words}" if _VAGUE.intersection(map(str, values)) else words
+
+
+def say_cell(release: Release, cell: Cell, known: Sequence[int] = ()) -> str:
+    """What a published cell counts.
+
+    Args:
+        release: The schema.
+        cell: The cell.
+        known: Features that need no word, because a caption says it for the whole table.
+    """
+    words = [
+        say_condition(feature, mask)
+        for f, (feature, mask) in enumerate(zip(release.features, cell.masks, strict=True))
+        if f not in known
+    ]
+    said = ", ".join(word for word in words if word)
+    if cell.tally is None:
+        return said or "all"
+    tallied = f"mentions of {release.features[cell.tally].name.replace('_', ' ')}"
+    return f"{said}, {tallied}" if said else tallied
+
+
+def say_label(release: Release, column: str, label: Value | None) -> str:
+    """What a histogram or microdata column shows, in words; a dash where it is not known."""
+    if label is None:
+        return "–"
+    groups = release.column_groups(column)
+    feature = release.features[release.feature_index[groups.feature]]
+    return say_values(feature, groups.masks[groups.labels.index(label)])
+
+
+def _runs(feature: Feature, mask: int) -> str:
+    """Numbers as runs: ``0–5, 8``, with ``85+`` for a run up to the last."""
+    places = list(bits(mask))
+    starts = [at for at in places if not (mask << 1) >> at & 1]
+    runs = []
+    for start in starts:
+        end = start
+        while mask >> end + 1 & 1:
+            end += 1
+        low, high = feature.values[start], feature.values[end]
+        if start == end:
+            runs.append(f"{low}")
+        elif end == len(feature.values) - 1:
+            runs.append(f"{low}+")
+        else:
+            runs.append(f"{low}–{high}")
+    return ", ".join(runs)
+
+
+def _options(feature: Feature, mask: int) -> str:
+    """Values of a multi-select feature by the options that they pick."""
+    values = [int(feature.values[at]) for at in bits(mask)]
+    if len(values) == 1:
+        return _picked(feature, values[0])
+    for option in feature.options:
+        if mask == feature.includes(option):
+            return f"{_plain(option)}, alone or not"
+    if counts := _counts(feature, mask):
+        return _say_counts(counts, len(feature.options))
+    if len(values) <= _LISTED:
+        return " or ".join(_picked(feature, value) for value in values)
+    left_out = list(bits(feature.full & ~mask))
+    if len(left_out) <= _LISTED:
+        return "not " + ", not ".join(_picked(feature, int(feature.values[at])) for at in left_out)
+    return f"{len(values)} of {len(feature.values)} combinations"
+
+
+def _counts(feature: Feature, mask: int) -> list[int]:
+    """The numbers of options that a set of several values is all of; else none."""
+    counts = sorted({int(feature.values[at]).bit_count() for at in bits(mask)})
+    is_all = mask == sum(feature.picked(count) for count in counts)
+    return counts if is_all and mask.bit_count() > 1 else []
+
+
+def _say_counts(counts: list[int], most: int) -> str:
+    if len(counts) == 1:
+        return "one" if counts == [1] else str(counts[0])
+    if counts == list(range(counts[0], most + 1)):
+        return f"{counts[0]} or more"
+    return ", ".join(map(str, counts))
+
+
+def _picked(feature: Feature, value: int) -> str:
+    names = [_plain(option) for at, option in enumerate(feature.options) if value >> at & 1]
+    return f"{names[0]} alone" if len(names) == 1 else " + ".join(names)
+
+
+def _plain(value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value).replace("_", " ")
