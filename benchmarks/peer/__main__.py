@@ -112,8 +112,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ratios: Any = figures["ratios"]
     for name, definitions in ratios.items():
         for what, row in definitions.items():
-            times, memory = row["time_ratio"], row["memory_ratio"]
-            sys.stdout.write(f"{name:6} {what:22} time x {times:9,.1f}  memory x {memory:7,.1f}\n")
+            sys.stdout.write(
+                f"  {name:6} {what:18} wall x {row['time_ratio']:8,.1f}  "
+                f"CPU x {row['cpu_ratio']:8,.1f}  memory x {row['memory_ratio']:6,.1f}\n"
+            )
     keep("peer", facts, figures, folder=REFERENCE if options.reference else RESULTS)
 
 

@@ -34,9 +34,8 @@ DEFINITIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 def compare(peer: dict[str, Any], ours: dict[str, Any]) -> dict[str, dict[str, float]]:
     """Seconds, CPU seconds and memory of both by every definition, and how many times more.
 
-    Memory is the highest peak of the counted parts. Where the start counts it is all that is
-    resident, else what is above what was there before the first counted part (for the peer:
-    above its imports and input).
+    Memory is the highest peak of the counted parts. Where the start counts it is all that was
+    resident, else what was above the start: without interpreter and imports.
     """
     found = {}
     for name, (theirs, own) in DEFINITIONS.items():
@@ -53,9 +52,7 @@ def compare(peer: dict[str, Any], ours: dict[str, Any]) -> dict[str, dict[str, f
 
 def _cost(parts: Parts, counted: tuple[str, ...]) -> dict[str, float]:
     here = [parts[name] for name in counted if name in parts]  # no records without a solution
-    order = list(parts)
-    first = order.index(counted[0])
-    before = parts[order[first - 1]]["left_mb"] if first else 0.0
+    before = 0.0 if "start" in counted else parts["start"]["left_mb"]
     return {
         "seconds": sum(part["seconds"] for part in here),
         "cpu_seconds": sum(part["cpu_seconds"] for part in here),

@@ -194,8 +194,7 @@ class _Measured:
         units = np.unique(part.unit)
         limit = self._limit(units) if self.budget.exact_intervals else 0.0
         effort = Effort(self._seed(units), limit)
-        targets = part.targets if self.budget.exact_intervals else self._settled(part)
-        extremes = find_extremes(component, targets, known, effort)
+        extremes = find_extremes(component, self._settled(part), known, effort)
         self._spread(units, extremes.work)
         self.lower[numbers] = self.fixed[numbers] + extremes.targets.lower
         self.upper[numbers] = self.fixed[numbers] + extremes.targets.upper

@@ -41,13 +41,14 @@ class Reasons:
         """
         claim = Claim(self._masks(labels), kind.lower)
         forcing = find_forcing(self._facts_of, self._people, claim, self._budget, widest)
-        home = forcing_home(self._facts_of(Scope.UNIT))
+        own = self._facts_of(Scope.UNIT)
+        home = own.units[own.unit]
         return Reason(
             kind=kind,
             words=self._say(claim),
             lines=tuple(self._line(forcing, at, home) for at in self._order(forcing, home)),
             is_minimal=forcing.is_minimal,
-            note=_METHODS[forcing.method] if forcing.cells else self._silence(forcing, kind),
+            note=_METHODS[forcing.method] if forcing.cells else self._silence(forcing, widest),
         )
 
     def _masks(self, labels: Labels) -> tuple[int, ...]:
@@ -86,16 +87,8 @@ class Reasons:
             count=cell.count,
         )
 
-    def _silence(self, forcing: Forcing, kind: Kind) -> str:
-        region = self._release.region.name.replace("_", " ")
-        if forcing.scope is Scope.REGION and not forcing.method:
-            return (
-                f"forced only together with cells elsewhere in its {region}; "
-                f"`--why {kind.number}` looks for them"
-            )
-        return "the search ran out of its budget; that they are certain is proven all the same"
-
-
-def forcing_home(facts: Facts) -> str:
-    """The geoid of the unit in question."""
-    return facts.units[facts.unit]
+    def _silence(self, forcing: Forcing, widest: Scope) -> str:
+        if forcing.scope > widest:
+            region = self._release.region.name.replace("_", " ")
+            return f"its own cells are not enough, those of other places in its {region} are needed"
+        return "no set of cells was found within the budget; that they are certain is proven"

@@ -132,5 +132,5 @@ def _words(release: Release, columns: Sequence[str], labels: Labels) -> tuple[st
 
 def _list(values: Sequence[Any]) -> str:
     """Values with how often they occur: ``7, 8 ×2``."""
-    counted = Counter(value for value in values if value is not None)
-    return ", ".join(f"{value} ×{n}" if n > 1 else f"{value}" for value, n in sorted(counted.items()))
+    counted = sorted(Counter(value for value in values if value is not None).items())
+    return ", ".join(f"{value} ×{many}" if many > 1 else f"{value}" for value, many in counted)

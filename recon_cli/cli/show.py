@@ -1,0 +1,73 @@
+"""``recon show``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._options import RunOptions, run_options
+from recon_cli.cli._output import console
+
+if TYPE_CHECKING:
+    from recon_cli.stages.show import Why
+
+
+@click.command()
+@run_options
+@click.argument("geoid")
+@click.option(
+    "--why",
+    "rows",
+    multiple=True,
+    metavar="ROW|all|none",
+    help="Which rows of people to explain. Repeatable.  [default: the first few]",
+)
+@click.option("--html", type=click.Path(path_type=Path), help="Write a page to this file instead.")
+def command(options: RunOptions, *, geoid: str, rows: tuple[str, ...], html: Path | None) -> None:
+    """Show one geounit: its tables, its people, and why who is certain is certain.
+
+    For a block: the published cells, the reconstructed people with the interval of every
+    histogram cell, and for certain people a set of published cells that forces them, none of
+    which can be spared. For a coarser geounit: its tables, and how its blocks stand. Needs
+    microdata/; solvar/ where it is there. Reads, and writes no stage folder.
+
+    \b
+    Example:
+      recon show 018410001002001 -c configs/toy.yaml
+      recon show 01841000100 -c configs/toy.yaml
+      recon show 018410001002001 --why 4 --html b.html
+
+    \b
+    Config keys:
+      release, work, seed
+    """  # noqa: D301 - click wants the character itself
+    from recon_cli.cli._geounit import print_view  # noqa: PLC0415 - imports rich
+    from recon_cli.stages.show import show  # noqa: PLC0415 - imports polars
+
+    view = show(options.run(), geoid, _why(rows))
+    if html is None:
+        print_view(console(), view)
+        return
+    from recon_cli.report.show_page import show_page  # noqa: PLC0415 - imports jinja2
+    from recon_cli.store.files import write_bytes  # noqa: PLC0415
+
+    write_bytes(html, show_page(view).encode())
+    if options.verbosity >= 0:
+        click.echo(f"page  {html}")
+
+
+def _why(rows: tuple[str, ...]) -> Why:
+    from recon_cli.stages.show import Why  # noqa: PLC0415 - imports polars
+
+    if not rows:
+        return Why()
+    if rows == ("all",):
+        return Why(everyone=True)
+    if rows == ("none",):
+        return Why(numbers=())
+    wrong = next((row for row in rows if not row.isdecimal()), None)
+    if wrong is not None:
+        raise click.UsageError(f"--why {wrong}: a row number, all or none is expected")
+    return Why(numbers=tuple(dict.fromkeys(map(int, rows))))

@@ -1,0 +1,167 @@
+"""One geounit's part of a work folder: found, checked, and read as far as it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from recon_cli.attack.propagated import propagated_intervals
+from recon_cli.errors import ConfigError, StageError
+from recon_cli.progress import plural
+from recon_cli.published import Published
+from recon_cli.report.published_tables import PublishedTables, published_tables
+from recon_cli.schema import Level, Release, Table
+from recon_cli.stages.reconstruct import RECONSTRUCT
+from recon_cli.stages.run import Run
+from recon_cli.stages.solvar import SOLVAR
+from recon_cli.store import Folder, Span, open_folder, read_published
+from recon_cli.store.published import open_published
+
+_NEAR = 5
+#: After every geoid that begins with a prefix.
+_END = "\U0010ffff"
+
+
+def locate(run: Run, geoid: str) -> Located:
+    """Find a geounit in the work folder of a run.
+
+    Args:
+        run: The run.
+        geoid: A geounit of any level from the unit to the partition.
+
+    Raises:
+        ConfigError: There is no such geounit.
+        StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
+    """
+    level = level_of(run.release, geoid)
+    tables, _ = open_published(run.work, run.release)
+    partition = geoid[: run.release.geography.partition_digits]
+    if partition not in tables.partitions:
+        known = ", ".join(tables.partitions[:_NEAR])
+        name = run.release.geography.partition
+        raise ConfigError(f"no {level.name} {geoid} in the release ({plural(name)}: {known})")
+    region = geoid[: run.release.region.digits]
+    span = Span(region, region + _END)
+    published = read_published(run.work, run.release, partition, span)
+    _check_listed(published, level, geoid)
+    microdata = open_folder(run.work, RECONSTRUCT, "microdata")
+    if not _made_from(microdata, tables, partition):
+        raise StageError(
+            f"tables/ in {run.work} changed after microdata/ was made; run `recon reconstruct`"
+        )
+    return Located(run, partition, geoid, level, span, published, microdata)
+
+
+def level_of(release: Release, geoid: str) -> Level:
+    """The level of a geoid.
+
+    Raises:
+        ConfigError: No level has geoids of that length, or it is coarser than a partition.
+    """
+    geography = release.geography
+    shown = [each for each in geography.levels if each.digits >= geography.partition_digits]
+    level = geography.by_digits.get(len(geoid))
+    if level is None or level not in shown:
+        known = ", ".join(f"{each.name} {each.digits}" for each in shown)
+        raise ConfigError(
+            f"{geoid!r} has {len(geoid)} characters, which is no level that can be shown ({known})"
+        )
+    return level
+
+
+def _check_listed(published: Published, level: Level, geoid: str) -> None:
+    here = published.geounits.filter(pl.col("level") == level.name)["geoid"]
+    inside = published.geounits["geoid"].str.starts_with(geoid)
+    if (here == geoid).any() or (here.is_empty() and inside.any()):
+        return
+    near = here if not here.is_empty() else published.geounits["geoid"]
+    agree = [sum(a == b for a, b in zip(geoid, each, strict=False)) for each in near]
+    order = sorted(range(len(near)), key=lambda at: (-agree[at], near[at]))
+    names = ", ".join(near[at] for at in order[:_NEAR])
+    hint = f"near it: {names}" if names else "recon show of a coarser geounit lists those inside"
+    raise ConfigError(f"no {level.name} {geoid} in the release ({hint})")
+
+
+def _made_from(folder: Folder, source: Folder, partition: str) -> bool:
+    """Whether a partition was made from what another folder holds now."""
+    inputs = folder.manifest.inputs["partitions"].get(partition, {})
+    return bool(inputs.get(source.path.name) == source.digest(partition))
+
+
+@dataclass(frozen=True)
+class Located:
+    """One geounit's part of the work folder; what is not asked for is not read.
+
+    Attributes:
+        run: The run.
+        partition: The geounit's partition.
+        geoid: The geounit.
+        level: Its level.
+        span: Its whole region, or itself where it is larger.
+        published: The counts of `span`.
+        microdata: The folder.
+    """
+
+    run: Run
+    partition: str
+    geoid: str
+    level: Level
+    span: Span
+    published: Published
+    microdata: Folder
+
+    @property
+    def release(self) -> Release:
+        """The schema."""
+        return self.run.release
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """Those that the records were made from."""
+        return self.release.select_tables(tuple(self.microdata.manifest.notes["tables"]))
+
+    @cached_property
+    def records(self) -> pl.DataFrame:
+        """Of the whole of `span`."""
+        return self.microdata.read(self.partition, self.span)
+
+    @cached_property
+    def blocks(self) -> pl.DataFrame:
+        """Of the whole of `span`."""
+        return open_folder(self.run.work, RECONSTRUCT, "blocks").read(self.partition, self.span)
+
+    @cached_property
+    def measured(self) -> Folder | None:
+        """``solvar/``, if it was made from these records."""
+        if not (self.run.work / "solvar").is_dir():
+            return None
+        folder = open_folder(self.run.work, SOLVAR, "solvar")
+        return folder if _made_from(folder, self.microdata, self.partition) else None
+
+    @cached_property
+    def solvar(self) -> pl.DataFrame | None:
+        """Of the whole of `span`."""
+        return None if self.measured is None else self.measured.read(self.partition, self.span)
+
+    def intervals(self) -> pl.DataFrame:
+        """Histogram cells of the unit: measured, or else by propagation."""
+        if self.measured is not None:
+            folder = open_folder(self.run.work, SOLVAR, "intervals")
+            found = folder.read(self.partition, self.span)
+        else:
+            found = propagated_intervals(self.release, self.published, self.tables)
+        return found.filter(pl.col(self.release.geoid_column) == self.geoid)
+
+    def published_tables(self) -> PublishedTables:
+        """The geounit's tables."""
+        row = self.published.geounits.filter(pl.col("geoid") == self.geoid)
+        if row.is_empty():
+            return PublishedTables((), (), ())
+        pattern = self.published.coverage[int(row["pattern"][0])]
+        here = self.published.counts.filter(pl.col("geoid") == self.geoid)
+        counts = {(t, c): n for t, c, n in here.select("table", "cell", "count").iter_rows()}
+        return published_tables(
+            self.release, pattern, counts, {table.name for table in self.tables}
+        )

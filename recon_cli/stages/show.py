@@ -1,0 +1,302 @@
+"""`recon show`: what the work folder holds of one geounit → `View`. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from recon_cli.attack.facts import Facts, Scope, facts_around, people_of
+from recon_cli.attack.reconstruct import QUARANTINED
+from recon_cli.errors import ConfigError
+from recon_cli.progress import Task, plural
+from recon_cli.report.reasons import Reasons
+from recon_cli.report.unit_kinds import UnitKinds, unit_kinds
+from recon_cli.report.view import Fact, Kind, Member, Place, Reason, View
+from recon_cli.report.words import share, words_of
+from recon_cli.schema import Level, Table
+from recon_cli.stages.geounit import Located, locate
+from recon_cli.stages.keeping import keeping_models
+from recon_cli.stages.run import Run
+
+#: Kinds of people that are explained without being asked for.
+EXPLAINED = 3
+_STATUSES = {
+    "unique": "proven unique: no other records have these counts",
+    "solved": "not proven unique: other records may have the same counts",
+    "open": "open: the tables in use do not bound everybody, there may be more people",
+    QUARANTINED: "not solved: workers died at it",
+}
+_SHORT = {"unique": "unique", "solved": "not unique", "open": "open", QUARANTINED: "not solved"}
+
+
+@dataclass(frozen=True)
+class Why:
+    """Whose certainty is explained.
+
+    Attributes:
+        numbers: Rows of the list of people; None for the first few.
+        everyone: All of them.
+    """
+
+    numbers: tuple[int, ...] | None = None
+    everyone: bool = False
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody in particular, or everybody, is asked for."""
+        return self.everyone or self.numbers is not None
+
+
+def show(run: Run, geoid: str, why: Why) -> View:
+    """Everything that is known of one geounit.
+
+    Args:
+        run: The run.
+        geoid: A geounit of any level from the unit to the partition.
+        why: Whose certainty is explained.
+
+    Raises:
+        ConfigError: There is no such geounit or row.
+        StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
+        SolverError: Two engines disagree; the model is kept in the work folder.
+    """
+    found = locate(run, geoid)
+    is_unit = found.level == run.release.geography.unit
+    return _unit_view(found, why) if is_unit else _whole_view(found)
+
+
+def _frame(found: Located) -> View:
+    """What every view has."""
+    listed, geography = found.published_tables(), found.release.geography
+    coarser = [
+        level
+        for level in geography.levels
+        if geography.partition_digits <= level.digits < found.level.digits
+    ]
+    return View(
+        title=found.release.title,
+        place=Place(_say(found.level.name), found.geoid),
+        above=tuple(Place(_say(each.name), found.geoid[: each.digits]) for each in coarser),
+        facts=(),
+        notes=_notes(found),
+        tables=listed.shown,
+        empty_tables=listed.empty,
+        absent_tables=listed.absent,
+    )
+
+
+def _notes(found: Located) -> tuple[str, ...]:
+    if found.measured is not None:
+        return ()
+    if (found.run.work / "solvar").is_dir():
+        return ("solvar/ was made from other records: run `recon solvar` again.",)
+    return ("Solution variability is not measured: `recon solvar` does it.",)
+
+
+def _unit_view(found: Located, why: Why) -> View:
+    release, name = found.release, found.release.geoid_column
+    records = found.records.filter(pl.col(name) == found.geoid)
+    unit = found.blocks.filter(pl.col(name) == found.geoid).row(0, named=True)
+    kinds = unit_kinds(release, records, found.intervals(), found.tables)
+    certain = sum(kind.lower for kind in kinds.kinds)
+    status = _STATUSES[unit["status"]] if records.height else "nobody to place"
+    facts = (
+        Fact("people", _people(unit["population"], records.height)),
+        Fact("reconstruction", status),
+        Fact("solvar", _solvar_fact(found)),
+        Fact("certain", _certain_fact(certain, records.height)),
+        Fact("made from", _table_list(found.tables)),
+    )
+    reasons = _reasons(found, kinds, why)
+    words = words_of(release)
+    explained = {reason.kind.number for reason in reasons}
+    return replace(
+        _frame(found),
+        facts=facts,
+        columns=tuple(words.columns[column] for column in release.histogram),
+        finer_columns=tuple(_say(column) for column in kinds.finer),
+        kinds=kinds.kinds,
+        possible=kinds.possible,
+        bounds=_bounds(found),
+        reasons=reasons,
+        unexplained=sum(k.lower > 0 and k.number not in explained for k in kinds.kinds),
+        caution=_caution(certain, records.height, kinds.finer),
+    )
+
+
+def _whole_view(found: Located) -> View:
+    release, name = found.release, found.release.geoid_column
+    is_wide = found.level.digits < release.region.digits
+    inner = release.region if is_wide else release.geography.unit
+    here = pl.col(name).str.starts_with(found.geoid)
+    blocks = found.blocks.filter(here)
+    flagged = found.records.filter(here).group_by(name).agg(flagged=pl.col("certain").sum())
+    rows = blocks.join(flagged, on=name, how="left").with_columns(
+        certain=pl.col("flagged").fill_null(0)
+    )
+    if found.solvar is not None:
+        measured = found.solvar.select(name, "solvar_pct", "solvar_upper_pct", "certain_records")
+        rows = rows.join(measured, on=name, how="left").with_columns(
+            certain=pl.max_horizontal("certain", pl.col("certain_records").fill_null(0))
+        )
+    rows = rows.sort(name)
+    people = int(rows["population"].sum())
+    counted = rows.filter(pl.col("population").fill_null(1) > 0)
+    unique = counted.filter(pl.col("status") == "unique").height
+    members = _sums(counted, name, inner) if is_wide else _members(counted, name)
+    certain = int(rows["certain"].sum())
+    units = words_of(release).units
+    facts = (
+        Fact("people", f"{people:,}"),
+        Fact(f"{units}", f"{rows.height:,}, {counted.height:,} with people"),
+        Fact("proven unique", f"{unique:,} {units} ({share(unique, counted.height)})"),
+        Fact("certain", _certain_fact(certain, people)),
+        Fact("made from", _table_list(found.tables)),
+    )
+    return replace(
+        _frame(found),
+        facts=facts,
+        member_level=_say(plural(inner.name)),
+        members=tuple(members),
+        empty_members=0 if is_wide else rows.height - counted.height,
+    )
+
+
+def _members(rows: pl.DataFrame, name: str) -> list[Member]:
+    return [
+        Member(
+            geoid=row[name],
+            people=row["population"],
+            status=_SHORT[row["status"]],
+            solvar=_percent(row["solvar_pct"], row["solvar_upper_pct"])
+            if "solvar_pct" in row
+            else None,
+            certain=row["certain"],
+        )
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _sums(rows: pl.DataFrame, name: str, inner: Level) -> list[Member]:
+    summed = (
+        rows.group_by(geoid=pl.col(name).str.head(inner.digits))
+        .agg(
+            pl.col("population").sum(),
+            pl.col("certain").sum(),
+            pl.len(),
+            unique=(pl.col("status") == "unique").sum(),
+        )
+        .sort("geoid")
+    )
+    return [
+        Member(
+            geoid=row["geoid"],
+            people=row["population"],
+            status=f"{row['unique']:,} of {row['len']:,} unique",
+            solvar=None,
+            certain=row["certain"],
+        )
+        for row in summed.iter_rows(named=True)
+    ]
+
+
+def _reasons(found: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
+    chosen = _chosen(kinds.kinds, why)
+    if not chosen:
+        return ()
+    release, published = found.release, found.published
+    statuses = set(found.blocks["status"])
+    widest = Scope.REGION if why.is_asked else Scope.ABOVE
+    if QUARANTINED in statuses:  # the region's records do not add up to its counts
+        widest = Scope.UNIT
+
+    def facts_of(scope: Scope) -> Facts:
+        return facts_around(release, published, found.tables, found.geoid, scope)
+
+    people = people_of(release, found.records, facts_of(Scope.UNIT).units)
+    reasons = Reasons(release, facts_of, people, found.run.config.top.seed)
+    task = Task("why", "row", len(chosen), sum(kind.lower for kind in chosen))
+    answers = []
+    with found.run.reporter.bar(task) as bar, keeping_models(found.run.work):
+        for kind in chosen:
+            answers.append(reasons.of(kind, kinds.labels[kind.number - 1], widest))
+            bar.advance(1, kind.lower)
+    return tuple(answers)
+
+
+def _chosen(kinds: Sequence[Kind], why: Why) -> list[Kind]:
+    certain = [kind for kind in kinds if kind.lower]
+    if why.everyone:
+        return certain
+    if why.numbers is None:
+        first = sorted(certain, key=lambda kind: (kind.lower, kind.number))[:EXPLAINED]
+        return sorted(first, key=lambda kind: kind.number)
+    chosen = []
+    for number in why.numbers:
+        if not 1 <= number <= len(kinds):
+            raise ConfigError(f"--why {number}: the list has rows 1 to {len(kinds)}")
+        if not kinds[number - 1].lower:
+            raise ConfigError(
+                f"--why {number}: nobody in row {number} ({kinds[number - 1].words}) is certain"
+            )
+        chosen.append(kinds[number - 1])
+    return chosen
+
+
+def _people(published: int | None, reconstructed: int) -> str:
+    if published is None:
+        return f"at least {reconstructed:,}; no table in use says how many"
+    return f"{published:,}"
+
+
+def _solvar_fact(found: Located) -> str:
+    if found.solvar is None or found.measured is None:
+        return "not measured"
+    row = found.solvar.filter(pl.col(found.release.geoid_column) == found.geoid)
+    if row.is_empty():
+        return "not measured"
+    about = row.row(0, named=True)
+    mode = found.measured.manifest.notes["mode"]
+    value = _percent(about["solvar_pct"], about["solvar_upper_pct"])
+    return f"{value} ({mode}, {about['status']})"
+
+
+def _certain_fact(certain: int, people: int) -> str:
+    return f"{certain:,} of {people:,} records ({share(certain, people)})"
+
+
+def _percent(low: float | None, high: float | None) -> str | None:
+    if low is None:
+        return None
+    if high is None:
+        return f"{low:.1f}% or more"
+    return f"{low:.1f}%" if high == low else f"{low:.1f}% to {high:.1f}%"
+
+
+def _bounds(found: Located) -> str:
+    if found.measured is None:
+        return "by propagation of bounds: valid, maybe wider than the truth"
+    return f"measured by `recon solvar`, {found.measured.manifest.notes['mode']}"
+
+
+def _caution(certain: int, people: int, finer: Sequence[str]) -> str:
+    parts = []
+    if certain < people:
+        parts.append(
+            "Records that are not certain are one of many possibilities, not facts about anybody."
+        )
+    if finer and people:
+        parts.append(
+            f"The single {' and '.join(map(_say, finer))} is one that fits, never certain."
+        )
+    return " ".join(parts)
+
+
+def _table_list(tables: Sequence[Table]) -> str:
+    return f"{len(tables)} tables: {', '.join(table.name for table in tables)}"
+
+
+def _say(name: str) -> str:
+    return name.replace("_", " ")
