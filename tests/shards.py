@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recon_cli.errors import ContradictionError, ReconError
-from recon_cli.execute import DaskWorkers, Shard, Tick, run_shards
+from recon_cli.execute import DaskWorkers, Shard, Tick, remote, run_shards
 
 if TYPE_CHECKING:  # workers start in a fraction of the time without these
     from recon_cli.store import Piece
@@ -119,6 +119,11 @@ def tick_for_ever(shared: Path, payload: int, tick: Tick) -> int:
 
 def relative(shared: Path, payload: int, tick: Tick) -> str:
     return str(shared.absolute())
+
+
+def known_jobs() -> int:
+    """How many jobs this Dask worker was briefed on and not dismissed from."""
+    return len(remote._known)
 
 
 def note_and_wait(shared: Path, payload: int, tick: Tick) -> int:

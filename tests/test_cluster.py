@@ -111,11 +111,7 @@ def test_ticks_arrive_while_a_shard_is_worked_on(scheduler: str, tmp_path: Path)
         while any(client.processing().values()) and time.monotonic() < until:
             time.sleep(0.1)
         assert not any(client.processing().values())  # the other shard has stopped
-        assert set(client.run(known_jobs).values()) == {0}
-
-
-def known_jobs() -> int:
-    return len(remote._known)
+        assert set(client.run(shards.known_jobs).values()) == {0}
 
 
 @pytest.mark.parametrize(("deadly", "found"), [("c", ("d", "e")), ("d", ("e",))])
@@ -230,6 +226,14 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(ConfigError, match=r"cluster\.scheduler: tcp://127\.0\.0\.1:9 cannot be re"):
         run_shards(shards.double, 1, numbers(2), cluster=there)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+    (tmp_path / "work").touch()
+    with pytest.raises(ConfigError, match=r"cluster: .*\.pickle cannot be written: File exists"):
+        run_shards(
+            shards.double, 1, numbers(2), cluster=DaskWorkers(tmp_path / "work", processes=2)
+        )
 
 
 def test_the_package_may_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

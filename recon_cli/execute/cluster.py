@@ -141,9 +141,7 @@ class _Crew:
         with suppress(OSError):
             held = [worker.future for worker in self._workers.values() if worker.future]
             self._client.cancel(held)
-            there = self._client.nthreads()
-            known = [each.address for each in self._workers.values() if each.ready]
-            if known := [address for address in known if address in there]:
+            if known := sorted(set(self._workers) & set(self._client.nthreads())):
                 self._client.run(
                     remote.dismiss, self._briefing.job, workers=known, on_error="ignore"
                 )
@@ -275,13 +273,20 @@ class _Crew:
 def _briefing(
     function: ShardFunction[Any, Any, Any], shared: object, folder: Path
 ) -> Iterator[remote.Briefing]:
-    """What workers read before they get work, in a file that is removed in the end."""
+    """What workers read before they get work, in a file that is removed in the end.
+
+    Raises:
+        ConfigError: The folder cannot be written to.
+    """
     job = uuid.uuid4().hex[:12]
     file = folder.absolute() / f".cluster-{job}.pickle"
     data = pickle.dumps((function, shared))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
+    except OSError as error:
+        raise ConfigError(f"cluster: {file} cannot be written: {error.strerror}") from error
+    try:
         yield remote.Briefing(job, file, hashlib.sha256(data).hexdigest(), Path.cwd())
     finally:
         file.unlink(missing_ok=True)

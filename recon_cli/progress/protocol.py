@@ -15,7 +15,10 @@ class Tick(Protocol):
     """Hears of progress: what was finished since the last call."""
 
     def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        """Count ``units`` geounits with ``people``, and how many of them came out how."""
+        """Count ``units`` geounits with ``people``, and how many of them came out how.
+
+        Negative counts take back what was counted for work that died with its worker.
+        """
 
 
 def no_tick(units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
