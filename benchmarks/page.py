@@ -161,11 +161,11 @@ def _peer(result: Result) -> str:
             _table(header, rows),
             "",
             "*whole process*: interpreter, imports, reading, building, solving; memory is all that "
-            "is resident. *counts to records*: without start-up and reading; here and below memory is "
-            "above what was resident after the imports. *plan made before*: without closing the tables under subtraction, "
-            "which depends on the tables alone and is done once a run. *a further tract*: median "
-            "of repetitions in the same process. *engine alone*: the peer's solving only, against "
-            "all that we do for a further tract.\n",
+            "was resident. *counts to records*: without start-up and reading; memory, "
+            "from here on, is what came on top of the imports. *plan made before*: without closing "
+            "the tables under subtraction, which depends on the tables alone and is done once. "
+            "*a further tract*: median of repetitions in the same process. *engine alone*: the "
+            "peer's solving only, against all that we do for a further tract.\n",
             *_circumstances([result]),
         ]
     )

@@ -186,7 +186,8 @@ def test_national_margins() -> None:
         .agg(found=100 * pl.len() / len(persons))
     )
     both = STUDY.race.join(found, on=["hispanic", "races"], how="left").fill_null(0.0)
-    assert (both["found"] - both["published"]).abs().max() < 0.6  # type: ignore[operator]
+    # one nation is one draw: of large groups more depends on where they happen to live
+    assert ((both["found"] - both["published"]).abs() < 0.3 + 0.02 * both["published"]).all()
     assert persons["race"].min() > 0  # type: ignore[operator]
     assert persons["race"].max() <= 63  # type: ignore[operator]
     assert persons["age"].is_between(0, 110).all()

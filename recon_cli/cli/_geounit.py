@@ -10,11 +10,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from recon_cli.report.markup import to_text
 from recon_cli.report.view import Kind, Reason, TableView, View
 
 #: A published table is laid beside another from this width on.
 _COLUMN = 38
-_BAR = 12
+#: Histogram cells without people that are listed.
+_POSSIBLE = 40
 
 
 def print_view(console: Console, view: View) -> None:
@@ -28,7 +30,7 @@ def print_view(console: Console, view: View) -> None:
     console.print(Text(view.title, style="dim"))
     console.print(_head(view))
     for note in view.notes:
-        console.print(Padding(_marked(note), (0, 0, 0, 2)), style="dim")
+        console.print(_indent(_marked(note)), style="dim")
     if view.is_unit:
         _people(console, view)
         _reasons(console, view)
@@ -40,7 +42,10 @@ def print_view(console: Console, view: View) -> None:
 
 def _heading(console: Console, title: str, note: str = "") -> None:
     console.print()
-    console.print(Text.assemble((title, "bold"), (f"  {note}" if note else "", "dim")))
+    heading = Text(title, style="bold")
+    if note:
+        heading.append(f"  {to_text(note)}", style="not bold dim")
+    console.print(heading)
 
 
 def _head(view: View) -> RenderableType:
@@ -64,11 +69,17 @@ def _people(console: Console, view: View) -> None:
         console.print(_narrow(view))
     if view.possible:
         _heading(console, "could be here too", "nobody in this reconstruction, somebody in others")
-        for kind in view.possible:
-            line = Text.assemble("  ", kind.words, ("  ", ""), (_interval(kind), "cyan"))
-            console.print(line)
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(overflow="fold")
+        grid.add_column(style="dim", no_wrap=True)
+        for kind in view.possible[:_POSSIBLE]:
+            grid.add_row(kind.words, kind.interval)
+        console.print(_indent(grid))
+        if len(view.possible) > _POSSIBLE:
+            more = f"and {len(view.possible) - _POSSIBLE:,} more: --html FILE lists all"
+            console.print(_indent(Text(more, style="dim")))
     if view.caution:
-        console.print(Padding(Text(view.caution, style="yellow"), (1, 0, 0, 2)))
+        console.print(_indent(Text(view.caution, style="yellow"), above=1))
 
 
 def _needed(view: View) -> int:
@@ -78,7 +89,7 @@ def _needed(view: View) -> int:
     for kind in view.kinds:
         cells = [*kind.values, *(text[:24] for text in kind.finer)]
         widths = [max(width, len(cell)) for width, cell in zip(widths, cells, strict=True)]
-    return 2 + 4 + 8 + 9 + 14 + sum(width + 2 for width in widths)
+    return 2 + 4 + 8 + 13 + 17 + sum(width + 2 for width in widths)
 
 
 def _wide(view: View) -> Table:
@@ -87,8 +98,8 @@ def _wide(view: View) -> Table:
     for title in view.columns:
         table.add_column(title)
     table.add_column("people", justify="right")
-    table.add_column("certain", justify="right")
-    table.add_column("interval")
+    table.add_column("standing")
+    table.add_column("in any solution")
     for title in view.finer_columns:
         table.add_column(title, style="dim", overflow="fold")
     for kind in view.kinds:
@@ -96,8 +107,8 @@ def _wide(view: View) -> Table:
             f"  {kind.number}",
             *kind.values,
             f"{kind.people:,}",
-            _certain(kind),
-            _interval(kind),
+            Text(kind.standing, style=_style(kind)),
+            kind.interval,
             *kind.finer,
         )
     return table
@@ -114,30 +125,18 @@ def _narrow(view: View) -> Table:
             for title, values in zip(view.finer_columns, kind.finer, strict=True)
             if values
         ]
-        named = [
-            f"{title}: {value}" if value in {"yes", "no"} else value
-            for title, value in zip(view.columns, kind.values, strict=True)
-        ]
-        words = Text(", ".join(named))
+        words = Text(kind.words)
         if finer:
             words.append(f" ({', '.join(finer)})", style="dim")
-        standing = Text.assemble(f"{kind.people:,}, ", _certain(kind), " certain")
+        standing = Text.assemble(f"{kind.people:,}  ", (kind.standing, _style(kind)))
+        if kind.lower < kind.people:
+            standing.append(f"\n{kind.interval}", style="dim")
         table.add_row(f"  {kind.number}", words, standing)
     return table
 
 
-def _certain(kind: Kind) -> Text:
-    if kind.lower == kind.people:
-        return Text(f"{kind.lower:,}" if kind.people > 1 else "1", style="green")
-    return Text(f"{kind.lower:,}" if kind.lower else "none", style="yellow")
-
-
-def _interval(kind: Kind) -> str:
-    if kind.upper is None:
-        return f"{kind.lower:,} or more"
-    if kind.lower == kind.upper:
-        return f"{kind.lower:,} exactly"
-    return f"{kind.lower:,} to {kind.upper:,}" + ("" if kind.is_exact else " at most")
+def _style(kind: Kind) -> str:
+    return "green" if kind.lower == kind.people else "yellow"
 
 
 def _reasons(console: Console, view: View) -> None:
@@ -145,20 +144,19 @@ def _reasons(console: Console, view: View) -> None:
         return
     _heading(console, "which published cells force it")
     for reason in view.reasons:
-        console.print(Padding(_reason(view, reason), (0, 0, 1, 2)))
+        console.print(_indent(_reason(reason), below=1))
     if view.unexplained:
         rows = "row" if view.unexplained == 1 else "rows"
-        hint = f"{view.unexplained:,} more {rows} with certain people: --why ROW or --why all"
+        more = "more " if view.reasons else ""
+        hint = f"{view.unexplained:,} {more}{rows} with certain people: --why ROW or --why all"
         console.print(Text(f"  {hint}", style="dim"))
 
 
-def _reason(view: View, reason: Reason) -> Group:
+def _reason(reason: Reason) -> Group:
     kind = reason.kind
-    title = Text.assemble(
-        (f"row {kind.number}  ", "dim"), (claim(reason), "bold")
-    )
+    title = Text.assemble((f"row {kind.number}  ", "dim"), (reason.claim, "bold"))
     if not reason.lines:
-        return Group(title, Text(reason.note, style="dim"))
+        return Group(title, Text(reason.proof, style="dim"))
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -168,24 +166,7 @@ def _reason(view: View, reason: Reason) -> Group:
         if line.place is not None:
             words.append(f"  in {line.place}", style="dim")
         grid.add_row(f"{line.table} {line.code}", words, Text(f"{line.count:,}", style="bold"))
-    return Group(title, grid, Text(proof(reason), style="dim"))
-
-
-def claim(reason: Reason) -> str:
-    """What is forced, as a sentence."""
-    least = reason.kind.lower
-    exactly = "" if least == reason.kind.people else f" of these {reason.kind.people:,}"
-    people = "person" if least == 1 else "people"
-    return f"at least {least:,} {people}{exactly}: {reason.words}"
-
-
-def proof(reason: Reason) -> str:
-    """How it is proven, and whether it is as short as can be."""
-    count = len(reason.lines)
-    if count == 1:
-        return f"this cell alone; {reason.note}"
-    spare = "none can be spared" if reason.is_minimal else "some of them may be spare"
-    return f"these {count} cells, {spare}; {reason.note}"
+    return Group(title, grid, Text(reason.proof, style="dim"))
 
 
 def _members(view: View) -> RenderableType:
@@ -216,10 +197,10 @@ def _tables(console: Console, view: View) -> None:
     blocks = list(_blocks(view.tables))
     if fit == 1:
         for block in blocks:
-            console.print(Padding(block, (0, 0, 1, 2)))
+            console.print(_indent(block, below=1))
     else:
         each = (console.width - 2) // fit - 2
-        console.print(Padding(Columns(blocks, width=each, padding=(0, 2, 1, 0)), (0, 0, 0, 2)))
+        console.print(_indent(Columns(blocks, width=each, padding=(0, 2, 1, 0))))
     _list_tables(console, "all cells zero", view.empty_tables)
     _list_tables(console, "not published here (which is not zero)", view.absent_tables)
 
@@ -227,7 +208,7 @@ def _tables(console: Console, view: View) -> None:
 def _list_tables(console: Console, title: str, names: Sequence[str]) -> None:
     if names:
         line = Text.assemble((f"{title}: ", "dim"), ", ".join(names))
-        console.print(Padding(line, (0, 0, 0, 2)))
+        console.print(_indent(line))
 
 
 def _width(table: TableView) -> int:
@@ -245,10 +226,12 @@ def _blocks(tables: Sequence[TableView]) -> Iterator[Group]:
         grid.add_column(justify="right", no_wrap=True)
         for line in table.lines:
             grid.add_row(line.words, f"{line.count:,}")
-        rest = [f"{table.zeros:,} zero"] if table.zeros else []
-        rest += [f"{table.withheld:,} not published"] if table.withheld else []
-        rest += [] if table.is_used else ["not used"]
-        yield Group(title, grid, Text("; ".join(rest), style="dim")) if rest else Group(title, grid)
+        rest = [Text(table.rest, style="dim")] if table.rest else []
+        yield Group(title, grid, *rest)
+
+
+def _indent(what: RenderableType, *, above: int = 0, below: int = 0) -> Padding:
+    return Padding(what, (above, 0, below, 2), expand=False)
 
 
 def _marked(text: str) -> Text:

@@ -79,9 +79,7 @@ def published_tables(
 def _common(release: Release, table: Table) -> tuple[int, ...]:
     """The features on which all cells of a table agree."""
     return tuple(
-        f
-        for f in range(len(release.features))
-        if len({cell.masks[f] for cell in table.cells}) == 1
+        f for f in range(len(release.features)) if len({cell.masks[f] for cell in table.cells}) == 1
     )
 
 

@@ -8,10 +8,10 @@ from functools import cache
 from recon_cli.attack.alternatives import Claim
 from recon_cli.attack.facts import Facts, People, Scope
 from recon_cli.attack.forcing import Budget, Forcing, find_forcing
-from recon_cli.report.unit_kinds import Labels
+from recon_cli.report.unit_kinds import Labels, kind_masks
 from recon_cli.report.view import Kind, Place, Reason, ReasonLine
 from recon_cli.schema import Release
-from recon_cli.schema.words import say_cell, say_condition
+from recon_cli.schema.words import say_cell
 
 _METHODS = {"propagation": "proven by propagation of bounds", "solver": "proven by two solvers"}
 
@@ -20,12 +20,12 @@ class Reasons:
     """Looks for the published cells that force certain people of one unit."""
 
     def __init__(
-        self, release: Release, facts_of: Callable[[Scope], Facts], people: People, seed: int
+        self, release: Release, facts_of: Callable[[Scope], Facts], people: People, budget: Budget
     ) -> None:
         self._release = release
         self._facts_of = cache(facts_of)
         self._people = people
-        self._budget = Budget(seed=seed)
+        self._budget = budget
 
     def of(self, kind: Kind, labels: Labels, widest: Scope) -> Reason:
         """The reason of one kind.
@@ -39,34 +39,27 @@ class Reasons:
             SolverError: Two engines disagree.
             StageError: The published cells do not force it.
         """
-        claim = Claim(self._masks(labels), kind.lower)
-        forcing = find_forcing(self._facts_of, self._people, claim, self._budget, widest)
+        forcing = self._find(kind, labels, self._budget, widest)
+        return self._say(kind, forcing, self._silence(forcing, widest))
+
+    def at_a_glance(self, kind: Kind, labels: Labels) -> Reason | None:
+        """The reason of one kind, if the unit's own cells show it quickly; see `of`."""
+        forcing = self._find(kind, labels, self._budget.glance, Scope.UNIT)
+        return self._say(kind, forcing, "") if forcing.cells else None
+
+    def _find(self, kind: Kind, labels: Labels, budget: Budget, widest: Scope) -> Forcing:
+        claim = Claim(kind_masks(self._release, labels), kind.lower)
+        return find_forcing(self._facts_of, self._people, claim, budget, widest)
+
+    def _say(self, kind: Kind, forcing: Forcing, silence: str) -> Reason:
         own = self._facts_of(Scope.UNIT)
         home = own.units[own.unit]
         return Reason(
             kind=kind,
-            words=self._say(claim),
             lines=tuple(self._line(forcing, at, home) for at in self._order(forcing, home)),
             is_minimal=forcing.is_minimal,
-            note=_METHODS[forcing.method] if forcing.cells else self._silence(forcing, widest),
+            note=_METHODS[forcing.method] if forcing.cells else silence,
         )
-
-    def _masks(self, labels: Labels) -> tuple[int, ...]:
-        masks = list(self._release.full)
-        for name, label in zip(self._release.histogram, labels, strict=True):
-            if label is not None:
-                groups = self._release.column_groups(name)
-                masks[self._release.feature_index[groups.feature]] &= groups.masks[
-                    groups.labels.index(label)
-                ]
-        return tuple(masks)
-
-    def _say(self, claim: Claim) -> str:
-        words = [
-            say_condition(feature, mask)
-            for feature, mask in zip(self._release.features, claim.masks, strict=True)
-        ]
-        return ", ".join(word for word in words if word) or "anybody"
 
     def _order(self, forcing: Forcing, home: str) -> Sequence[int]:
         """Own cells first, then those of coarser geounits, then others; in published order."""

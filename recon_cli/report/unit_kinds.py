@@ -9,9 +9,10 @@ from typing import Any
 
 import polars as pl
 
+from recon_cli.model.grain import refine
 from recon_cli.report.view import Kind
 from recon_cli.schema import Release, Table, Value
-from recon_cli.schema.words import say_label
+from recon_cli.schema.words import say_condition, say_label, say_values
 
 Labels = tuple[Value | None, ...]
 
@@ -47,7 +48,7 @@ def unit_kinds(
     """
     columns = list(release.histogram)
     known = [name for name in columns if name in intervals.columns]
-    finer = finer_columns(release, tables)
+    finer, fine = finer_columns(release, tables), _Finer(release, tables)
     bounds = {
         row[: len(known)]: row[len(known) :]
         for row in intervals.select(
@@ -66,19 +67,21 @@ def unit_kinds(
         )
         kind = Kind(
             number=0,
-            values=_words(release, columns, labels),
+            values=_headed(release, columns, labels),
+            words=say_kind(release, labels),
             people=row["len"],
             lower=max(lower, row["certain"]),
             upper=upper,
             is_exact=exact or (upper is not None and max(lower, row["certain"]) == upper),
-            finer=tuple(_list(row[name]) for name in finer),
+            finer=tuple(fine.say(labels, name, row[name]) for name in finer),
         )
         found.append((labels, kind))
     possible = []
     for key, (lower, upper, exact) in bounds.items():
-        values = dict(zip(known, key, strict=True))
-        labels = tuple(values.get(name) for name in columns)
-        possible.append((labels, Kind(0, _words(release, columns, labels), 0, lower, upper, exact)))
+        at = dict(zip(known, key, strict=True))
+        labels = tuple(at.get(name) for name in columns)
+        values, words = _headed(release, columns, labels), say_kind(release, labels)
+        possible.append((labels, Kind(0, values, words, 0, lower, upper, exact)))
     rank = _Rank(release, columns)
     found.sort(key=rank.of)
     possible.sort(key=rank.of)
@@ -126,11 +129,53 @@ class _Rank:
         return tuple(places.get(label, len(places)) for places, label in pairs)
 
 
-def _words(release: Release, columns: Sequence[str], labels: Labels) -> tuple[str, ...]:
+def kind_masks(release: Release, labels: Labels) -> tuple[int, ...]:
+    """The predicate of a histogram cell; what is not known is not restricted."""
+    masks = list(release.full)
+    for name, label in zip(release.histogram, labels, strict=True):
+        if label is not None:
+            groups = release.column_groups(name)
+            masks[release.feature_index[groups.feature]] &= groups.masks[groups.labels.index(label)]
+    return tuple(masks)
+
+
+def say_kind(release: Release, labels: Labels) -> str:
+    """A histogram cell in one line."""
+    masks = kind_masks(release, labels)
+    words = [say_condition(f, mask) for f, mask in zip(release.features, masks, strict=True)]
+    return ", ".join(word for word in words if word) or "anybody"
+
+
+def _headed(release: Release, columns: Sequence[str], labels: Labels) -> tuple[str, ...]:
     return tuple(say_label(release, name, x) for name, x in zip(columns, labels, strict=True))
 
 
-def _list(values: Sequence[Any]) -> str:
-    """Values with how often they occur: ``7, 8 ×2``."""
-    counted = sorted(Counter(value for value in values if value is not None).items())
-    return ", ".join(f"{value} ×{many}" if many > 1 else f"{value}" for value, many in counted)
+class _Finer:
+    """Values finer than the histogram, as far as the tables in use tell them apart."""
+
+    def __init__(self, release: Release, tables: Sequence[Table]) -> None:
+        cells = [cell for table in tables for cell in table.cells]
+        tallied = {cell.tally for cell in cells if cell.tally is not None}
+        self._release = release
+        self._atoms = refine(release, [cell.masks for cell in cells], tallied).atoms
+
+    def say(self, labels: Labels, name: str, values: Sequence[Any]) -> str:
+        """Values with how often they occur, ``7, 8 ×2``; nothing if the histogram says it all."""
+        groups = self._release.column_groups(name)
+        f = self._release.feature_index[groups.feature]
+        feature, mask = self._release.features[f], kind_masks(self._release, labels)[f]
+        inside = [atom & mask for atom in self._atoms[f] if atom & mask]
+        if len(inside) < 2:
+            return ""
+        counted: Counter[int] = Counter()
+        for value in values:
+            if value is not None:
+                group = groups.masks[groups.labels.index(value)]
+                counted[next(atom for atom in inside if atom & group)] += 1
+        return ", ".join(
+            f"{say_values(feature, atom)} ×{counted[atom]}"
+            if counted[atom] > 1
+            else say_values(feature, atom)
+            for atom in inside
+            if counted[atom]
+        )

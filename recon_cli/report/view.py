@@ -56,6 +56,14 @@ class TableView:
     withheld: int
     is_used: bool
 
+    @property
+    def rest(self) -> str:
+        """What its other cells are; may be empty."""
+        parts = [f"{self.zeros:,} zero"] if self.zeros else []
+        parts += [f"{self.withheld:,} not published"] if self.withheld else []
+        parts += [] if self.is_used else ["not used by the reconstruction"]
+        return "; ".join(parts)
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -63,7 +71,8 @@ class Kind:
 
     Attributes:
         number: Its number in the list, from 1; 0 where nobody was reconstructed.
-        values: The histogram columns in words.
+        values: The histogram columns in words, under their headings.
+        words: The same in one line that needs no headings.
         people: How many were reconstructed.
         lower: The least in any solution, as far as is known: so many of them are certain.
         upper: The most in any solution; None where nothing bounds it.
@@ -73,6 +82,7 @@ class Kind:
 
     number: int
     values: tuple[str, ...]
+    words: str
     people: int
     lower: int
     upper: int | None
@@ -80,9 +90,20 @@ class Kind:
     finer: tuple[str, ...] = ()
 
     @property
-    def words(self) -> str:
-        """Its values in one line."""
-        return ", ".join(self.values)
+    def standing(self) -> str:
+        """How many of the people are certain."""
+        if self.lower == self.people:
+            return "certain" if self.people == 1 else "all certain"
+        return f"{self.lower:,} certain" if self.lower else "not certain"
+
+    @property
+    def interval(self) -> str:
+        """The interval in words."""
+        if self.upper is None:
+            return f"{self.lower:,} or more"
+        if self.lower == self.upper:
+            return f"{self.lower:,} exactly"
+        return f"{self.lower:,} to {self.upper:,}" + ("" if self.is_exact else " at most")
 
 
 @dataclass(frozen=True)
@@ -110,17 +131,33 @@ class Reason:
 
     Attributes:
         kind: Which.
-        words: The people in words.
         lines: The published cells that force them; empty where none were found.
         is_minimal: Whether no cell can be spared.
         note: How it is proven, or why there are no cells.
     """
 
     kind: Kind
-    words: str
     lines: tuple[ReasonLine, ...]
     is_minimal: bool
     note: str
+
+    @property
+    def claim(self) -> str:
+        """What is forced."""
+        least, people = self.kind.lower, self.kind.people
+        noun = "person" if least == 1 else "people"
+        some = f" of the {people:,}" if least < people else ""
+        return f"at least {least:,} {noun}{some}: {self.kind.words}"
+
+    @property
+    def proof(self) -> str:
+        """How it is proven, and whether the set is as short as can be."""
+        if not self.lines:
+            return self.note
+        if len(self.lines) == 1:
+            return f"this cell alone; {self.note}"
+        spare = "none can be spared" if self.is_minimal else "some of them may be spare"
+        return f"these {len(self.lines)} cells, {spare}; {self.note}"
 
 
 @dataclass(frozen=True)

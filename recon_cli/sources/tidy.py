@@ -7,7 +7,7 @@ its own. Memory depends on the group, not on the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.published import COUNTS, GEOUNITS, Batch, Coverage, Pattern
-from recon_cli.schema import Release
+from recon_cli.schema import Release, Table
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.tidy_file import TidyFile, open_file, open_frame, published_cells
 from recon_cli.sources.unions import is_sum
@@ -26,6 +26,7 @@ Absent = Literal["zero", "unpublished"]
 
 GROUP_ROWS: Final = 2_000_000
 _MOST_PATTERNS: Final = 2**15 - 1
+_SUFFIXES: Final = (".csv", ".parquet")
 
 #: Coverage of one geounit: digits of its geoid, ordinals of its published cells.
 _Cells = tuple[int, tuple[int, ...]]
@@ -201,7 +202,7 @@ def open_tidy(
 
     Args:
         release: Names the tables, cells and levels.
-        paths: ``.csv`` and ``.parquet`` files, together one publication.
+        paths: ``.csv`` and ``.parquet`` files, or folders of them, together one publication.
         absent: What a cell without a row means. ``zero``: a table with any row at a level is
             published for every geounit of that level in the files, and a cell without a row is
             zero; only sums of other cells that no row of the level mentions are not published.
@@ -215,7 +216,18 @@ def open_tidy(
     if not paths:
         raise ConfigError("tidy: expected the path of at least one .csv or .parquet file")
     _check_absent(absent)
-    return TidySource(release, tuple(open_file(Path(path)) for path in paths), absent, group_rows)
+    files = tuple(open_file(file) for path in paths for file in _files(Path(path)))
+    return TidySource(release, files, absent, group_rows)
+
+
+def _files(path: Path) -> list[Path]:
+    """A file, or the tidy files of a folder."""
+    if not path.is_dir():
+        return [path]
+    found = [each for each in sorted(path.rglob("*")) if each.suffix.lower() in _SUFFIXES]
+    if not found:
+        raise SourceError(f"{path}: no .csv or .parquet file in this folder")
+    return found
 
 
 def tidy_frame(
@@ -240,6 +252,36 @@ def tidy_frame(
 def _check_absent(absent: str) -> None:
     if absent not in get_args(Absent):
         raise ConfigError(f"tidy: absent must be zero or unpublished, found {absent!r}")
+
+
+def with_zeros(
+    release: Release, tables: Sequence[Table], levels: Collection[str], counts: pl.DataFrame
+) -> pl.DataFrame:
+    """Counts with a zero for each table that nobody is counted in at a level.
+
+    A tidy file that has no row of a table says that the table was not published there.
+
+    Args:
+        release: The schema.
+        tables: The published tables.
+        levels: The published levels.
+        counts: Columns of `COUNTS`, non-zero counts.
+
+    Returns:
+        ``counts``, and rows with the count 0 for a geounit of the level.
+    """
+    digits = {level.digits: level.name for level in release.geography.levels}
+    length = pl.col("geoid").str.len_chars().cast(pl.Int64)
+    named = counts.with_columns(level=length.replace_strict(digits, return_dtype=pl.String))
+    first = dict(named.group_by("level").agg(pl.col("geoid").min()).iter_rows())
+    seen = set(named.select("level", "table").unique().iter_rows())
+    zeros = [
+        (first[level], table.name, 1, 0)
+        for table in tables
+        for level in table.levels
+        if level in levels and level in first and (level, table.name) not in seen
+    ]
+    return pl.concat([counts, pl.DataFrame(zeros, schema=counts.schema, orient="row")])
 
 
 def write_tidy(counts: pl.DataFrame, path: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from recon_cli.attack.facts import Facts, Scope, facts_around, people_of
+from recon_cli.attack.forcing import Budget
 from recon_cli.attack.reconstruct import QUARANTINED
 from recon_cli.errors import ConfigError
 from recon_cli.progress import Task, plural
@@ -22,6 +23,8 @@ from recon_cli.stages.run import Run
 
 #: Kinds of people that are explained without being asked for.
 EXPLAINED = 3
+#: Tables that are named one by one.
+_LISTED = 8
 _STATUSES = {
     "unique": "proven unique: no other records have these counts",
     "solved": "not proven unique: other records may have the same counts",
@@ -207,32 +210,47 @@ def _reasons(found: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
     if not chosen:
         return ()
     release, published = found.release, found.published
-    statuses = set(found.blocks["status"])
-    widest = Scope.REGION if why.is_asked else Scope.ABOVE
-    if QUARANTINED in statuses:  # the region's records do not add up to its counts
-        widest = Scope.UNIT
 
     def facts_of(scope: Scope) -> Facts:
         return facts_around(release, published, found.tables, found.geoid, scope)
 
     people = people_of(release, found.records, facts_of(Scope.UNIT).units)
-    reasons = Reasons(release, facts_of, people, found.run.config.top.seed)
-    task = Task("why", "row", len(chosen), sum(kind.lower for kind in chosen))
-    answers = []
-    with found.run.reporter.bar(task) as bar, keeping_models(found.run.work):
-        for kind in chosen:
-            answers.append(reasons.of(kind, kinds.labels[kind.number - 1], widest))
-            bar.advance(1, kind.lower)
+    reasons = Reasons(release, facts_of, people, Budget(seed=found.run.config.top.seed))
+    with keeping_models(found.run.work):
+        if not why.is_asked:
+            return _first_reasons(reasons, kinds, chosen)
+        # Where nobody was placed, the region's records do not add up to its counts.
+        widest = Scope.UNIT if QUARANTINED in set(found.blocks["status"]) else Scope.REGION
+        task = Task("why", "row", len(chosen), sum(kind.lower for kind in chosen))
+        answers = []
+        with found.run.reporter.bar(task) as bar:
+            for kind in chosen:
+                answers.append(reasons.of(kind, kinds.labels[kind.number - 1], widest))
+                bar.advance(1, kind.lower)
     return tuple(answers)
 
 
+def _first_reasons(
+    reasons: Reasons, kinds: UnitKinds, chosen: Sequence[Kind]
+) -> tuple[Reason, ...]:
+    """The first few that are quickly found."""
+    answers: list[Reason] = []
+    for kind in chosen[: 2 * EXPLAINED]:
+        reason = reasons.at_a_glance(kind, kinds.labels[kind.number - 1])
+        if reason is not None:
+            answers.append(reason)
+        if len(answers) == EXPLAINED:
+            break
+    return tuple(sorted(answers, key=lambda reason: reason.kind.number))
+
+
 def _chosen(kinds: Sequence[Kind], why: Why) -> list[Kind]:
+    """The kinds to explain; without a wish all certain ones, the fewest people first."""
     certain = [kind for kind in kinds if kind.lower]
     if why.everyone:
         return certain
     if why.numbers is None:
-        first = sorted(certain, key=lambda kind: (kind.lower, kind.number))[:EXPLAINED]
-        return sorted(first, key=lambda kind: kind.number)
+        return sorted(certain, key=lambda kind: (kind.lower, kind.number))
     chosen = []
     for number in why.numbers:
         if not 1 <= number <= len(kinds):
@@ -288,14 +306,16 @@ def _caution(certain: int, people: int, finer: Sequence[str]) -> str:
             "Records that are not certain are one of many possibilities, not facts about anybody."
         )
     if finer and people:
-        parts.append(
-            f"The single {' and '.join(map(_say, finer))} is one that fits, never certain."
-        )
+        names = " and ".join(map(_say, finer))
+        parts.append(f"Single values of {names} are one way to fit; none is called certain.")
     return " ".join(parts)
 
 
 def _table_list(tables: Sequence[Table]) -> str:
-    return f"{len(tables)} tables: {', '.join(table.name for table in tables)}"
+    names = [table.name for table in tables]
+    if len(names) > _LISTED:
+        names = [*names[: _LISTED - 1], "…", names[-1]]
+    return f"{len(tables)} table{'s' if len(tables) > 1 else ''}: {', '.join(names)}"
 
 
 def _say(name: str) -> str:

@@ -151,7 +151,9 @@ def _write(run: Run, order: _Order) -> Tabulated:
         aside = order.to.with_name(f".{order.to.name}.tmp{order.to.suffix}")
         with disk(order.to):
             try:
-                sources.write_tidy(counts, aside)
+                levels = order.config.levels or release.geography.by_name
+                published = sources.with_zeros(release, order.tables, levels, counts)
+                sources.write_tidy(published, aside)
                 move(aside, order.to)
             finally:
                 aside.unlink(missing_ok=True)

@@ -1,0 +1,27 @@
+"""`View` as one self-contained HTML page."""
+
+from __future__ import annotations
+
+from recon_cli.report.page import render_page
+from recon_cli.report.view import Kind, View
+
+
+def show_page(view: View) -> str:
+    """Lay a geounit out as a page that fetches nothing.
+
+    Args:
+        view: The geounit.
+    """
+    most = max((most_people(kind) for kind in (*view.kinds, *view.possible)), default=0)
+    return render_page(
+        "show.html.j2",
+        view=view,
+        scale=max(most, 1),
+        explained={reason.kind.number for reason in view.reasons},
+        has_solvar=any(member.solvar is not None for member in view.members),
+    )
+
+
+def most_people(kind: Kind) -> int:
+    """The right end of a kind's interval, or what was reconstructed where there is none."""
+    return kind.people if kind.upper is None else max(kind.upper, kind.people)
