@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections import Counter
 from functools import cache, lru_cache
-from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from recon_cli.attack.alternatives import Claim
@@ -18,12 +18,16 @@ from recon_cli.attack.facts import Facts, Scope, facts_around, people_of
 from recon_cli.attack.forcing import Budget, Forcing, find_forcing
 from recon_cli.errors import StageError
 from recon_cli.published import Published
-from recon_cli.schema import Release, Value, load_release
+from recon_cli.schema import Release, Value
 from tests.enumeration import Record, TooManyError, solutions
 from tests.populations import publish, random_records, random_release, random_units
-from tests.test_reconstruct import SEEDS, suppressed, tiny
+from tests.test_reconstruct import SEEDS, suppressed
 
-ROOT = Path(__file__).resolve().parents[1]
+few = settings(
+    max_examples=min(int(os.environ.get("RECON_EXAMPLES", "10")), 100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
 
 
 def claim_of(release: Release, values: tuple[Value, ...], least: int) -> Claim:
@@ -92,7 +96,7 @@ def least_people(every: set[frozenset[tuple[Record, int]]]) -> Counter[Record]:
     return first
 
 
-@tiny
+@few
 @given(seed=SEEDS, people=st.integers(1, 5), hide=st.booleans())
 def test_every_certain_record_against_plain_search(seed: int, people: int, hide: bool) -> None:
     release = random_release(seed)
@@ -125,7 +129,7 @@ def test_every_certain_record_against_plain_search(seed: int, people: int, hide:
         assert (found.scope is Scope.UNIT) == (len(own) == len(cells))
 
 
-@tiny
+@few
 @given(seed=SEEDS, people=st.integers(1, 5))
 def test_what_is_not_certain_is_refused(seed: int, people: int) -> None:
     release = random_release(seed)

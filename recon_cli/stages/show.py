@@ -104,20 +104,23 @@ def _unit_view(found: Located, why: Why) -> View:
     unit = found.blocks.filter(pl.col(name) == found.geoid).row(0, named=True)
     kinds = unit_kinds(release, records, found.intervals(), found.tables)
     certain = sum(kind.lower for kind in kinds.kinds)
-    status = _STATUSES[unit["status"]] if records.height else "nobody to place"
-    facts = (
+    is_empty = unit["population"] == 0 and unit["status"] != "open"
+    unseen = [each for each in release.histogram if records[each].null_count() == records.height]
+    words = words_of(release)
+    facts = [
         Fact("people", _people(unit["population"], records.height)),
-        Fact("reconstruction", status),
+        Fact("reconstruction", "nobody to place" if is_empty else _STATUSES[unit["status"]]),
         Fact("solvar", _solvar_fact(found)),
         Fact("certain", _certain_fact(certain, records.height)),
         Fact("made from", _table_list(found.tables)),
-    )
+    ]
+    if unseen and records.height:
+        facts.append(Fact("not seen", f"{words.listed(unseen)}: no table in use tells them apart"))
     reasons = _reasons(found, kinds, why)
-    words = words_of(release)
     explained = {reason.kind.number for reason in reasons}
     return replace(
         _frame(found),
-        facts=facts,
+        facts=tuple(facts),
         columns=tuple(words.columns[column] for column in release.histogram),
         finer_columns=tuple(_say(column) for column in kinds.finer),
         kinds=kinds.kinds,
@@ -151,11 +154,12 @@ def _whole_view(found: Located) -> View:
     members = _sums(counted, name, inner) if is_wide else _members(counted, name)
     certain = int(rows["certain"].sum())
     units = words_of(release).units
+    at_least = "" if found.measured is not None else "at least "
     facts = (
         Fact("people", f"{people:,}"),
         Fact(f"{units}", f"{rows.height:,}, {counted.height:,} with people"),
         Fact("proven unique", f"{unique:,} {units} ({share(unique, counted.height)})"),
-        Fact("certain", _certain_fact(certain, people)),
+        Fact("certain", at_least + _certain_fact(certain, people)),
         Fact("made from", _table_list(found.tables)),
     )
     return replace(
@@ -233,9 +237,10 @@ def _reasons(found: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
 def _first_reasons(
     reasons: Reasons, kinds: UnitKinds, chosen: Sequence[Kind]
 ) -> tuple[Reason, ...]:
-    """The first few that are quickly found."""
+    """A few that are quickly found, from all over the list."""
     answers: list[Reason] = []
-    for kind in chosen[: 2 * EXPLAINED]:
+    step = -(-len(chosen) // (3 * EXPLAINED))
+    for kind in chosen[::step]:
         reason = reasons.at_a_glance(kind, kinds.labels[kind.number - 1])
         if reason is not None:
             answers.append(reason)
@@ -282,6 +287,8 @@ def _solvar_fact(found: Located) -> str:
 
 
 def _certain_fact(certain: int, people: int) -> str:
+    if not people:
+        return "no records"
     return f"{certain:,} of {people:,} records ({share(certain, people)})"
 
 
