@@ -20,8 +20,9 @@ from recon_cli.seeding import generator
 def person_records(plan: Plan, counts: Counts, solved: Solved, seed: int) -> pl.DataFrame:
     """Write a solution out.
 
-    Where a unit is unsolved people are missing, and nothing is lifted in its region. A feature that the tables see only in groups takes the lowest value
-    of its group; one that no table of the unit or of its coarser geounits sees is null.
+    Where a unit is unsolved people are missing, and nothing is lifted in its region. A feature
+    that the tables see only in groups takes the lowest value of its group; one that no table of
+    the unit or of its coarser geounits sees is null.
 
     Args:
         plan: The static half.
