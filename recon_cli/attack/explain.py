@@ -108,7 +108,7 @@ class _Cells:
         found = self._counts.matrix[[row]].toarray()[0]
         for table in self._plan.tables:
             for number in numbers.get(table.name, ()):
-                count = int(found[self._counts.columns[table.name, number]])
+                count = int(found[self._plan.columns[table.name, number]])
                 cell = table.cells[number - 1]
                 yield PublishedCell(self.level(row), self.geoid(row), table, cell, count)
 

@@ -63,12 +63,7 @@ def person_records(plan: Plan, counts: Counts, solved: Solved, seed: int) -> pl.
 def histogram_resolved(plan: Plan, atoms: AtomArray) -> npt.NDArray[np.bool_]:
     """For each candidate whether it lies inside one cell of the release's histogram."""
     resolved = np.ones(len(atoms), dtype=bool)
-    for name in plan.release.histogram:
-        groups = plan.release.column_groups(name)
-        f = plan.release.feature_index[groups.feature]
-        inside = np.array(
-            [any(atom & ~mask == 0 for mask in groups.masks) for atom in plan.grain.atoms[f]]
-        )
+    for f, inside in plan.resolved.items():
         resolved &= inside[atoms[:, f]]
     return resolved
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from recon_cli.errors import SourceError
 from recon_cli.model.grain import IntArray
-from recon_cli.model.plan import PatternPlan, Plan
+from recon_cli.model.plan import Plan
 from recon_cli.published import Published
 
 #: Records of a partition are held in memory, some hundred bytes each.
@@ -29,8 +29,7 @@ class Counts:
         region: For each of `units` the number of its region, rising.
         region_geoids: The regions' geoids.
         parent: Level name → for each of `units` the row number of the geounit it lies in, or −1.
-        matrix: Sparse (geounits × columns) of published counts.
-        columns: The (table, cell number) of each column, and its place.
+        matrix: Sparse (geounits × the plan's `columns`) of published counts.
     """
 
     geoids: pl.Series
@@ -41,11 +40,9 @@ class Counts:
     region_geoids: pl.Series
     parent: dict[str, IntArray]
     matrix: sparse.csr_array
-    columns: dict[tuple[str, int], int]
 
-    def dense(self, plan: PatternPlan, geounits: IntArray) -> IntArray:
-        """Published counts (geounits × the pattern's columns)."""
-        columns = [self.columns[column] for column in plan.margins.columns]
+    def dense(self, columns: IntArray, geounits: IntArray) -> IntArray:
+        """Published counts (geounits × some columns)."""
         return self.matrix[geounits][:, columns].toarray()
 
 
@@ -81,13 +78,7 @@ def arrange_counts(plan: Plan, published: Published) -> Counts:
     region_geoids = prefix.unique().sort()
     region = region_geoids.search_sorted(prefix).to_numpy().astype(np.int64)
     order = np.argsort(region, kind="stable")
-    columns = {
-        (table.name, cell.number): i
-        for i, (table, cell) in enumerate(
-            (table, cell) for table in plan.tables for cell in table.cells
-        )
-    }
-    matrix = _matrix(plan, geounits, published.counts, columns)
+    matrix = _matrix(plan, geounits, published.counts)
     if matrix.nnz and int(matrix.data.max()) > _MOST_PEOPLE:
         row = int(matrix.tocoo().row[int(matrix.data.argmax())])
         raise SourceError(
@@ -104,7 +95,6 @@ def arrange_counts(plan: Plan, published: Published) -> Counts:
         region_geoids=region_geoids,
         parent={name: rows[order] for name, rows in parent.items()},
         matrix=matrix,
-        columns=columns,
     )
 
 
@@ -143,12 +133,8 @@ def _require_units(
             )
 
 
-def _matrix(
-    plan: Plan,
-    geounits: pl.DataFrame,
-    counts: pl.DataFrame,
-    columns: dict[tuple[str, int], int],
-) -> sparse.csr_array:
+def _matrix(plan: Plan, geounits: pl.DataFrame, counts: pl.DataFrame) -> sparse.csr_array:
+    columns = plan.columns
     index = pl.DataFrame(
         {
             "table": [table for table, _ in columns],

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from recon_cli.model.grain import Grain, RowGroup, group_rows, group_screens, refine
+from recon_cli.model.grain import Grain, IntArray, RowGroup, group_rows, group_screens, refine
 from recon_cli.model.lift import Lift, no_lift, plan_lift
-from recon_cli.model.margins import Margins, Masks, Terms, close_margins, combination_matrix
+from recon_cli.model.margins import (
+    BoolArray,
+    Margins,
+    Masks,
+    Terms,
+    close_margins,
+    combination_matrix,
+)
 from recon_cli.published import Coverage, Pattern
 from recon_cli.schema import Release, Table
 
@@ -93,6 +101,31 @@ class Plan:
     def is_lifted(self) -> bool:
         """Whether some feature is put back by a lift."""
         return any(len(pattern.lift.fine) for pattern in self.patterns)
+
+    @cached_property
+    def columns(self) -> dict[tuple[str, int], int]:
+        """The place of each published cell, by table and number, among those of `tables`."""
+        cells = ((table.name, cell.number) for table in self.tables for cell in table.cells)
+        return {cell: place for place, cell in enumerate(cells)}
+
+    @cached_property
+    def places(self) -> dict[int, IntArray]:
+        """Pattern number → the places of the columns of its margins."""
+        return {
+            each.pattern: np.array([self.columns[c] for c in each.margins.columns], dtype=np.int64)
+            for each in self.patterns
+        }
+
+    @cached_property
+    def resolved(self) -> dict[int, BoolArray]:
+        """Feature → for each of its atoms whether it lies in one group of the histogram."""
+        found: dict[int, BoolArray] = {}
+        for name in self.release.histogram:
+            groups = self.release.column_groups(name)
+            f = self.release.feature_index[groups.feature]
+            inside = [any(atom & ~m == 0 for m in groups.masks) for atom in self.grain.atoms[f]]
+            found[f] = found.get(f, np.ones(len(inside), dtype=bool)) & np.array(inside)
+        return found
 
 
 def make_plan(

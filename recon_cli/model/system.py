@@ -114,7 +114,7 @@ def _strata(
         place = np.where(
             (of_unit >= 0) & (geounits[np.minimum(place, len(geounits) - 1)] == of_unit), place, -1
         )
-        table = counts.dense(pattern, geounits)
+        table = counts.dense(plan.places[pattern.pattern], geounits)
         published[pattern.pattern] = (table, place)
         rhs = (pattern.combine @ table.T).T
         fine.append((pattern.fine @ table.T).T)
