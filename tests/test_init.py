@@ -73,7 +73,7 @@ def test_every_key_is_there_and_switched_on_it_still_loads() -> None:
     assert all(len(line) <= 78 for line in text.splitlines() if line.lstrip().startswith("# "))
     Path("all.yaml").write_text(SWITCHED_OFF.sub(r"\1\2", text))
     said = yaml.safe_load(Path("all.yaml").read_text())
-    assert list(said)[:4] == list(Top.model_fields)
+    assert list(said)[: len(Top.model_fields)] == list(Top.model_fields)
     for name in set(OFFERED) & set(SECTIONS):
         assert list(said[name]) == list(SECTIONS[name].model_fields), name
     config, plain = load_config(Path("all.yaml")), load_config(Path("recon.yaml"))
