@@ -21,12 +21,13 @@ help:                ## list the targets
 env: $(READY)        ## make the environment (.venv) from the lock file
 
 $(READY): requirements.lock pyproject.toml
+	@echo "making $(VENV): a minute or two, once"
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet -r requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	touch $(READY)
 
-demo: env            ## every stage on the shipped toy county
+demo: env            ## an audit of the shipped toy county
 	@$(BIN)/recon run -c configs/toy.yaml --force
 	@$(BIN)/recon verify -c configs/toy.yaml
 

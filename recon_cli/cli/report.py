@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,9 +52,9 @@ def perform(options: RunOptions, *, force: bool) -> Outcome:
     if options.verbosity < 0:
         return written.outcome
     facts: list[Fact] = [("claim", sentence) for sentence in written.claim]
-    facts += [("not there", gap) for gap in written.missing]
+    facts += [("left out", gap) for gap in written.missing]
     facts += [
-        ("page", str(written.page)),
+        ("page", os.path.normpath(written.page)),
         ("seconds", seconds(written.outcome.manifest.run.wall_seconds)),
     ]
     show(title_of(written.outcome), facts)

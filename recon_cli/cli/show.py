@@ -35,9 +35,9 @@ def command(options: RunOptions, *, geoid: str, rows: tuple[str, ...], html: Pat
 
     \b
     Example:
-      recon show 018410001002001 -c configs/toy.yaml
+      recon show 018410001001002 -c configs/toy.yaml
       recon show 01841000100 -c configs/toy.yaml
-      recon show 018410001002001 --why 4 --html b.html
+      recon show 018410001001002 --why 4 --html b.html
 
     \b
     Config keys:

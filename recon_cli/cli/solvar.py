@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from recon_cli.stages import Outcome
 
 
+#: What each mode looks at.
+_MODES = {
+    "relaxed": "relaxed: each {} alone, so it proves less",
+    "exact": "exact: with every count of the region",
+}
+
+
 @click.command()
 @run_options
 @click.option("--mode", help="relaxed, or exact.")
@@ -62,7 +69,7 @@ def perform(options: RunOptions, *, force: bool) -> Outcome:
     manifest = found.outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
     facts: list[Fact] = [
-        ("mode", str(manifest.notes["mode"])),
+        ("mode", _MODES[manifest.notes["mode"]].format(run.release.geography.unit.name)),
         ("people", f"{totals['people']:,}"),
         (plural(run.release.geography.unit.name).replace("_", " "), f"{totals['units']:,}"),
         ("zero solvar", share(totals["zero"], totals["units"])),

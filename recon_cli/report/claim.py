@@ -140,7 +140,7 @@ def _why_hedged(hedge: str, variability: Variability | Missing, words: Words) ->
         )
     if variability.mode == "relaxed":
         return (
-            f"“{hedge}”, because each {words.unit} was examined alone (`mode: relaxed`): its "
+            f"“{hedge}”: each {words.unit} was examined alone (`mode: relaxed`), and its "
             "neighbours' counts may settle more. `recon solvar --mode exact` counts them too."
         )
     open_units = variability.manifest.totals["units"] - variability.manifest.statuses.get(

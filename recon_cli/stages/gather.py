@@ -128,7 +128,8 @@ def _scores(
         return Missing("the release's schema has no `attack:`, so nobody was linked", commands)
     if "link" not in by_stage:
         return Missing(
-            "nobody was linked: there is no links/ in the work folder", ("recon link", *commands)
+            "nobody was linked: that takes records to link with, `link:` in the config",
+            ("recon link", *commands),
         )
     if "score" not in by_stage:
         return Missing("links were not scored: there is no score/ in the work folder", commands)

@@ -258,6 +258,8 @@ def _chosen(kinds: Sequence[Kind], why: Why) -> list[Kind]:
         return sorted(certain, key=lambda kind: (kind.lower, kind.number))
     chosen = []
     for number in why.numbers:
+        if not kinds:
+            raise ConfigError(f"--why {number}: nobody is there, so there is no row to explain")
         if not 1 <= number <= len(kinds):
             raise ConfigError(f"--why {number}: the list has rows 1 to {len(kinds)}")
         if not kinds[number - 1].lower:

@@ -123,7 +123,9 @@ def open_archive(path: Path) -> Iterator[Archive]:
     try:
         file = zipfile.ZipFile(path)
     except _DAMAGE as error:
-        raise SourceError(f"{path}: expected a zip file or a folder, found {error}") from error
+        raise SourceError(
+            f"{path}: expected a zip file or a folder, but this is none or was cut off ({error})"
+        ) from error
     with file:
         yield ZipArchive(path, file)
 
