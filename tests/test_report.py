@@ -118,7 +118,7 @@ def test_the_claim_is_the_union_of_all_proofs(base: Path) -> None:
     unique = set(blocks.filter(pl.col("status") == "unique")["geoid_block"])
     lived = blocks.filter(pl.col("geoid_block").is_in(list(zero | unique)))["population"].sum()
     assert f"At least {lived:,} of 2,015 people (" in claim(findings)
-    assert "“At least”, because each block was examined alone" in claim(findings)
+    assert "“At least”: each block was examined alone" in claim(findings)
     assert isinstance(findings.reconstruction, Reconstruction)
     proven = read(work / "microdata")["certain"].sum()
     assert findings.reconstruction.whole["certain"] >= max(proven, solvar["certain_records"].sum())
@@ -144,7 +144,7 @@ def test_a_release_that_is_not_a_census_has_its_own_words(base: Path) -> None:
     text = json.dumps([document.claim.sentences, document.terms, sections], default=str)
     assert "No clinic** is proven to have exactly one" in text
     assert "gender, age group, insurance, smoker and conditions" in text
-    assert "“Proven”, because" in " ".join(document.claim.notes)
+    assert "“Proven”: each clinic" in " ".join(document.claim.notes)
     for word in ("block", "tract", "race", "hispanic", "county"):
         assert word not in text, word
     assert document.title == "Clinics"
