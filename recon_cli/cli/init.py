@@ -46,9 +46,9 @@ def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bo
     from recon_cli.scaffold import compose, recognise  # noqa: PLC0415 - imports polars
     from recon_cli.store.files import write_bytes  # noqa: PLC0415
 
+    found = recognise(paths, release)
     if to.exists() and not force:
         raise ConfigError(f"{to}: is there already; choose another with --to, or give --force")
-    found = recognise(paths, release)
     write_bytes(to, compose(found, to).encode())
     show(f"init: wrote {to}", _facts(found))
     chosen = "" if to == Path(_DEFAULT) else f" -c {shlex.quote(str(to))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -76,10 +77,9 @@ def _check_listed(published: Published, level: Level, geoid: str) -> None:
     inside = published.geounits["geoid"].str.starts_with(geoid)
     if (here == geoid).any() or (here.is_empty() and inside.any()):
         return
-    near = here if not here.is_empty() else published.geounits["geoid"]
-    agree = [sum(a == b for a, b in zip(geoid, each, strict=False)) for each in near]
-    order = sorted(range(len(near)), key=lambda at: (-agree[at], near[at]))
-    names = ", ".join(near[at] for at in order[:_NEAR])
+    near = (here if not here.is_empty() else published.geounits["geoid"]).sort().to_list()
+    first = max(0, min(bisect.bisect(near, geoid) - _NEAR // 2, len(near) - _NEAR))
+    names = ", ".join(near[first : first + _NEAR])
     hint = f"near it: {names}" if names else "recon show of a coarser geounit lists those inside"
     raise ConfigError(f"no {level.name} {geoid} in the release ({hint})")
 
