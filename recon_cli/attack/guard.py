@@ -37,6 +37,10 @@ class Guard:
     enter: Callable[[str], None] = _tell_nobody
 
 
+#: Nothing is known of earlier attempts, and nobody is told of this one.
+UNGUARDED = Guard()
+
+
 @dataclass(frozen=True)
 class Watch:
     """A guard over one batch.

@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from recon_cli.attack.guard import Guard
+from recon_cli.attack.allowance import Budget
+from recon_cli.attack.distance import BoolArray
+from recon_cli.attack.guard import UNGUARDED, Guard
 from recon_cli.attack.reconstruct import count_statuses
 from recon_cli.attack.solution import naming, watch_over
 from recon_cli.attack.start import start_of
 from recon_cli.attack.targets import Histogram, histogram_columns, histogram_masks, histogram_of
-from recon_cli.attack.variability import BoolArray, Budget, Distances, Space, Variability, measure
+from recon_cli.attack.variability import Distances, Space, Variability, measure
 from recon_cli.model.counts import Counts, arrange_counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan, make_plan, make_relaxed_plan
@@ -38,6 +40,8 @@ class Question:
         mode: ``relaxed`` (Eq. 4.9, unit by unit) or ``exact`` (Eq. 4.6, whole regions).
         seed: For the solver's own choices.
         unit_seconds: Deterministic seconds of solving for each question about a unit.
+        region_seconds: Deterministic seconds for the question about all units of a region at
+            once, in exact mode.
         diameter: Whether to measure the largest distance between any two solutions, too.
         person_seconds: Deterministic seconds that a region may take in all, for each of its
             people; None for no such limit.
@@ -47,6 +51,7 @@ class Question:
     mode: Mode
     seed: int
     unit_seconds: float
+    region_seconds: float = 0.5
     diameter: bool = False
     person_seconds: float | None = None
     intervals: Intervals = "exact"
@@ -150,7 +155,7 @@ def measure_with_plan(
     question: Question,
     on_progress: Tick = no_tick,
     *,
-    guard: Guard = Guard(),  # noqa: B008 - frozen
+    guard: Guard = UNGUARDED,
     missing: pl.Series | None = None,
 ) -> Measurement:
     """`measure_variability` with a plan already made; see there.
@@ -174,6 +179,7 @@ def measure_with_plan(
         budget = Budget(
             _seeds(question, counts, system),
             question.unit_seconds,
+            question.region_seconds,
             question.diameter,
             _region_seconds(question, system.regions, people),
             question.intervals == "exact",

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from recon_cli.stages import Outcome
 
 
-#: What each mode looks at.
+#: What each mode looks at; 0 is the release's unit, 1 its region.
 _MODES = {
-    "relaxed": "relaxed: each {} alone, so it proves less",
-    "exact": "exact: with every count of the region",
+    "relaxed": "relaxed: each {0} alone, so it proves less",
+    "exact": "exact: with every count of the {1}",
 }
 
 
@@ -50,6 +50,8 @@ def command(options: RunOptions, *, mode: str | None, shard: str | None, force: 
                             propagation: faster
       solvar.unit_seconds   budget of a question, in
                             deterministic seconds (2)
+      solvar.region_seconds the same, of a region as
+                            a whole, if exact (0.5)
       solvar.total_seconds  budget of the whole stage
       solvar.seed           default the run's seed
     """  # noqa: D301 - click wants the character itself
@@ -68,8 +70,9 @@ def perform(options: RunOptions, *, force: bool) -> Outcome:
         return found.outcome
     manifest = found.outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
+    places = run.release.geography.unit.name, run.release.region.name
     facts: list[Fact] = [
-        ("mode", _MODES[manifest.notes["mode"]].format(run.release.geography.unit.name)),
+        ("mode", _MODES[manifest.notes["mode"]].format(*places).replace("_", " ")),
         ("people", f"{totals['people']:,}"),
         (plural(run.release.geography.unit.name).replace("_", " "), f"{totals['units']:,}"),
         ("zero solvar", share(totals["zero"], totals["units"])),

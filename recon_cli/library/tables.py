@@ -146,7 +146,7 @@ def measure_variability(
         StageError: The records do not have the published counts.
         SolverError: Two engines disagree.
     """
-    question = Question(mode, seed, unit_seconds, diameter, intervals=intervals)
+    question = Question(mode, seed, unit_seconds, diameter=diameter, intervals=intervals)
     used = chosen_tables(release, published, tables)
     found = [
         solvar.measure_variability(release, part, used, microdata, question)

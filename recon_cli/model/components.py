@@ -67,6 +67,29 @@ def subset(component: Component, cells: IntArray) -> Component:
     )
 
 
+def alone(component: Component, cells: IntArray) -> Component:
+    """Some cells of a component, whatever the others are within their bounds: a relaxation.
+
+    Args:
+        component: All of it.
+        cells: Its columns to keep, rising.
+    """
+    A = component.rows.A
+    here = sparse.csr_array(A[:, cells])
+    lower, upper = component.lower[cells], component.upper[cells]
+    least = component.rows.least - (A @ component.upper - here @ upper)
+    most = component.rows.most - (A @ component.lower - here @ lower)
+    binds = (here @ lower < least) | (here @ upper > most)
+    rows = np.flatnonzero((np.diff(here.indptr) > 0) & binds)
+    return Component(
+        cells=component.cells[cells],
+        rows=Rows(sparse.csr_array(here[rows]), least[rows], most[rows]),
+        lower=lower,
+        upper=upper,
+        origin=component.origin[rows],
+    )
+
+
 def split_components(
     system: Rows,
     bounds: Bounds,

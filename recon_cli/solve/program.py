@@ -138,6 +138,9 @@ def _solve(component: Component, model: Any, objective: IntArray | None, effort:
     solver.parameters.linearization_level = 2
     solver.parameters.cp_model_probing_level = 0
     solver.parameters.symmetry_level = 0
+    # A question about the best solution is decided by the whole relaxation; row by row it takes
+    # twice the time. To find any solution, some of the rows will do.
+    solver.parameters.add_lp_constraints_lazily = objective is None
     solver.parameters.random_seed = effort.seed % 2**31
     solver.parameters.interleave_search = effort.interleave
     solver.parameters.max_deterministic_time = effort.limit

@@ -6,7 +6,7 @@ question is linear, so that a second engine can be asked the same one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -50,12 +50,19 @@ class Question:
     Attributes:
         program: The component's cells first, then what the question adds.
         objective: Integer coefficients.
-        constant: Added to the objective.
+        constants: For each target what it adds to the objective.
+        target: For each column of the program the target that it is about.
     """
 
     program: Component
     objective: IntArray
-    constant: int
+    constants: IntArray
+    target: IntArray
+
+    @property
+    def constant(self) -> int:
+        """Added to the objective."""
+        return int(self.constants.sum())
 
     def at_least(self, value: int) -> Component:
         """The solutions with at least ``value``, as a program; infeasible if there are none."""
@@ -64,6 +71,25 @@ class Question:
         side = np.array([value - self.constant])
         top = np.array([max(int(self.objective @ most), int(side[0]))])
         return _add_rows(self.program, Rows(row, side, top))
+
+    def capped(self, group: IntArray, most: IntArray) -> Question:
+        """The same question where it is known that groups of targets add ``most`` at most.
+
+        No solution is lost; the solver knows earlier that it has the best one.
+
+        Args:
+            group: For each target its group, from 0.
+            most: For each group a valid bound on what its targets add to the objective.
+        """
+        used = np.flatnonzero(self.objective)
+        n = len(most)
+        at = (group[self.target[used]], used)
+        A = sparse.csr_array((self.objective[used], at), shape=(n, len(self.objective)))
+        lowest = np.where(self.objective > 0, self.program.lower, self.program.upper)
+        known = np.bincount(group, weights=self.constants, minlength=n).astype(np.int64)
+        least = A @ lowest
+        rows = Rows(A, least, np.maximum(most - known, least))
+        return replace(self, program=_add_rows(self.program, rows))
 
 
 def ask_ends(
@@ -80,12 +106,11 @@ def ask_ends(
         at_lower: Targets whose lower end is asked for.
         at_upper: Targets whose upper end is asked for.
     """
-    objective = np.zeros(len(component.lower), dtype=np.int64)
-    constant = 0
     narrow = targets.width == 1
     # A target between two neighbouring counts is its own indicator.
-    objective += targets.sums.T @ ((at_upper & narrow).astype(np.int64) - (at_lower & narrow))
-    constant += int(targets.upper[at_lower & narrow].sum() - targets.lower[at_upper & narrow].sum())
+    low, high = at_lower & narrow, at_upper & narrow
+    objective = targets.sums.T @ (high.astype(np.int64) - low)
+    constants = targets.upper * low - targets.lower * high
     low, high = np.flatnonzero(at_lower & ~narrow), np.flatnonzero(at_upper & ~narrow)
     wide = np.concatenate([low, high])
     # An indicator that is one forces its target to the end: the link is the interval's width.
@@ -100,7 +125,8 @@ def ask_ends(
     return Question(
         _add_rows(program, rows),
         np.concatenate([objective, np.ones(len(wide), dtype=np.int64)]),
-        constant,
+        constants,
+        np.concatenate([targets.of_cell, wide]),
     )
 
 
@@ -113,8 +139,9 @@ def ask_distance(component: Component, targets: Targets, start: IntArray) -> Que
         start: Value of each target to measure from, within its interval.
     """
     above, below = targets.upper - start, start - targets.lower
-    objective = targets.sums.T @ ((below == 0).astype(np.int64) - ((above == 0) & (below > 0)))
-    constant = int(start[(above == 0) & (below > 0)].sum() - start[below == 0].sum())
+    up, down = below == 0, (above == 0) & (below > 0)
+    objective = targets.sums.T @ (up.astype(np.int64) - down)
+    constants = start * down - start * up
     # Only a target that can go both ways needs a side (z) and a distance (d) of its own:
     # d ≤ y − s + 2·below·(1 − z) and d ≤ s − y + 2·above·z.
     inner = np.flatnonzero((above > 0) & (below > 0))
@@ -132,7 +159,12 @@ def ask_distance(component: Component, targets: Targets, start: IntArray) -> Que
     far = np.maximum(ups, downs)
     program = _add_columns(component, np.concatenate([far, np.ones(n, dtype=np.int64)]))
     gain = np.repeat([1, 0], n)
-    return Question(_add_rows(program, rows), np.concatenate([objective, gain]), constant)
+    return Question(
+        _add_rows(program, rows),
+        np.concatenate([objective, gain]),
+        constants,
+        np.concatenate([targets.of_cell, np.tile(inner, 2)]),
+    )
 
 
 def ask_diameter(component: Component, targets: Targets) -> Question:
@@ -166,7 +198,8 @@ def ask_diameter(component: Component, targets: Targets) -> Question:
     )
     program = _add_columns(twice, np.concatenate([width, np.ones(n, dtype=np.int64)]))
     objective = np.repeat([0, 1, 0], [2 * A.shape[1], n, n])
-    return Question(_add_rows(program, rows), objective, 0)
+    target = np.concatenate([np.tile(targets.of_cell, 2), np.tile(np.arange(n), 2)])
+    return Question(_add_rows(program, rows), objective, np.zeros(n, dtype=np.int64), target)
 
 
 def _diagonal(values: IntArray) -> sparse.csr_array:

@@ -1,0 +1,168 @@
+"""The farthest that each unit of a component can be from where it is, and solutions so far away.
+
+In the exact system a question about one unit is a question about its whole region. Most units
+do not notice: as far as they could go by themselves, whatever is in the others (`alone`), there is
+a solution for the rest, too. So the bound comes from the unit alone, and the region has only to
+supply a solution that reaches it, which is far easier than to prove that none goes farther.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from recon_cli.attack.allowance import Allowance
+from recon_cli.attack.distance import DISTANCE, Ask, Part
+from recon_cli.model.components import Component
+from recon_cli.model.grain import IntArray
+from recon_cli.solve.program import Answer, Status
+
+
+@dataclass(frozen=True)
+class Farthest:
+    """Sums of distances over the histogram cells of units.
+
+    Attributes:
+        units: The units.
+        reached: For each of them a distance that a solution has.
+        bound: A distance that no solution exceeds.
+        solutions: Solutions of the component that were found on the way.
+        together: The same two for all units at once, where rows couple them.
+    """
+
+    units: IntArray
+    reached: IntArray
+    bound: IntArray
+    solutions: list[IntArray]
+    together: tuple[int, int] | None = None
+
+    @property
+    def still(self) -> IntArray:
+        """The units that no solution moves."""
+        still: IntArray = self.units[self.bound == 0]
+        return still
+
+
+def farthest_at_once(part: Part, ask: Ask, allowance: Allowance) -> Farthest:
+    """All units in one solve, where no row couples two of them.
+
+    Raises:
+        SolverError: The solver returned what is no solution.
+    """
+    seen = _Seen(part, ask)
+    question = ask.question(part, part.targets)
+    seconds = allowance.budget.unit * len(part.units)
+    answer = allowance.maximize(question, part.units, seconds)
+    seen.add(answer.values)
+    if answer.status is Status.OPTIMAL:
+        seen.bound = seen.reached
+    elif len(part.units) == 1:
+        seen.bound = np.minimum(seen.bound, answer.bound + question.constant)
+    return Farthest(part.units, seen.reached, seen.bound, seen.solutions)
+
+
+def farthest_one_by_one(part: Part, ask: Ask, allowance: Allowance) -> Farthest:
+    """Each unit over all solutions of the region, and from the start also all units at once.
+
+    Raises:
+        SolverError: The solver returned what is no solution.
+    """
+    seen = _Seen(part, ask)
+    answers = [_ask_alone(seen, k, allowance) for k in range(len(part.units))]
+    together = None
+    if ask is DISTANCE:
+        together = _ask_together(seen, allowance)
+    for k, answer in enumerate(answers):
+        if not seen.is_proven(k) and len(answer.values):
+            seen.add(_completed(part, ask, int(part.units[k]), answer, allowance))
+        if not seen.is_proven(k):
+            _ask_within_region(seen, k, allowance)
+    if together is not None:
+        together = (seen.farthest_together, min(together[1], int(seen.bound.sum())))
+    return Farthest(part.units, seen.reached, seen.bound, seen.solutions, together)
+
+
+class _Seen:
+    """What is known of each unit of a part so far."""
+
+    def __init__(self, part: Part, ask: Ask) -> None:
+        self.part = part
+        self.ask = ask
+        self.group = np.searchsorted(part.units, part.unit)
+        self.reached = np.zeros(len(part.units), dtype=np.int64)
+        self.bound = self._by_unit(part.highest(ask))
+        self.solutions: list[IntArray] = []
+        self.farthest_together = 0
+
+    def add(self, values: IntArray) -> None:
+        """Take note of an answer, if there is one: it may take several units to their bounds."""
+        if not len(values):
+            return
+        distance = self._by_unit(self.ask.distance(self.part, self.part.targets, values))
+        self.reached = np.maximum(self.reached, distance)
+        self.farthest_together = max(self.farthest_together, int(distance.sum()))
+        n = len(self.part.start)
+        self.solutions += [values[n * k : n * (k + 1)] for k in range(self.ask.solutions)]
+
+    def is_proven(self, k: int) -> bool:
+        """Whether the farthest solution of a unit is known to be one."""
+        return bool(self.reached[k] == self.bound[k])
+
+    def _by_unit(self, distance: IntArray) -> IntArray:
+        total = np.bincount(self.group, weights=distance, minlength=len(self.part.units))
+        return total.astype(np.int64)
+
+
+def _ask_alone(seen: _Seen, k: int, allowance: Allowance) -> Answer:
+    """Bound a unit by what it could do by itself; how it would look then."""
+    units = seen.part.units[k : k + 1]
+    alone = seen.part.alone(int(units[0]))
+    question = seen.ask.question(alone, alone.targets)
+    answer = allowance.maximize(question, units, allowance.budget.unit)
+    seen.bound[k] = min(seen.bound[k], answer.bound + question.constant)
+    return answer
+
+
+def _ask_together(seen: _Seen, allowance: Allowance) -> tuple[int, int]:
+    """All units at once; what was reached, and a bound."""
+    part = seen.part
+    question = seen.ask.question(part, part.targets).capped(seen.group, seen.bound)
+    answer = allowance.maximize(question, part.units, allowance.budget.region)
+    seen.add(answer.values)
+    return seen.farthest_together, answer.bound + question.constant
+
+
+def _completed(part: Part, ask: Ask, unit: int, answer: Answer, allowance: Allowance) -> IntArray:
+    """Solutions of the part in which a unit is as in an answer about it alone; or nothing."""
+    cells = part.cells_of(unit)
+    n = len(cells)
+    whole: list[IntArray] = []
+    for k in range(ask.solutions):
+        values = part.start.copy()
+        values[cells] = answer.values[n * k : n * (k + 1)]
+        if not part.component.is_met_by(values):
+            pinned = _pinned(part.component, cells, values[cells])
+            values = allowance.find(pinned, np.array([unit])).values
+        if not len(values):
+            return values
+        whole.append(values)
+    return np.concatenate(whole)
+
+
+def _ask_within_region(seen: _Seen, k: int, allowance: Allowance) -> None:
+    """The question in full, with what is known already."""
+    part, units = seen.part, seen.part.units[k : k + 1]
+    targets = part.select(part.unit == units[0])
+    group = np.zeros(len(targets.lower), dtype=np.int64)
+    question = seen.ask.question(part, targets).capped(group, seen.bound[k : k + 1])
+    answer = allowance.maximize(question, units, allowance.budget.unit)
+    seen.add(answer.values)
+    seen.bound[k] = min(seen.bound[k], answer.bound + question.constant)
+
+
+def _pinned(component: Component, cells: IntArray, values: IntArray) -> Component:
+    """With some cells at given values."""
+    lower, upper = component.lower.copy(), component.upper.copy()
+    lower[cells] = upper[cells] = values
+    return replace(component, lower=lower, upper=upper)
