@@ -38,20 +38,30 @@ def published_rows(
 ) -> list[Row]:
     """One row for every published cell of every geounit, zeros included."""
     counts = {(g, t, c): n for g, t, c, n in published.counts.iter_rows()}
+    places = [
+        [f.position[v] for f, v in zip(release.features, values, strict=True)]
+        for _, values in domain
+    ]
+    counted = {
+        masks: [
+            i
+            for i, at in enumerate(places)
+            if all(m >> place & 1 for m, place in zip(masks, at, strict=True))
+        ]
+        for masks in {cell.masks for table in tables for cell in table.cells}
+    }
     rows = []
     for geoid, pattern in published.geounits.select("geoid", "pattern").iter_rows():
         cells = published.coverage[pattern].cells
         for table in tables:
             for number in cells.get(table.name, ()):
                 cell = table.cells[number - 1]
-                weights: dict[int, int] = {}
-                for i, (unit, values) in enumerate(domain):
-                    places = [f.position[v] for f, v in zip(release.features, values, strict=True)]
-                    if unit.startswith(geoid) and all(
-                        m >> at & 1 for m, at in zip(cell.masks, places, strict=True)
-                    ):
-                        tallied = cell.tally
-                        weights[i] = 1 if tallied is None else int(values[tallied]).bit_count()
+                tallied = cell.tally
+                weights = {
+                    i: 1 if tallied is None else int(domain[i][1][tallied]).bit_count()
+                    for i in counted[cell.masks]
+                    if domain[i][0].startswith(geoid)
+                }
                 rows.append(Row(weights, counts.get((geoid, table.name, number), 0)))
     return rows
 

@@ -186,6 +186,7 @@ def die_at_once(job: Any, piece: Piece, tick: Tick) -> None:
 
 def _main() -> None:
     """Run `note_and_wait` in two workers until somebody stops us."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run in the background
     shards = [Shard(str(i), i) for i in range(4)]
     folder, where = Path(sys.argv[1]), sys.argv[2:]
     cluster = DaskWorkers(folder, processes=2) if where == ["cluster"] else None

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from click.testing import CliRunner, Result
 from recon_cli import __version__
 from recon_cli.attack import reconstruct as attack
 from recon_cli.cli import main
-from recon_cli.config import SECTIONS
+from recon_cli.config import SECTIONS, load_config
+from recon_cli.published import Batch
 from recon_cli.schema import load_release
+from recon_cli.sources.legacy import LegacySource
+from recon_cli.stages import Run
 from recon_cli.stages import ingest as ingest_stage
 from recon_cli.stages import reconstruct as reconstruct_stage
 from recon_cli.store import Piece, partitions, read_partition
@@ -125,6 +129,29 @@ def test_an_interrupted_reconstruction_goes_on(
     resumed = recon("reconstruct", "-c", config, "--workers", 1)
     assert "2 of 3 pieces were finished before" in resumed.stderr
     assert seen[3:] == seen[2:3]
+
+
+def test_an_interrupted_ingest_closes_its_files_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not when they are collected: a second Ctrl-C would then be a traceback."""
+    real, closed = LegacySource.batches, []
+
+    def watched(source: LegacySource) -> Iterator[Batch]:
+        try:
+            yield from real(source)
+        finally:
+            closed.append(source)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LegacySource, "batches", watched)
+    monkeypatch.setattr(ingest_stage, "describe_geounits", interrupted)
+    config = load_config(ROOT / "configs" / "toy.yaml", work=tmp_path)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        ingest_stage.ingest(Run(config, config.load_release()))
+    assert closed, f"still open in the frames of {stopped.tb}"
 
 
 def test_records_that_do_not_fit_are_not_published(
@@ -268,6 +295,15 @@ def test_help_is_enough_to_begin(name: str) -> None:
     assert "Example:" in text
     for key in SECTIONS[name].model_fields if name in SECTIONS else ():
         assert f"{name}.{key}" in text
+
+
+def test_the_list_of_commands_says_whole_sentences() -> None:
+    text = CliRunner().invoke(main, ["--help"], terminal_width=60).stdout
+    listed = text.partition("Commands:")[2]
+    assert max(map(len, listed.splitlines())) <= 60
+    assert "..." not in listed
+    whole = "solvar Measure how far any other solution could differ, and who is in all of them. "
+    assert whole in " ".join(listed.split())
 
 
 @pytest.mark.parametrize("command", ["ingest", "reconstruct", "verify"])

@@ -287,7 +287,7 @@ def test_a_process_that_was_not_briefed_does_nothing() -> None:
             "cluster: one of scheduler and processes is expected",
         ),
         (["cluster.scheduler=host"], "cluster.scheduler: an address as in tcp://host:8786 is exp"),
-        (["cluster.processes=0"], "cluster.processes: Input should be greater than or equal to 1"),
+        (["cluster.processes=0"], "cluster.processes: must be greater than or equal to 1"),
     ],
 )
 def test_a_wrong_section_is_refused(settings: list[str], message: str) -> None:

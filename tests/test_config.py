@@ -73,8 +73,8 @@ def test_every_section_is_found_by_its_module() -> None:
         ),
         ("work: elsewhere\n", "al.yaml:7: work: said before, in line 2"),
         ("  tables: block\n", "al.yaml:7: reconstruct.tables: said before, in line 5"),
-        ("seed: -1\n", "al.yaml:7: seed: Input should be greater than or equal to 0 (found -1)"),
-        ("workers: many\n", "al.yaml:7: workers: Input should be a valid integer (found 'many')"),
+        ("seed: -1\n", "al.yaml:7: seed: must be greater than or equal to 0 (found -1)"),
+        ("workers: many\n", "al.yaml:7: workers: must be a valid integer (found 'many')"),
         ("work2: [\n", "al.yaml:8: not valid YAML: expected the node content"),
         ("a: b: c\n", "al.yaml:7: not valid YAML: mapping values are not allowed here"),
     ],
@@ -95,7 +95,7 @@ def test_an_unknown_section_lists_the_known_ones(tmp_path: Path) -> None:
         (
             "sf1-legacy",
             "sf2",
-            "al.yaml:3: ingest.source: Input should be 'sf1-legacy' or 'tidy' (found 'sf2')",
+            "al.yaml:3: ingest.source: must be 'sf1-legacy' or 'tidy' (found 'sf2')",
         ),
         ("[al2010.sf1.zip]", "[3]", "al.yaml:3: ingest.paths[0]: a path is expected (found 3)"),
         ("[al2010.sf1.zip]", "[]", "al.yaml:3: ingest.paths: at least one is expected (found [])"),
@@ -167,8 +167,7 @@ def test_work_and_workers_from_the_command_line(tmp_path: Path) -> None:
         ("work.deep=3", "--set 'work.deep=3': work has no keys in it"),
         (
             "reconstruct.seed=x",
-            "--set reconstruct.seed=x: reconstruct.seed: Input should be a valid integer "
-            "(found 'x')",
+            "--set reconstruct.seed=x: reconstruct.seed: must be a valid integer (found 'x')",
         ),
     ],
 )
@@ -211,6 +210,25 @@ def test_an_unknown_release_lists_the_packaged_ones(tmp_path: Path) -> None:
     config = load(tmp_path, "release: sf1_2020\n")
     with pytest.raises(ConfigError, match=r"al\.yaml: release: no packaged schema 'sf1_2020'"):
         config.load_release()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (
+            "reconstruct.tables=blok+tract",
+            "al.yaml: reconstruct.tables: 'blok+tract': no level 'blok' in release 'sf1_2010' ",
+        ),
+        ("reconstruct.tables=[P1, P99]", "al.yaml: reconstruct.tables: no table 'P99' in "),
+        ("tabulate.tables=[P99]", "al.yaml: tabulate.tables: no table 'P99' in release "),
+        ("tabulate.levels=[blok]", "al.yaml: tabulate.levels: no level 'blok' (levels: block, "),
+    ],
+)
+def test_what_the_release_does_not_have(tmp_path: Path, setting: str, message: str) -> None:
+    config = load(tmp_path, GOOD, setting)
+    with pytest.raises(ConfigError) as caught:
+        config.load_release()
+    assert str(caught.value).replace(str(tmp_path / "al.yaml"), "al.yaml").startswith(message)
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -379,7 +379,8 @@ def test_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     refused = recon("fetch", "al", code=10)
-    assert "not online? No address is known for https://www2.census.gov/" in refused.stderr
+    assert "the server of https://www2.census.gov/" in refused.stderr
+    assert "is not found; check that this machine is online" in refused.stderr
     assert "put it at\n  data/al2010.sf1.zip" in refused.stderr
     assert "trying again" not in refused.stderr
 

@@ -11,12 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recon_cli.cli._options import RunOptions
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, StageError, Unpublished, WorkerError
+from recon_cli.execute import Results, Shard
 from recon_cli.schema import load_release
 from recon_cli.stages import Run
 from recon_cli.stages import reconstruct as reconstruct_stage
 from recon_cli.stages import solvar as solvar_stage
+from recon_cli.stages.guarding import Revival
 from recon_cli.stages.ingest import ingest
 from recon_cli.stages.reconstruct import reconstruct
 from recon_cli.stages.share import EVERYTHING, NOTHING, Share
@@ -144,6 +147,17 @@ def test_shards_and_a_merge_make_the_same_files(whole: Path, in_pieces: Path) ->
         assert rows.equals(data(in_pieces, "microdata")[name])
 
 
+def test_one_shard_of_one_publishes_so_it_is_alone(in_pieces: Path) -> None:
+    options = RunOptions(TOY, in_pieces, workers=1, verbosity=-1)
+    shared, alone = (options.sharded(shard, force=False).run() for shard in ("1/2", "1/1"))
+    with (
+        shared.transaction(shared.recipe(reconstruct_stage.RECONSTRUCT, {})),
+        pytest.raises(StageError, match="another process is running"),
+    ):
+        reconstruct(alone)
+    assert reconstruct(alone).manifest.rows == 2_015
+
+
 def test_shards_do_not_shut_each_other_out_but_a_run_alone_does(in_pieces: Path) -> None:
     first = run(in_pieces, opener=shared_transaction)
     recipe = first.recipe(reconstruct_stage.RECONSTRUCT, {})
@@ -235,10 +249,41 @@ def test_a_piece_that_dies_before_any_solver_is_given_up(
         reconstruct(run(in_pieces, workers=2))
 
 
+def test_a_death_leaves_no_trace_for_the_next(tmp_path: Path) -> None:
+    here = run(tmp_path)
+    with here.transaction(here.recipe(reconstruct_stage.RECONSTRUCT, {})) as stage:
+        revive = Revival("reconstruct", stage.staging, here.reporter)
+        shard = Shard("county 01001", Piece("01001"))
+        trace = stage.staging.trace(shard.payload)
+        trace.parent.mkdir(parents=True)
+        trace.write_text("01001020100")
+        assert revive(shard, "signal 9") == shard
+        assert revive(shard, "signal 9") == shard, "outside of any solver, for the first time"
+        assert revive(shard, "signal 9") is None
+
+
 def test_memory_limits_the_workers(in_pieces: Path) -> None:
     assert reconstruct(run(in_pieces, "memory=10 GB", workers=2)).manifest.run.workers == 2
     little = run(in_pieces, "memory=1 GB", workers=2, force=True)
     assert reconstruct(little).manifest.run.workers == 0
+
+
+@pytest.mark.parametrize(
+    ("cluster", "workers"), [("{processes: 8}", 1), ("{scheduler: tcp://head:8786}", 8)]
+)
+def test_memory_here_does_not_limit_workers_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: str, workers: int
+) -> None:
+    asked: list[int] = []
+
+    def run_shards(*_: object, workers: int, **__: object) -> Results[None]:
+        asked.append(workers)
+        return Results((), (), 0)
+
+    monkeypatch.setattr("recon_cli.stages.run.run_shards", run_shards)
+    here = run(tmp_path, "memory=1 GB", f"cluster={cluster}", workers=8)
+    here.for_each("reconstruct", lambda _job, _piece, _tick: None, None, [])
+    assert asked == [workers]
 
 
 def test_the_independent_check_would_notice_a_missing_region(whole: Path) -> None:

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from recon_cli.config import load_config
+from recon_cli.errors import StageError
 from recon_cli.report.charts import Spec
 from recon_cli.report.claim import make_claim
 from recon_cli.report.compose import compose
@@ -29,7 +30,7 @@ from recon_cli.report.markup import to_text
 from recon_cli.report.words import words_of
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages import Run
-from recon_cli.stages.gather import gather, manifests_in
+from recon_cli.stages.gather import gather, reportable
 from recon_cli.stages.report import REPORT
 from tests import reported
 from tests.reported import ROOT, recon
@@ -46,7 +47,7 @@ def findings_of(work: Path) -> Findings:
     name = "clinic" if work.name == "clinic" else "toy"
     config = load_config(ROOT / "configs" / f"{name}.yaml", work=work)
     run = Run(config, config.load_release())
-    return gather(run, tuple(manifests_in(work, besides=REPORT).values()))
+    return gather(run, tuple(reportable(work, besides=REPORT).values()))
 
 
 def read(folder: Path) -> pl.DataFrame:
@@ -303,6 +304,16 @@ def test_what_changed_since_is_not_reported(base: Path, tmp_path: Path) -> None:
     findings = findings_of(work)
     assert isinstance(findings.scores, Missing)
     assert "solvar/ changed after score/" in findings.scores.why
+
+
+def test_stages_come_in_the_order_they_were_made_or_not_at_all(base: Path, tmp_path: Path) -> None:
+    made = reported.clinic(base)
+    stages = [manifest.stage for manifest in reportable(made, besides=REPORT).values()]
+    assert stages == ["ingest", "reconstruct", "solvar"]
+    work = Path(shutil.copytree(made, tmp_path / "clinic"))
+    (work / "certainty" / "_manifest.json").write_text("{}")
+    with pytest.raises(StageError, match=r"certainty/_manifest\.json is damaged"):
+        reportable(work, besides=REPORT)
 
 
 def test_nothing_to_report(tmp_path: Path) -> None:

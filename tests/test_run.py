@@ -220,6 +220,30 @@ def test_a_dry_run_knows_what_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "would run: not run yet" in other
 
 
+def test_an_interrupt_while_a_module_is_loaded_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `import ortools` has it: its C code raises an error of its own from ours."""
+
+    def loading(*_: object) -> None:
+        raise ImportError("initialization failed") from KeyboardInterrupt()
+
+    monkeypatch.setattr("recon_cli.stages.ingest.ingest", loading)
+    log = tmp_path / "log.jsonl"
+    said = clinic(tmp_path, "--until", "ingest", "--log-json", log, code=130).stderr
+    assert said.startswith("interrupted; finished partitions are kept")
+    assert json.loads(log.read_text().splitlines()[-1])["exit_code"] == 130
+    alone = recon("ingest", "-c", CLINIC, "--work", tmp_path, code=130).stderr
+    assert alone.startswith("interrupted; ")
+
+    def missing(*_: object) -> None:
+        raise ImportError("no such module")
+
+    monkeypatch.setattr("recon_cli.stages.ingest.ingest", missing)
+    failed = CliRunner().invoke(main, ["ingest", "-c", str(CLINIC), "--work", str(tmp_path)])
+    assert isinstance(failed.exception, ImportError), "what is broken is not hidden"
+
+
 def test_a_dry_run_fails_like_the_run(tmp_path: Path) -> None:
     refused = clinic(tmp_path, "--from", "solvar", "--dry-run", code=5)
     assert "run `recon ingest` first" in refused.stderr

@@ -18,6 +18,7 @@ from recon_cli.schema import load_release
 from recon_cli.schema.words import say_cell
 from recon_cli.stages import Run
 from recon_cli.stages.show import Why, show
+from tests import reported
 from tests.browser import chromium, needs_browser, opened
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,16 +41,13 @@ def read(folder: Path) -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The toy county, reconstructed; nobody measured its variability."""
-    work = tmp_path_factory.mktemp("show") / "toy"
-    for stage in ("ingest", "reconstruct"):
-        recon(stage, "-q", "-c", TOY, "--work", work)
-    return work
+    return reported.toy(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="module")
-def measured(plain: Path) -> Path:
+def measured(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with solvar."""
-    work = plain.with_name("measured")
+    work = tmp_path_factory.mktemp("show") / "measured"
     shutil.copytree(plain, work)
     recon("solvar", "-q", "-c", TOY, "--work", work)
     return work

@@ -318,7 +318,7 @@ def test_couples_of_two_races_or_ethnicities(role: str, published: float) -> Non
 
 def test_places_vary_about_what_is_around_them() -> None:
     origins = NATION.origins
-    around = np.tile(np.array(origins.margins) / sum(origins.margins), (20_000, 1))
+    around = np.tile(np.array(origins.fitted) / sum(origins.fitted), (20_000, 1))
     concentration = np.full(len(around), 2.0)
     drawn = vary(origins, around, concentration, generator(1, "test"))
     assert np.allclose(drawn.sum(axis=1), 1)

@@ -15,11 +15,14 @@ from hypothesis import strategies as st
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.published import COUNTS, GEOUNITS, Coverage, Pattern
 from recon_cli.schema import Cell, Release, Table, load_release
-from recon_cli.sources import Absent, open_tidy, write_tidy
+from recon_cli.sources import Absent, open_tidy, with_zeros, write_tidy
 from recon_cli.sources.unions import is_sum
+from recon_cli.tabulate import tabulate
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BLOCK, OTHER, TRACT = "010010001001000", "010010001001001", "01001000100"
+
+CLINIC = load_release("clinic_visits")
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data are not here")
 
@@ -414,3 +417,49 @@ def test_too_many_patterns_are_refused(
     path = tmp_path / "counts.csv"
     write_tidy(rows((BLOCK, "P12", 3, 5), (OTHER, "P12", 4, 0)), path)
     assert "are zero counts left out?" in refusal(release, path, absent="unpublished")
+
+
+# what nobody is counted in is published all the same
+
+
+def patients() -> pl.DataFrame:
+    values = {feature.name: [feature.values[0]] * 3 for feature in CLINIC.features}
+    unit = CLINIC.geography.unit
+    return pl.DataFrame({CLINIC.geoid_column: ["1" * unit.digits] * 3, **values})
+
+
+def test_a_table_of_zeros_is_published_again(tmp_path: Path) -> None:
+    counts = tabulate(CLINIC, patients(), CLINIC.tables, None)
+    levels = [level.name for level in CLINIC.geography.levels]
+    found = {}
+    for name, frame in (
+        ("some", counts),
+        ("all", with_zeros(CLINIC, CLINIC.tables, levels, counts)),
+    ):
+        write_tidy(frame, tmp_path / f"{name}.parquet")
+        source = open_tidy(CLINIC, [tmp_path / f"{name}.parquet"])
+        found[name] = {pattern.level: set(pattern.cells) for pattern in source.coverage}
+        assert pl.concat([batch.counts for batch in source.batches()]).height == counts.height
+    published = {
+        level: {table.name for table in CLINIC.tables if level in table.levels}
+        for level in levels
+        if any(level in table.levels for table in CLINIC.tables)
+    }
+    assert found["all"] == published
+    # every table of this release counts everybody, so only a part of one can be all zeros
+    only = [table for table in CLINIC.tables if table.name in counts["table"].unique()]
+    emptied = counts.filter(pl.col("table") != only[0].name)
+    again = with_zeros(CLINIC, only, levels, emptied)
+    assert set(again["table"]) == {table.name for table in only}
+    assert again.filter(pl.col("count") == 0)["table"].unique().to_list() == [only[0].name]
+
+
+def test_a_folder_of_tidy_files_is_one_publication(tmp_path: Path) -> None:
+    counts = tabulate(CLINIC, patients(), CLINIC.tables, None)
+    half = counts.height // 2
+    for i, part in enumerate((counts[:half], counts[half:])):
+        write_tidy(part, tmp_path / f"{i}.csv")
+    source = open_tidy(CLINIC, [tmp_path])
+    found = pl.concat([batch.counts for batch in source.batches()])
+    key = ["geoid", "table", "cell"]
+    assert found.sort(key).equals(counts.sort(key).select(found.columns).cast(found.schema))

@@ -31,6 +31,9 @@ VERBOSITY = "recon_cli.verbosity"
 #: Where it says that only programs read stderr, and have been told.
 MACHINE = "recon_cli.machine"
 
+#: More characters than a first sentence has.
+_WHOLE = 200
+
 
 class Commands(click.Group):
     """Subcommands by module name."""
@@ -51,6 +54,14 @@ class Commands(click.Group):
         module = importlib.import_module(f"recon_cli.cli.{cmd_name.replace('-', '_')}")
         found: click.Command = module.command
         return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the subcommands, first sentences whole; click cuts them off to fit one line."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(limit=_WHOLE)) for name, each in commands if each]
+            )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; an expected failure becomes one message and its exit code."""

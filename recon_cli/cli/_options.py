@@ -15,7 +15,6 @@ from recon_cli.cli._group import VERBOSITY
 if TYPE_CHECKING:
     from recon_cli.config import RunConfig
     from recon_cli.progress import Reporter
-    from recon_cli.schema import Release
     from recon_cli.stages import Run
     from recon_cli.stages.run import Opener
 
@@ -88,13 +87,13 @@ class RunOptions:
 
         config = self.load()
         release = config.load_release()
-        _check_tables(config, release)
         reporter = self.reporter or self.on_terminal()
         opener, share = self.opener or transaction, EVERYTHING
         if self.shard == MERGE:
             share = NOTHING
         elif self.shard is not None:
-            opener, share = shared_transaction, Share.parse(self.shard)
+            share = Share.parse(self.shard)
+            opener = opener if share.is_all else shared_transaction  # who publishes is alone
         return Run(config, release, reporter, force, opener, share)
 
     def on_terminal(self, place: str = "") -> Reporter:
@@ -160,24 +159,6 @@ shard_option = click.option(
     help="Do the K-th of N shares of the work; `recon merge` publishes when all are done.",
 )
 force_option = click.option("--force", is_flag=True, help="Do again what is up to date.")
-
-
-def _check_tables(config: RunConfig, release: Release) -> None:
-    """Refuse tables that the release does not have before the first stage runs.
-
-    Raises:
-        ConfigError: A table or level is unknown.
-    """
-    from recon_cli.config import Reconstruct  # noqa: PLC0415
-    from recon_cli.errors import ConfigError  # noqa: PLC0415
-    from recon_cli.stages.selection import chosen  # noqa: PLC0415
-
-    section = config.sections.get("reconstruct")
-    if isinstance(section, Reconstruct):
-        try:
-            chosen(release, section.tables)
-        except ConfigError as error:
-            raise ConfigError(f"{config.source}: reconstruct.{error}") from error
 
 
 def _yaml(value: str | Path | Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from recon_cli import __version__
 from recon_cli.cli._group import MACHINE
 from recon_cli.cli._options import RunOptions
 from recon_cli.cli._output import console, show
-from recon_cli.cli._signals import INTERRUPTED, TERMINATED, Terminated
+from recon_cli.cli._signals import INTERRUPTED, TERMINATED, Terminated, unmasked
 from recon_cli.cli._steps import Step, links_between, rehearse
 from recon_cli.errors import ConfigError, ReconError
 from recon_cli.progress import Events
@@ -134,7 +134,8 @@ def perform_all(
         journal.step(step, index, len(steps))
         reporter = events or options.on_terminal(f"{index}/{len(steps)}")
         try:
-            outcome = step.perform(replace(options, reporter=reporter), force=force)
+            with unmasked():
+                outcome = step.perform(replace(options, reporter=reporter), force=force)
         except BaseException as error:
             journal.failure(step, error)
             raise

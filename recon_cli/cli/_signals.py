@@ -36,10 +36,22 @@ def stoppable() -> Iterator[None]:
         return
     before = {number: signal.signal(number, _stop) for number in _RAISED}
     try:
-        yield
+        with unmasked():
+            yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def unmasked() -> Iterator[None]:
+    """Let a stop through that came while a module was loaded: C code makes an ImportError of it."""
+    try:
+        yield
+    except ImportError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise error.__cause__ from None
+        raise
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001

@@ -19,7 +19,8 @@ def command(options: RunOptions, *, stage: str) -> None:
     """Publish a stage whose shards are all done.
 
     For job arrays: each job does one share of a stage with --shard, on any machine that sees the
-    work folder; then one process merges. Nothing is computed: if a shard is missing, it says so.
+    work folder; then one process merges. It works on no piece: if some are missing, it says so.
+    What is about all of them it does work out: the tables of solvar, the modes of link.
 
     \b
     Example:

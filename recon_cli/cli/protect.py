@@ -32,7 +32,7 @@ def command() -> None:
 @click.option("--setting", help="targeted, lo, hi, or the path of a .yaml file.")
 @force_option
 def swap(options: RunOptions, *, setting: str | None, force: bool) -> None:
-    """Swap households between blocks: the CEF becomes an HDF.
+    """Swap households: the CEF becomes an HDF.
 
     Writes hdf/ and hdf_households/ (the records with their new blocks) and swaps/ (the pairs).
     Settings lo and hi are the two of the 2010 study's Appendix C; targeted swaps those at risk,

@@ -97,10 +97,10 @@ def _sized(options: RunOptions, people: int | None, blocks: int | None) -> RunOp
 @run_options
 @force_option
 def attacker(options: RunOptions, *, force: bool) -> None:
-    """Make the files that attackers hold: COMRCL and CEF_atkr.
+    """Make the files that attackers hold.
 
-    Writes comrcl/ (a commercial file with gaps, stale addresses and errors; its column truth
-    says what each record is) and cef_atkr/ (block, sex and age of every data-defined person).
+    Writes comrcl/ (a commercial file, COMRCL, with gaps, stale addresses and errors; its column
+    truth says what each record is) and cef_atkr/ (block, sex and age of every data-defined person).
 
     \b
     Example:

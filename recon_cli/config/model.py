@@ -65,6 +65,13 @@ class Section(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    def check(self, release: Release) -> None:
+        """Refuse what the release does not have, before the first stage runs.
+
+        Raises:
+            ConfigError: Something is unknown; the message begins with its key.
+        """
+
 
 AnySection = TypeVar("AnySection", bound=Section)
 
@@ -77,8 +84,8 @@ class Top(Section):
         work: The work folder.
         seed: For every stage that has none of its own.
         workers: Processes; default one a core.
-        memory: What all processes together may use, as ``4 GB``; fewer workers run if it is
-            little.
+        memory: What all processes on this machine may use together, as ``4 GB``; fewer workers
+            run if it is little.
     """
 
     release: Annotated[str, BeforeValidator(place_release)]
@@ -129,13 +136,19 @@ class RunConfig:
         return kind()
 
     def load_release(self) -> Release:
-        """Load the release schema.
+        """Load the release schema, and check what the sections say of it.
 
         Raises:
-            ConfigError: There is no such schema.
+            ConfigError: There is no such schema, or a section names what it does not have.
             SchemaError: It is malformed.
         """
         try:
-            return load_release(self.top.release)
+            release = load_release(self.top.release)
         except ConfigError as error:
             raise ConfigError(f"{self.source}: {error}") from error
+        for name, section in self.sections.items():
+            try:
+                section.check(release)
+            except ConfigError as error:
+                raise ConfigError(f"{self.source}: {name}.{error}") from error
+        return release

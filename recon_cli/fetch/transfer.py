@@ -243,7 +243,9 @@ def _passing_errors(label: str, url: str) -> Iterator[None]:
         raise TransferError("the server did not answer in time") from error
     except http.ConnectionError as error:
         if isinstance(_cause(error), NameResolutionError):
-            raise FetchError(f"{label}: not online? No address is known for {url}") from error
+            raise FetchError(
+                f"{label}: the server of {url} is not found; check that this machine is online"
+            ) from error
         raise TransferError(f"no connection: {_said(error)}") from error
     except http.RequestException as error:
         raise TransferError(f"the connection broke off: {_said(error)}") from error

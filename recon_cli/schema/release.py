@@ -221,17 +221,20 @@ class Release:
             )
         return recode
 
-    def select_tables(self, selection: str | tuple[str, ...]) -> tuple[Table, ...]:
+    def select_tables(self, selection: str | tuple[str, ...] | None) -> tuple[Table, ...]:
         """The tables that a selection names, in published order.
 
         Args:
-            selection: Table names, or finest levels joined by ``+``: ``block+tract`` means every
-                table whose finest level is the block or the tract.
+            selection: Table names, one table's name, or finest levels joined by ``+``:
+                ``block+tract`` means every table whose finest level is the block or the tract.
+                None means every table.
 
         Raises:
             ConfigError: A name is unknown.
         """
-        if isinstance(selection, str):
+        if selection is None:
+            return self.tables
+        if isinstance(selection, str) and selection not in self.table_by_name:
             levels = [name.strip() for name in selection.split("+")]
             for name in levels:
                 if name not in self.geography.by_name:
@@ -241,13 +244,14 @@ class Release:
                         f"(levels: {known}; or give a list of table names)"
                     )
             return tuple(table for table in self.tables if self.finest_level(table).name in levels)
-        for name in selection:
+        names = (selection,) if isinstance(selection, str) else selection
+        for name in names:
             if name not in self.table_by_name:
                 known = ", ".join(self.table_by_name)
                 raise ConfigError(
                     f"tables: no table {name!r} in release {self.name!r} (tables: {known})"
                 )
-        return tuple(table for table in self.tables if table.name in selection)
+        return tuple(table for table in self.tables if table.name in names)
 
     def finest_level(self, table: Table) -> Level:
         """The finest level that ``table`` is published for."""

@@ -23,7 +23,8 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
         elif finding["type"] == "missing":
             lines.append(f"{path}: missing")
         else:
-            lines.append(f"{path}: {finding['msg']} (found {_short(finding['input'])})")
+            what = finding["msg"].replace("Input should", "must", 1)
+            lines.append(f"{path}: {what} (found {_short(finding['input'])})")
     return "; ".join(dict.fromkeys(lines))
 
 

@@ -7,7 +7,7 @@ its own. Memory depends on the group, not on the files.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -53,7 +53,7 @@ class TidySource:
         """One pattern a level, or one for each distinct set of cells; finest level first."""
         return tuple(self._pattern(cells) for cells in self._patterns)
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Generator[Batch, None, None]:
         """One batch for each group of partitions.
 
         Raises:

@@ -23,34 +23,29 @@ from recon_cli.report.findings import (
 from recon_cli.schema import Release
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.run import Run
+from recon_cli.stages.standing import manifests_in
 from recon_cli.store import Folder, Manifest, Stage, open_folder
-from recon_cli.store.manifest import MANIFEST, read_manifest
-
-#: Stages in the order of the work; others come after them, by name.
-_ORDER = (
-    *("synth", "synth attacker", "protect swap", "ingest", "reconstruct", "solvar"),
-    *("link", "score"),
-)
 
 
-def manifests_in(work: Path, *, besides: Stage) -> dict[Path, Manifest]:
-    """Folder → manifest: one folder of every stage in ``work`` but ``besides``.
+def reportable(work: Path, *, besides: Stage) -> dict[Path, Manifest]:
+    """Folder → manifest: the first folder of every stage in ``work`` but ``besides``.
 
     Raises:
         StageError: There is none, or one is damaged.
     """
-    found: dict[str, tuple[Path, Manifest]] = {}
-    for path in sorted(work.glob(f"*/{MANIFEST}")):
-        manifest = read_manifest(path.parent, command="the stage that makes it")
-        if manifest.stage != besides.name and path.parent.name == manifest.folders[0]:
-            found[manifest.stage] = (path.parent, manifest)
+    manifests, damage = manifests_in(work)
+    if damage:
+        raise damage[0]
+    found = {
+        folder: manifest
+        for folder, manifest in manifests.items()
+        if manifest.stage != besides.name and folder.name == manifest.folders[0]
+    }
     if not found:
         raise StageError(
             f"nothing to report in {work}: run `recon ingest` and `recon reconstruct` first"
         )
-    rank = {name: at for at, name in enumerate(_ORDER)}
-    names = sorted(found, key=lambda name: (rank.get(name, len(rank)), name))
-    return dict(found[name] for name in names)
+    return found
 
 
 def gather(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
@@ -58,7 +53,7 @@ def gather(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
 
     Args:
         run: The run.
-        manifests: As from `manifests_in`.
+        manifests: Those of `reportable`.
 
     Raises:
         StageError: A folder is damaged, or was made with another schema.

@@ -86,7 +86,12 @@ class Revival:
         return shard
 
     def _where(self, piece: Piece) -> str:
+        """The geounit that the worker died at; its trace is removed, so it counts once."""
+        path = self.staging.trace(piece)
         try:
-            return self.staging.trace(piece).read_text(encoding="utf-8")
+            where = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return ""
+        with disk(path):
+            path.unlink()
+        return where

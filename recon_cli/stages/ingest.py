@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -94,12 +95,13 @@ def _write(
 ) -> list[Piece]:
     held = _Held(release, PartWriter(stage.staging))
     unit = release.geography.unit.name
-    for batch in source.batches():
-        geounits = describe_geounits(release, source.coverage, batch)
-        held.add("geounits", geounits)
-        held.add("tables", batch.counts)
-        here = geounits.filter(pl.col("level") == unit)
-        bar.advance(here.height, int(here["population"].sum()))
+    with closing(source.batches()) as batches:  # or an interrupt would leave files open
+        for batch in batches:
+            geounits = describe_geounits(release, source.coverage, batch)
+            held.add("geounits", geounits)
+            held.add("tables", batch.counts)
+            here = geounits.filter(pl.col("level") == unit)
+            bar.advance(here.height, int(here["population"].sum()))
     held.flush()
     return held.finish(piece_people)
 

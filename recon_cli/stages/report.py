@@ -13,7 +13,7 @@ from recon_cli.report.html import html_page
 from recon_cli.report.images import draw, versions
 from recon_cli.report.markdown import markdown_page
 from recon_cli.report.markup import to_text
-from recon_cli.stages.gather import gather, manifests_in
+from recon_cli.stages.gather import gather, reportable
 from recon_cli.stages.run import Outcome, Run
 from recon_cli.store import Stage, open_folder
 from recon_cli.store.files import file_digest, write_bytes
@@ -50,7 +50,7 @@ def report(run: Run) -> Written:
             the work folder is in use.
     """
     config = run.config.section(Report)
-    found = manifests_in(run.work, besides=REPORT)
+    found = reportable(run.work, besides=REPORT)
     recipe = run.recipe(
         REPORT,
         {"title": config.title, "drawn_by": versions()},

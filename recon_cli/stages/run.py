@@ -211,9 +211,13 @@ class Run:
             )
 
     def _workers(self, label: str, people: int) -> int | None:
-        """How many processes fit into the memory that the config allows; None for no limit."""
+        """How many processes fit into the memory that the config allows; None for no limit.
+
+        Workers of a scheduler that is running already are not ours to fit in.
+        """
         top = self.config.top
-        if top.memory is None:
+        elsewhere = self.cluster is not None and self.cluster.scheduler is not None
+        if top.memory is None or elsewhere:
             return top.workers
         need = PROCESS_BYTES + people * PERSON_BYTES
         fit = (top.memory - PROCESS_BYTES) // need  # this process only waits for the others

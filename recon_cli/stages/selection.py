@@ -22,40 +22,23 @@ class Selection:
     unpublished: tuple[str, ...]
 
 
-def by_name(release: Release, choice: str | tuple[str, ...] | None) -> bool:
-    """Whether tables are named, rather than chosen by level."""
-    return isinstance(choice, tuple) or choice in release.table_by_name
-
-
-def chosen(release: Release, choice: str | tuple[str, ...] | None) -> tuple[Table, ...]:
-    """The tables of a choice, published or not.
-
-    Raises:
-        ConfigError: A name is unknown.
-    """
-    if choice is None:
-        return release.tables
-    if isinstance(choice, str) and by_name(release, choice):
-        return release.select_tables((choice,))
-    return release.select_tables(choice)
-
-
 def select(release: Release, choice: str | tuple[str, ...] | None, coverage: Coverage) -> Selection:
     """The chosen tables that at least one geounit has.
 
     Args:
         release: The schema.
-        choice: Levels, table names, or None for every table.
+        choice: As for `Release.select_tables`.
         coverage: What is published.
 
     Raises:
         ConfigError: A name is unknown, a named table is not published, or nothing is left.
     """
-    wanted = chosen(release, choice)
+    wanted = release.select_tables(choice)
     published = {name for pattern in coverage for name in pattern.cells}
     used = tuple(table for table in wanted if table.name in published)
     missing = tuple(table.name for table in wanted if table.name not in published)
-    if missing and by_name(release, choice):
+    named = isinstance(choice, tuple) or choice in release.table_by_name
+    if missing and named:
         have = ", ".join(table.name for table in release.tables if table.name in published)
         raise ConfigError(
             f"tables: {missing[0]!r} is not published in these files (published: {have})"

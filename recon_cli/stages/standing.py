@@ -32,23 +32,33 @@ class Standing:
     size: int
 
 
-def stages_in(work: Path) -> tuple[Stage, ...]:
-    """The stages that have folders in ``work``: published ones as they were made, then others."""
-    found: dict[str, Stage] = {}
-    created: dict[str, str] = {}
+def manifests_in(work: Path) -> tuple[dict[Path, Manifest], tuple[StageError, ...]]:
+    """Folder → manifest, in the order they were made; and what is wrong with unreadable ones."""
+    found: dict[Path, Manifest] = {}
+    damage: list[StageError] = []
     for path in sorted(work.glob(f"*/{MANIFEST}")):
         try:
-            manifest = read_manifest(path.parent, command="the stage that makes it")
-        except StageError:
-            continue
-        found.setdefault(manifest.stage, Stage(manifest.stage, manifest.folders))
-        created[manifest.stage] = manifest.run.created
+            found[path.parent] = read_manifest(path.parent, command="the stage that makes it")
+        except StageError as error:
+            damage.append(error)
+
+    def made(folder: Path) -> tuple[str, int]:
+        """The second; within it, what the disk says."""
+        return found[folder].run.created, (folder / MANIFEST).stat().st_mtime_ns
+
+    return {folder: found[folder] for folder in sorted(found, key=made)}, tuple(damage)
+
+
+def stages_in(work: Path) -> tuple[Stage, ...]:
+    """The stages that have folders in ``work``: published ones as they were made, then others."""
+    manifests, _ = manifests_in(work)
+    found = {each.stage: Stage(each.stage, each.folders) for each in manifests.values()}
     for root in sorted((work / STAGING).glob("*-*")):
         named = _STAGED.fullmatch(root.name)
         folders = tuple(sorted(each.name for each in root.glob("new/*")))
         if named is not None and folders:
             found.setdefault(named["stage"], Stage(named["stage"], folders))
-    return tuple(found[name] for name in sorted(found, key=lambda name: created.get(name, "~")))
+    return tuple(found.values())
 
 
 def stage_of(work: Path, name: str, folders: tuple[str, ...]) -> Stage:

@@ -21,7 +21,6 @@ from recon_cli.schema import Release, Table, column_dtype
 from recon_cli.sources.records import open_records
 from recon_cli.stages.reconstruct import RECONSTRUCT
 from recon_cli.stages.run import Outcome, Run
-from recon_cli.stages.selection import chosen
 from recon_cli.store import INGEST, InputFile, Recipe, Stage, open_folder
 from recon_cli.store.files import disk, file_digest, move
 
@@ -100,11 +99,7 @@ def _order(run: Run) -> _Order:
         raise ConfigError(f"tabulate.to: {target} is the file of records itself")
     if form == "tidy" and target.suffix.lower() not in {".csv", ".parquet"}:
         raise ConfigError(f"tabulate.to: {target}: a .csv, .parquet or .zip file is expected")
-    for name in config.levels or ():
-        if name not in release.geography.by_name:
-            known = ", ".join(release.geography.by_name)
-            raise ConfigError(f"tabulate.levels: no level {name!r} (levels: {known})")
-    return _Order(config, target, form, chosen(release, config.tables))
+    return _Order(config, target, form, release.select_tables(config.tables))
 
 
 def _recipe(run: Run, order: _Order) -> Recipe:

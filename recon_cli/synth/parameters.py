@@ -113,7 +113,6 @@ class Origins(Part):
     """Race and ethnicity of tracts, blocks, households and persons."""
 
     names: tuple[str, ...]
-    margins: Weights
     fitted: Weights
     tract: BySize
     urban: tuple[float, ...]

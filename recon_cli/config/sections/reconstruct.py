@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from recon_cli.config.model import Section, TableChoice
+from recon_cli.schema import Release
 
 
 class Reconstruct(Section):
@@ -21,3 +22,7 @@ class Reconstruct(Section):
     tables: TableChoice | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
     verify: bool = True
+
+    def check(self, release: Release) -> None:
+        """Refuse unknown tables and levels."""
+        release.select_tables(self.tables)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from recon_cli.config.model import ConfigPath, Names, Section, TableChoice
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release
 
 
 class Tabulate(Section):
@@ -23,3 +25,11 @@ class Tabulate(Section):
     format: Literal["tidy", "sf1-legacy"] | None = None
     tables: TableChoice | None = None
     levels: Names | None = None
+
+    def check(self, release: Release) -> None:
+        """Refuse unknown tables and levels."""
+        release.select_tables(self.tables)
+        for name in self.levels or ():
+            if name not in release.geography.by_name:
+                known = ", ".join(release.geography.by_name)
+                raise ConfigError(f"levels: no level {name!r} (levels: {known})")

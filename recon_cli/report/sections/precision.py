@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import polars as pl
 
-from recon_cli.report.charts import Panel, assemble, rate_rows, rates
+from recon_cli.report.charts import Spec, assemble, rate_rows, rates
 from recon_cli.report.document import Figure, Section
 from recon_cli.report.findings import Scores
-from recon_cli.report.palette import Series
 from recon_cli.report.rates import PEOPLE, looks_of, rate_sheet, reading, sizes_of
 from recon_cli.report.words import Words, enumerate_words, percent, size_label
 from recon_cli.score.sizes import ALL
@@ -63,90 +62,61 @@ def _sentences(found: Scores) -> list[str]:
 
 
 def _precision(name: str, what: str, rows: pl.DataFrame, found: Scores, words: Words) -> Figure:
-    shown = rows.filter((pl.col("rate") == "precision") & (pl.col("block_size") != ALL))
-    looks = looks_of(found, shown)
-    places = [
-        (panel, attacker)
-        for panel in _TABLES
-        for attacker in found.attackers
-        if shown.filter(panel=panel, against=attacker).height
-    ]
-    panels = _panels(
-        [(f"{PEOPLE[p]}, {a}", {"panel": p, "against": a}) for p, a in places], shown, looks, words
-    )
+    rows = rows.filter(rate="precision")
+    people = {panel: PEOPLE[panel] for panel in _TABLES}
+    alt, spec = _multiples("panel", people, rows, found, words)
     return Figure(
         name=name,
         title=f"{what}: precision by number of people",
         caption=_caption(found, "Confirmed links in percent of putative links."),
-        alt="Small multiples of precision. "
-        + " ".join(
-            reading(
-                f"{PEOPLE[p]}, {a}",
-                shown.filter(panel=p, against=a),
-                [each.name for each in looks],
-            )
-            for p, a in places
-        ),
-        spec=assemble(rate_rows(shown, ("panel", "against"), looks), panels, len(found.attackers)),
+        alt=f"Small multiples of precision. {alt}",
+        spec=spec,
         sheets=tuple(
-            rate_sheet(
-                f"Precision, {PEOPLE[p].lower()}, {a}",
-                rows.filter(panel=p, against=a, rate="precision"),
-                words,
-            )
-            for p, a in places
+            rate_sheet(f"Precision, {who.lower()}, {attacker}", part, words)
+            for panel, who in people.items()
+            for attacker in found.attackers
+            if (part := rows.filter(panel=panel, against=attacker)).height
         ),
     )
 
 
 def _shares(panel: str, rows: pl.DataFrame, found: Scores, words: Words) -> Figure:
-    shown = rows.filter(pl.col("rate").is_in(list(_SHARES)) & (pl.col("block_size") != ALL))
-    looks = looks_of(found, shown)
-    places = [
-        (rate, attacker)
-        for rate in _SHARES
-        for attacker in found.attackers
-        if shown.filter(rate=rate, against=attacker).height
-    ]
-    panels = _panels(
-        [(f"{_SHARES[r]}, {a}", {"rate": r, "against": a}) for r, a in places], shown, looks, words
-    )
+    rows = rows.filter(pl.col("rate").is_in(list(_SHARES)))
+    people = PEOPLE[panel]
+    alt, spec = _multiples("rate", _SHARES, rows, found, words)
     return Figure(
         name=f"links-{panel}",
-        title=f"{PEOPLE[panel]}: putative and confirmed links by number of people",
+        title=f"{people}: putative and confirmed links by number of people",
         caption=_caption(found, "In percent of the people of the attacker's file."),
-        alt=f"Small multiples of links, {PEOPLE[panel].lower()}. "
-        + " ".join(
-            reading(
-                f"{_SHARES[r]}, {a}",
-                shown.filter(rate=r, against=a),
-                [each.name for each in looks],
-            )
-            for r, a in places
-        ),
-        spec=assemble(rate_rows(shown, ("rate", "against"), looks), panels, len(found.attackers)),
+        alt=f"Small multiples of links, {people.lower()}. {alt}",
+        spec=spec,
         sheets=tuple(
-            rate_sheet(
-                f"{PEOPLE[panel]}, {name}",
-                rows.filter(pl.col("against") == name, pl.col("rate").is_in(list(_SHARES))),
-                words,
-            )
-            for name in found.attackers
+            rate_sheet(f"{people}, {attacker}", rows.filter(against=attacker), words)
+            for attacker in found.attackers
         ),
     )
 
 
-def _panels(
-    places: Sequence[tuple[str, dict[str, str]]],
-    shown: pl.DataFrame,
-    looks: Sequence[Series],
-    words: Words,
-) -> list[Panel]:
-    sizes = [size_label(name) for name in sizes_of(shown)]
-    return [
-        rates(title, where, sizes, looks, axis=f"people in the {words.unit}")
-        for title, where in places
-    ]
+def _multiples(
+    by: str, labels: Mapping[str, str], rows: pl.DataFrame, found: Scores, words: Words
+) -> tuple[str, Spec]:
+    """A panel for each value of column ``by`` and each attacker file: in words, and as a chart."""
+    rows = rows.filter(pl.col("block_size") != ALL)
+    looks = looks_of(found, rows)
+    names = [each.name for each in looks]
+    sizes = [size_label(name) for name in sizes_of(rows)]
+    panels, said = [], []
+    for value, label in labels.items():
+        for attacker in found.attackers:
+            where = {by: value, "against": attacker}
+            part = rows.filter(**where)
+            if part.height:
+                title = f"{label}, {attacker}"
+                axis = f"people in the {words.unit}"
+                panels.append(rates(title, where, sizes, looks, axis=axis))
+                said.append(reading(title, part, names))
+    spec = assemble(rate_rows(rows, (by, "against"), looks), panels, len(found.attackers))
+    return " ".join(said), spec
 
 
 def _caption(found: Scores, text: str) -> str:

@@ -7,7 +7,7 @@ notice a geounit that occurs twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -59,7 +59,7 @@ class LegacySource:
         """One complete pattern for each level with tables, finest level first."""
         return self._coverage
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Generator[Batch, None, None]:
         """One batch for each chunk of the header that has geounits.
 
         Raises:
