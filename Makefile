@@ -52,8 +52,8 @@ status: env          ## how the stages of CONFIG stand
 verify: env          ## compare every published cell of CONFIG once more
 	@$(BIN)/recon verify -c $(CONFIG) $(ARGS)
 
-test: env            ## unit, property and end-to-end tests
-	$(BIN)/python -m pytest
+test: env            ## unit, property and end-to-end tests, two files at a time
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: env            ## style and formatting
 	$(BIN)/ruff check .

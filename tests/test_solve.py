@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 from collections.abc import Sequence
 
@@ -11,12 +12,14 @@ from scipy import sparse
 
 from recon_cli.errors import SolverError
 from recon_cli.model.bounds import Bounds, propagate
-from recon_cli.model.components import Component, split_components
+from recon_cli.model.components import Component, alone, split_components
 from recon_cli.model.grain import IntArray
 from recon_cli.model.rows import Rows
 from recon_cli.solve import feasible
 from recon_cli.solve.feasible import Outcome, Rung, solve_component
 from recon_cli.solve.opinion import confirm_infeasible
+from recon_cli.solve.program import Effort, maximize
+from recon_cli.solve.question import Targets, ask_distance
 from recon_cli.solve.slack import least_slack
 
 
@@ -125,3 +128,49 @@ def test_equal_rows_that_disagree_are_both_kept() -> None:
     (part,) = split_components(equalities(A, differ), open_bounds, regions)
     assert len(part.rows.most) == 3
     assert solve_component(part, seed=1).outcome is Outcome.INFEASIBLE
+
+
+def solutions(program: Component) -> list[IntArray]:
+    ranges = [range(low, high + 1) for low, high in zip(program.lower, program.upper, strict=True)]
+    every = (np.array(values, dtype=np.int64) for values in itertools.product(*ranges))
+    return [values for values in every if program.is_met_by(values)]
+
+
+def random_component(seed: int) -> Component:
+    rng = np.random.default_rng(seed)
+    A = rng.integers(0, 2, size=(4, 7))
+    truth = rng.integers(0, 3, size=7)
+    return component(A.tolist(), (A @ truth).tolist(), upper=2)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_unit_alone_loses_no_solution(seed: int) -> None:
+    whole = random_component(seed)
+    cells = np.array([0, 2, 5])
+    part = alone(whole, cells)
+    inside = {tuple(values) for values in solutions(part)}
+    assert {tuple(values[cells]) for values in solutions(whole)} <= inside
+    # and no more than the rows it shares must allow: all of them, or it is no bound worth asking
+    everything = alone(whole, np.arange(7))
+    assert len(solutions(everything)) == len(solutions(whole))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_known_of_groups_changes_no_answer(seed: int) -> None:
+    whole = random_component(seed)
+    every = solutions(whole)
+    start = every[0]
+    sums = sparse.csr_array(np.eye(7, dtype=np.int64)[:6])
+    targets = Targets(sums, np.zeros(6, dtype=np.int64), np.full(6, 2))
+    group = np.array([0, 0, 1, 1, 2, 2])
+    distances = np.array([np.abs(values - start)[:6] for values in every])
+    most = np.array([distances[:, group == g].sum(axis=1).max() for g in range(3)])
+    question = ask_distance(whole, targets, sums @ start)
+    capped = question.capped(group, most)
+    for asked in (question, capped):
+        answer = maximize(asked.program, asked.objective, Effort(1, 10.0))
+        assert answer.bound + asked.constant == distances.sum(axis=1).max()
+    # A cap below the truth is believed: that is what makes it save work.
+    below = question.capped(group, np.maximum(most - 1, 0))
+    answer = maximize(below.program, below.objective, Effort(1, 10.0))
+    assert answer.bound + below.constant <= np.maximum(most - 1, 0).sum()
