@@ -6,7 +6,7 @@ coverage tells the two apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -86,8 +86,8 @@ class Source(Protocol):
     def coverage(self) -> Coverage:
         """The patterns that the geounits' ``pattern`` column refers to."""
 
-    def batches(self) -> Iterator[Batch]:
-        """Read on; may be called once.
+    def batches(self) -> Generator[Batch, None, None]:
+        """Read on; may be called once. Who stops before the end closes it.
 
         Raises:
             SourceError: Names file and line, or geoid, table and cell, and what was expected.
@@ -115,6 +115,6 @@ class Published:
         cls, release: Release, geounits: pl.DataFrame, counts: pl.DataFrame, coverage: Coverage
     ) -> Published:
         """Put the geounits in order."""
-        rank = {level.name: i for i, level in enumerate(release.geography.levels)}
-        place = geounits["level"].replace_strict(rank, default=len(rank))
-        return cls(geounits.sort(place, "geoid"), counts, coverage)
+        levels = pl.Enum([level.name for level in release.geography.levels])
+        order = pl.col("level").cast(levels, strict=False), "geoid"
+        return cls(geounits.sort(order, nulls_last=True), counts, coverage)

@@ -188,8 +188,7 @@ def _place(
     applies = np.repeat([g in here for g in columns], [len(which) for which in columns.values()])
     grain = _grain(facts, here, claim)
     atoms = enumerate_domain(grain.sizes).astype(np.int64)
-    firsts = [grain.first_values(f) for f in range(atoms.shape[1])]
-    values = np.stack([first[atoms[:, f]] for f, first in enumerate(firsts)], axis=1)
+    values = np.stack([first[atoms[:, f]] for f, first in enumerate(grain.lowest)], axis=1)
     weights = [facts.sheets[g].weights(values, which) for g, which in here.items()]
     A = np.hstack([np.empty((len(atoms), 0), dtype=np.int64), *weights])
     inside = np.zeros(len(atoms), dtype=bool) if claim is None else claim.holds_of(values)

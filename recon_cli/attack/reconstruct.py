@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from recon_cli.attack.guard import Guard
+from recon_cli.attack.guard import UNGUARDED, Guard
 from recon_cli.attack.records import histogram_resolved, person_records
 from recon_cli.attack.solution import Solved, solve_system
 from recon_cli.model.counts import Counts, arrange_counts
@@ -76,12 +76,11 @@ def reconstruct_plan(
     *,
     seed: int,
     on_progress: Tick = no_tick,
-    guard: Guard = Guard(),  # noqa: B008 - frozen
+    guard: Guard = UNGUARDED,
 ) -> Reconstruction:
     """`reconstruct` with a plan already made; see there. ``guard`` is for attempts that died."""
     counts = arrange_counts(plan, published)
-    microdata = [_no_records(plan)]
-    blocks = [pl.DataFrame(schema=_unit_schema(plan))]
+    microdata, blocks = [], []
     for system in build_systems(plan, counts):
         solved = solve_system(plan, published, counts, system, seed=seed, guard=guard)
         records = person_records(plan, counts, solved, seed)
@@ -89,6 +88,8 @@ def reconstruct_plan(
         units = _unit_records(plan, counts, solved)
         blocks.append(units)
         on_progress(len(system.units), len(records), count_statuses(units))
+    if not blocks:
+        return Reconstruction(_no_records(plan), pl.DataFrame(schema=_unit_schema(plan)))
     return Reconstruction(pl.concat(microdata), pl.concat(blocks))
 
 
@@ -128,12 +129,12 @@ def _unit_records(plan: Plan, counts: Counts, solved: Solved) -> pl.DataFrame:
     placed = pl.Series(np.bincount(unit, weights=solved.people, minlength=n).astype(np.int32))
     placed = placed.set(pl.Series(~system.is_bounded | solved.unsolved), None)
     columns: list[Any] = [
-        counts.geoids.gather(system.units),
-        counts.population.gather(system.units).fill_null(placed),
+        counts.geoids[system.units],
+        counts.population[system.units].fill_null(placed),
         np.bincount(unit, minlength=n),
         np.bincount(unit, weights=free, minlength=n),
-        pl.Series(["unique", "solved", "open", QUARANTINED]).gather(status),
-        pl.Series(["propagation", "solver"]).gather(solved.used_solver.astype(np.int64)),
+        pl.Series(["unique", "solved", "open", QUARANTINED])[status],
+        pl.Series(["propagation", "solver"])[solved.used_solver.astype(np.int64)],
         solved.effort.round(6),
     ]
     return pl.DataFrame(

@@ -13,7 +13,6 @@ from recon_cli.model.counts import Counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
-from recon_cli.schema import bits
 from recon_cli.seeding import generator
 
 
@@ -36,25 +35,20 @@ def person_records(plan: Plan, counts: Counts, solved: Solved, seed: int) -> pl.
     system, people = solved.system, solved.people
     cells = system.candidates
     cell = np.repeat(np.arange(len(people)), people)
-    values = np.stack(
-        [
-            plan.grain.first_values(f)[cells.atoms[cell, f]]
-            for f in range(len(plan.release.features))
-        ],
-        axis=1,
-    )
+    atoms = cells.atoms[cell]
+    values = np.stack([lowest[atoms[:, f]] for f, lowest in enumerate(plan.grain.lowest)], axis=1)
     if plan.is_lifted:
         order = _random_keys(counts, system, cell, seed)
         settled = ~np.isin(system.regions, system.regions[solved.unsolved])
         lift_values(plan, system, cell, values, order=order, settled=settled)
     rank = np.arange(len(cell)) - np.repeat(np.cumsum(people) - people, people)
     resolved = histogram_resolved(plan, cells.atoms)
-    geoids = counts.geoids.gather(system.units)
-    seen = system.seen[cells.unit[cell]]
+    unit = cells.unit[cell]
+    seen = system.seen[unit]
     return pl.DataFrame(
         [
-            geoids.gather(cells.unit[cell]).alias(plan.release.geoid_column),
-            *(_column(plan, name, values, seen) for name in plan.release.microdata),
+            counts.geoids[system.units[unit]].alias(plan.release.geoid_column),
+            *(column.write(values, seen) for column in plan.microdata),
             pl.Series("certain", (rank < solved.bounds.lower[cell]) & resolved[cell]),
         ]
     )
@@ -66,18 +60,6 @@ def histogram_resolved(plan: Plan, atoms: AtomArray) -> npt.NDArray[np.bool_]:
     for f, inside in plan.resolved.items():
         resolved &= inside[atoms[:, f]]
     return resolved
-
-
-def _column(plan: Plan, name: str, values: IntArray, seen: npt.NDArray[np.bool_]) -> pl.Series:
-    groups = plan.release.column_groups(name)
-    f = plan.release.feature_index[groups.feature]
-    group_of_value = np.empty(len(plan.release.features[f].values), dtype=np.int64)
-    for group, mask in enumerate(groups.masks):
-        for value in bits(mask):
-            group_of_value[value] = group
-    labels = pl.Series(name, list(groups.labels), dtype=groups.dtype)
-    known = pl.Series(group_of_value[values[:, f]])
-    return labels.gather(known.set(pl.Series(~seen[:, f]), None))
 
 
 def _random_keys(

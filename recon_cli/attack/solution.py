@@ -105,5 +105,4 @@ def solve_system(
 
 def watch_over(guard: Guard, counts: Counts, system: System) -> Watch:
     """The guard over one batch."""
-    geoids = counts.geoids.gather(system.units)
-    return Watch(guard, geoids, counts.region_geoids.gather(system.regions))
+    return Watch(guard, counts.geoids[system.units], counts.region_geoids[system.regions])

@@ -7,7 +7,7 @@ survivors by unit and cutting again gives the candidates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from recon_cli.model.grain import Grain, IntArray, RowGroup, enumerate_domain
 
 AtomArray = npt.NDArray[np.int16]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -64,22 +65,22 @@ def find_candidates(grain: Grain, units: int, strata: Sequence[Stratum]) -> Cand
         units: Number of units in the batch.
         strata: All geounits that the units lie in.
     """
+    nowhere: frozenset[int] = frozenset()
     unit = np.arange(units, dtype=np.int64)
     atoms = np.zeros((units, len(grain.sizes)), dtype=np.int16)
-    have: frozenset[int] = frozenset()
-    unit, atoms = _cut(strata, unit, atoms, done=[], now=have)
+    unit, atoms = _cut(strata, unit, atoms, done=[], now=nowhere)
+    have = nowhere
     for step in _steps(grain, strata):
         combinations = enumerate_domain([grain.sizes[f] for f in step])
-        alive_units = np.unique(unit)
-        side_unit = np.repeat(alive_units, len(combinations))
-        side = np.zeros((len(side_unit), len(grain.sizes)), dtype=np.int16)
-        side[:, step] = np.tile(combinations, (len(alive_units), 1))
-        side_unit, side = _cut(strata, side_unit, side, done=[have], now=frozenset(step))
+        side = np.zeros((len(combinations), len(grain.sizes)), dtype=np.int16)
+        side[:, step] = combinations
+        now = frozenset(step)
+        possible = _possible(strata, units, side, done=[have], now=now)
+        side_unit, combination = np.nonzero(possible)
         unit, left, right = _join(unit, side_unit)
-        atoms = atoms[left] + side[right]
-        both = have | set(step)
-        unit, atoms = _cut(strata, unit, atoms, done=[have, frozenset(step)], now=both)
-        have = both
+        atoms = atoms[left] + side[combination[right]]
+        unit, atoms = _cut(strata, unit, atoms, done=[have, now], now=have | now)
+        have |= now
     mentioned = _mentioned(strata, unit, atoms)
     unit, atoms = unit[mentioned], atoms[mentioned]
     order = np.lexsort((*atoms.T[::-1], unit))
@@ -107,6 +108,42 @@ def _join(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray
     return left[rows], rows, first[rows] + within
 
 
+def _margins(
+    stratum: Stratum, done: Sequence[frozenset[int]], now: frozenset[int]
+) -> Iterator[tuple[RowGroup, IntArray]]:
+    """Margins whose features are in ``now`` but in none of ``done``, and the stratum's counts."""
+    for groups, counts in (
+        (stratum.screens, stratum.screen_counts),
+        (stratum.groups, stratum.rhs),
+    ):
+        for group in groups:
+            features = set(group.features)
+            if features <= now and not any(features <= seen for seen in done):
+                yield group, counts
+
+
+def _possible(
+    strata: Sequence[Stratum],
+    units: int,
+    atoms: AtomArray,
+    done: Sequence[frozenset[int]],
+    now: frozenset[int],
+) -> BoolArray:
+    """(units × histogram cells) whether no zero of one of `_margins` rules it out."""
+    possible = np.ones((units, len(atoms)), dtype=bool)
+    for stratum in strata:
+        inside = np.flatnonzero(stratum.of_unit >= 0)
+        geounit = stratum.of_unit[inside]
+        here = np.ones((len(stratum.geounits), len(atoms)), dtype=bool)
+        for group, counts in _margins(stratum, done, now):
+            codes = group.codes(atoms)
+            for layer in group.layers:
+                row = layer[codes]
+                here &= (counts[:, row] > 0) | (row < 0)
+        possible[inside] &= here[geounit]
+    return possible
+
+
 def _cut(
     strata: Sequence[Stratum],
     unit: IntArray,
@@ -114,29 +151,20 @@ def _cut(
     done: Sequence[frozenset[int]],
     now: frozenset[int],
 ) -> tuple[IntArray, AtomArray]:
-    """Drop cells under a zero of a margin whose features are in ``now`` but in none of ``done``."""
+    """Drop cells under a zero of one of `_margins`."""
     for stratum in strata:
-        geounit = stratum.of_unit[unit]
-        inside = geounit >= 0
-        alive = np.ones(len(unit), dtype=bool)
-        for groups, counts in (
-            (stratum.screens, stratum.screen_counts),
-            (stratum.groups, stratum.rhs),
-        ):
-            for group in groups:
-                features = set(group.features)
-                if features <= now and not any(features <= seen for seen in done):
-                    codes = group.codes(atoms)
-                    for layer in group.layers:
-                        row = layer[codes]
-                        alive &= (row < 0) | ~inside | (counts[geounit, row] > 0)
-        unit, atoms = unit[alive], atoms[alive]
+        for group, counts in _margins(stratum, done, now):
+            geounit = stratum.of_unit[unit]
+            codes = group.codes(atoms)
+            alive = np.ones(len(unit), dtype=bool)
+            for layer in group.layers:
+                row = layer[codes]
+                alive &= (counts[geounit, row] > 0) | (row < 0) | (geounit < 0)
+            unit, atoms = unit[alive], atoms[alive]
     return unit, atoms
 
 
-def _mentioned(
-    strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray
-) -> npt.NDArray[np.bool_]:
+def _mentioned(strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray) -> BoolArray:
     mentioned = np.zeros(len(unit), dtype=bool)
     for stratum in strata:
         inside = stratum.of_unit[unit] >= 0

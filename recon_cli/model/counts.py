@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
@@ -12,6 +13,9 @@ from recon_cli.errors import SourceError
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.published import Published
+
+BoolArray = npt.NDArray[np.bool_]
+Names = npt.NDArray[np.str_]
 
 #: Records of a partition are held in memory, some hundred bytes each.
 _MOST_PEOPLE = 50_000_000
@@ -41,10 +45,6 @@ class Counts:
     parent: dict[str, IntArray]
     matrix: sparse.csr_array
 
-    def dense(self, columns: IntArray, geounits: IntArray) -> IntArray:
-        """Published counts (geounits × some columns)."""
-        return self.matrix[geounits][:, columns].toarray()
-
 
 def arrange_counts(plan: Plan, published: Published) -> Counts:
     """Index a partition's counts.
@@ -54,59 +54,98 @@ def arrange_counts(plan: Plan, published: Published) -> Counts:
             belongs to no geounit.
     """
     geography = plan.release.geography
-    geounits = published.geounits.sort("level", "geoid").with_row_index("row")
-    units = geounits.filter(pl.col("level") == geography.unit.name)
+    geounits = published.geounits.sort("level", "geoid")
+    names = np.array(geounits["geoid"].to_list(), dtype=str)
+    at_level = {
+        level.name: np.flatnonzero((geounits["level"] == level.name).to_numpy())
+        for level in geography.levels
+    }
+    units = at_level[geography.unit.name]
     if len(geounits) and not len(units):
         raise SourceError(
             f"no {geography.unit.name} among the {len(geounits)} geounits: people are placed in "
             f"{geography.unit.name}s, so the release must list them"
         )
-    parent: dict[str, IntArray] = {}
-    for level in geography.levels:
-        at_level = geounits.filter(pl.col("level") == level.name)
-        parent[level.name] = (
-            units.select(prefix=pl.col("geoid").str.head(level.digits))
-            .join(at_level, left_on="prefix", right_on="geoid", how="left", maintain_order="left")
-            .get_column("row")
-            .cast(pl.Int64)
-            .fill_null(-1)
-            .to_numpy()
-        )
-    peopled = units["geoid"].is_in(published.counts["geoid"].unique().implode())
-    _require_parents(plan, units, peopled, parent)
-    prefix = units["geoid"].str.head(plan.release.region.digits)
-    region_geoids = prefix.unique().sort()
-    region = region_geoids.search_sorted(prefix).to_numpy().astype(np.int64)
-    order = np.argsort(region, kind="stable")
-    matrix = _matrix(plan, geounits, published.counts)
+    parent = {
+        level.name: _find(_prefix(names[units], level.digits), names, at_level[level.name])
+        for level in geography.levels
+    }
+    entries = _entries(plan, geounits["geoid"], published.counts)
+    _require_parents(plan, names[units], np.isin(units, entries.row), parent)
+    matrix = _matrix(plan, geounits["geoid"], entries)
     if matrix.nnz and int(matrix.data.max()) > _MOST_PEOPLE:
         row = int(matrix.tocoo().row[int(matrix.data.argmax())])
         raise SourceError(
-            f"geoid {geounits['geoid'][row]}: a count of {int(matrix.data.max()):,}; one "
+            f"geoid {names[row]}: a count of {int(matrix.data.max()):,}; one "
             f"partition holds at most {_MOST_PEOPLE:,} people, so choose a finer partition level"
         )
-    _require_units(plan, geounits, parent, matrix)
+    _require_units(plan, names, at_level, parent, matrix)
+    regions, region = np.unique(
+        _prefix(names[units], plan.release.region.digits), return_inverse=True
+    )
     return Counts(
         geoids=geounits["geoid"],
         population=geounits["population"],
         pattern=geounits["pattern"].cast(pl.Int64).to_numpy(),
-        units=units["row"].cast(pl.Int64).to_numpy()[order],
-        region=region[order],
-        region_geoids=region_geoids,
-        parent={name: rows[order] for name, rows in parent.items()},
+        units=units,
+        region=region,  # rising, because the units' geoids are
+        region_geoids=pl.Series("geoid", regions.tolist(), dtype=pl.String),
+        parent=parent,
         matrix=matrix,
     )
 
 
+def _prefix(names: Names, digits: int) -> Names:
+    return names.astype(f"U{digits}")
+
+
+def _find(wanted: Names, names: Names, rows: IntArray) -> IntArray:
+    """For each of ``wanted`` which of ``rows``, by rising name, is called so; −1 where none is."""
+    if not len(rows):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    place = np.minimum(np.searchsorted(names[rows], wanted), len(rows) - 1)
+    return np.where(names[rows[place]] == wanted, rows[place], -1)
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """The counts, in the order of their rows.
+
+    Attributes:
+        frame: Columns of `COUNTS`.
+        row: The geounit of each, −1 where it is not listed.
+        column: The place among the plan's columns, −1 where the plan does not use the cell.
+    """
+
+    frame: pl.DataFrame
+    row: IntArray
+    column: IntArray
+
+
+def _entries(plan: Plan, geoids: pl.Series, counts: pl.DataFrame) -> _Entries:
+    widths = np.array([len(table.cells) for table in plan.tables] + [0])
+    first = np.cumsum(widths) - widths
+    table = _codes(counts["table"], pl.Series([table.name for table in plan.tables]))
+    cell = counts["cell"].to_numpy().astype(np.int64)
+    column = np.where((cell >= 1) & (cell <= widths[table]), first[table] + cell - 1, -1)
+    return _Entries(counts, _codes(counts["geoid"], geoids), column)
+
+
+def _codes(values: pl.Series, of: pl.Series) -> IntArray:
+    """The place of each value in ``of``, −1 where it is not there."""
+    codes = values.cast(pl.Enum(of), strict=False).to_physical()
+    return codes.cast(pl.Int64).fill_null(-1).to_numpy()
+
+
 def _require_parents(
-    plan: Plan, units: pl.DataFrame, peopled: pl.Series, parent: dict[str, IntArray]
+    plan: Plan, units: Names, peopled: BoolArray, parent: dict[str, IntArray]
 ) -> None:
     """Refuse units with people whose coarser geounit, with rows of its own, is not listed."""
     for level in sorted({pattern.level for pattern in plan.patterns if pattern.masks}):
-        orphans = units.filter(peopled & pl.Series(parent[level] == -1))
+        orphans = units[peopled & (parent[level] == -1)]
         if len(orphans):
             unit = plan.release.geography.unit.name
-            geoid = orphans["geoid"][0]
+            geoid = str(orphans[0])
             digits = plan.release.geography.by_name[level].digits
             tables = [table.name for table in plan.tables if level in table.levels]
             raise SourceError(
@@ -117,47 +156,39 @@ def _require_parents(
 
 
 def _require_units(
-    plan: Plan, geounits: pl.DataFrame, parent: dict[str, IntArray], matrix: sparse.csr_array
+    plan: Plan,
+    names: Names,
+    at_level: dict[str, IntArray],
+    parent: dict[str, IntArray],
+    matrix: sparse.csr_array,
 ) -> None:
     """Refuse coarse geounits with people and no unit to place them in."""
     has_people = np.diff(matrix.indptr) > 0
     unit = plan.release.geography.unit.name
     for level in sorted({pattern.level for pattern in plan.patterns} - {unit}):
-        empty = has_people & (geounits["level"] == level).to_numpy()
-        empty[parent[level][parent[level] >= 0]] = False
-        if empty.any():
-            geoid = geounits["geoid"][int(np.flatnonzero(empty)[0])]
+        empty = np.setdiff1d(at_level[level][has_people[at_level[level]]], parent[level])
+        if len(empty):
             raise SourceError(
-                f"{level} {geoid}: people are published, but none of its {unit}s is in the "
-                f"release; {int(empty.sum())} such {level}(s)"
+                f"{level} {names[empty[0]]}: people are published, but none of its {unit}s is in "
+                f"the release; {len(empty)} such {level}(s)"
             )
 
 
-def _matrix(plan: Plan, geounits: pl.DataFrame, counts: pl.DataFrame) -> sparse.csr_array:
-    columns = plan.columns
-    index = pl.DataFrame(
-        {
-            "table": [table for table, _ in columns],
-            "cell": pl.Series([cell for _, cell in columns], dtype=counts.schema["cell"]),
-            "column": pl.Series(range(len(columns)), dtype=pl.Int32),
-        }
-    )
-    placed = counts.join(index, on=["table", "cell"], how="inner").join(
-        geounits.select("geoid", "row"), on="geoid", how="left"
-    )
-    lost = placed.filter(pl.col("row").is_null())
-    if len(lost):
+def _matrix(plan: Plan, geoids: pl.Series, entries: _Entries) -> sparse.csr_array:
+    used = np.flatnonzero(entries.column >= 0)
+    row, column = entries.row[used], entries.column[used]
+    if (row < 0).any():
+        lost = entries.frame.row(int(used[np.argmin(row)]), named=True)
         raise SourceError(
-            f"table {lost['table'][0]} cell {lost['cell'][0]}: "
-            f"geoid {lost['geoid'][0]} is not among the geounits of {plan.release.name}"
+            f"table {lost['table']} cell {lost['cell']}: "
+            f"geoid {lost['geoid']} is not among the geounits of {plan.release.name}"
         )
-    entries = (placed["row"].to_numpy(), placed["column"].to_numpy())
-    matrix = sparse.csr_array(
-        (placed["count"].cast(pl.Int64).to_numpy(), entries),
-        shape=(len(geounits), len(columns)),
-    )
-    if matrix.nnz != len(placed):
-        twice = placed.filter(placed.select("row", "column").is_duplicated()).row(0, named=True)
+    count = entries.frame["count"].to_numpy()[used].astype(np.int64)
+    matrix = sparse.csr_array((count, (row, column)), shape=(len(geoids), len(plan.columns)))
+    if matrix.nnz != len(used):
+        key = row * len(plan.columns) + column
+        _, first, times = np.unique(key, return_index=True, return_counts=True)
+        twice = entries.frame.row(int(used[first[times > 1].min()]), named=True)
         raise SourceError(
             f"geoid {twice['geoid']} table {twice['table']} cell {twice['cell']}: counted twice"
         )

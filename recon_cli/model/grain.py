@@ -40,9 +40,16 @@ class Grain:
         """Number of atoms of each feature."""
         return tuple(len(atoms) for atoms in self.atoms)
 
+    @cached_property
+    def _within(self) -> dict[tuple[int, int], IntArray]:
+        return {}
+
     def within(self, feature: int, mask: int) -> IntArray:
         """Indices of the atoms of ``feature`` inside ``mask``, a union of atoms."""
-        return np.array([i for i, atom in enumerate(self.atoms[feature]) if atom & ~mask == 0])
+        if (feature, mask) not in self._within:
+            inside = [i for i, atom in enumerate(self.atoms[feature]) if atom & ~mask == 0]
+            self._within[feature, mask] = np.array(inside, dtype=np.int64)
+        return self._within[feature, mask]
 
     def resolves(self, masks: Masks) -> bool:
         """Whether a predicate is a union of histogram cells of this grain."""
@@ -52,14 +59,15 @@ class Grain:
             for atom in atoms
         )
 
-    def first_values(self, feature: int) -> IntArray:
-        """Position of the lowest value of each atom of ``feature``."""
-        return np.array([next(bits(atom)) for atom in self.atoms[feature]])
+    @cached_property
+    def lowest(self) -> tuple[IntArray, ...]:
+        """For each feature the position of the lowest value of each of its atoms."""
+        return tuple(np.array([next(bits(atom)) for atom in atoms]) for atoms in self.atoms)
 
     def picked(self, release: Release, feature: int) -> IntArray:
         """For each atom of a tallied multi-select feature, how many options its values pick."""
         values = release.features[feature].values
-        return np.array([int(values[v]).bit_count() for v in self.first_values(feature)])
+        return np.array([int(values[v]).bit_count() for v in self.lowest[feature]])
 
 
 def refine(release: Release, predicates: Iterable[Masks], tallied: Iterable[int] = ()) -> Grain:

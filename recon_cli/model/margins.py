@@ -30,7 +30,7 @@ Terms = dict[int, int]
 #: cell the closure stops. What it has by then is valid, only maybe not the strongest.
 _GROWTH = 8
 #: Rows of which all relations to all others are in memory at a time.
-_SLAB = 256
+_SLAB = 64
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,7 @@ class _Closure:
             for f, rest in touched:
                 if len(self._lines[f, rest]) > 1:
                     self._split(f, rest)
+        self._lines.clear()  # of no further use, and larger than the margins
 
     def _add(self, masks: Masks, terms: Terms) -> None:
         self.known[masks] = terms
@@ -141,7 +142,7 @@ class _Closure:
                 whole = slab.start + at
                 inner = np.flatnonzero(inside[:, at])
                 inner = inner[np.argsort(-volume[inner], kind="stable")][1:]  # the first is itself
-                parts = inner[_first_disjoint(pairs.disjoint(inner))]
+                parts = inner[pairs.first_disjoint(inner)]
                 if volume[parts].sum() == volume[whole]:
                     self._is_sum(rows[whole], [rows[part] for part in parts.tolist()])
 
@@ -203,9 +204,18 @@ class _Pairs:
             table &= within[:, at[slab]][at]
         return table
 
-    def disjoint(self, rows: IntArray) -> BoolArray:
-        """Square table over some rows: whether no record can satisfy both."""
-        return self.apart(rows, rows)
+    def first_disjoint(self, rows: IntArray) -> IntArray:
+        """Places in ``rows`` picked in order, each disjoint from all picked before."""
+        picked: list[int] = []
+        left = np.ones(len(rows), dtype=bool)
+        while left.any():
+            slab = np.flatnonzero(left)[:_SLAB]
+            for place, apart in zip(slab.tolist(), self.apart(rows[slab], rows), strict=True):
+                if left[place]:
+                    picked.append(place)
+                    left &= apart
+                    left[place] = False
+        return np.array(picked, dtype=np.int64)
 
     def apart(self, rows: IntArray, others: IntArray) -> BoolArray:
         """(rows × others) table: whether no record can satisfy both."""
@@ -213,17 +223,6 @@ class _Pairs:
         for (_, at), apart in zip(self._columns, self._apart, strict=True):
             table |= apart[:, at[others]][at[rows]]
         return table
-
-
-def _first_disjoint(disjoint: BoolArray) -> IntArray:
-    """Rows picked in order, each disjoint from all picked before."""
-    if int(disjoint.sum()) == len(disjoint) * (len(disjoint) - 1):
-        return np.arange(len(disjoint))
-    picked: list[int] = []
-    for row in range(len(disjoint)):
-        if disjoint[row, picked].all():
-            picked.append(row)
-    return np.array(picked, dtype=np.int64)
 
 
 def all_disjoint(rows: Sequence[Masks]) -> bool:
@@ -281,8 +280,8 @@ def _subtract(terms: Terms, right: Terms) -> None:
 
 def _distinct(checks: list[Terms]) -> list[Terms]:
     """Each combination once, without the empty ones."""
-    unique = {frozenset(terms.items()): terms for terms in checks if terms}
-    return list(unique.values())
+    unique = {(*(order := sorted(terms)), *map(terms.get, order)): terms for terms in checks}
+    return [terms for terms in unique.values() if terms]
 
 
 def combination_matrix(rows: Sequence[Terms], width: int) -> sparse.csr_array:

@@ -7,14 +7,24 @@ integer combinations of published counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 from scipy import sparse
 
-from recon_cli.model.grain import Grain, IntArray, RowGroup, group_rows, group_screens, refine
+from recon_cli.model.grain import (
+    Grain,
+    IntArray,
+    RowGroup,
+    enumerate_domain,
+    group_rows,
+    group_screens,
+    refine,
+)
 from recon_cli.model.lift import Lift, no_lift, plan_lift
 from recon_cli.model.margins import (
     BoolArray,
@@ -25,7 +35,11 @@ from recon_cli.model.margins import (
     combination_matrix,
 )
 from recon_cli.published import Coverage, Pattern
-from recon_cli.schema import Release, Table
+from recon_cli.schema import Release, Table, bits
+
+#: Histogram cells that a search for unbounded ones may enumerate; beyond it only a published
+#: total shows that there are none.
+_DOMAIN = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -39,6 +53,22 @@ class Identity:
 
     coarse: sparse.csr_array
     units: dict[int, sparse.csr_array]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the counts of a geounit come to.
+
+    Attributes:
+        matrix: Sparse (plan columns × combinations): the right-hand sides, the lift's fine
+            counts, the counts of the screens, the checks, side by side.
+        ends: Where each of these begins but the first.
+        identity: `PatternPlan.identity`, over the plan's columns likewise.
+    """
+
+    matrix: sparse.csr_array
+    ends: IntArray
+    identity: Identity | None
 
 
 @dataclass(frozen=True)
@@ -82,6 +112,26 @@ class PatternPlan:
 
 
 @dataclass(frozen=True)
+class Column:
+    """How a column of the microdata is written.
+
+    Attributes:
+        feature: The feature that it groups.
+        group: For each value of the feature the place of its label.
+        labels: The values of the column, and null behind them.
+    """
+
+    feature: int
+    group: IntArray
+    labels: pl.Series
+
+    def write(self, values: IntArray, seen: BoolArray) -> pl.Series:
+        """The column of people with (people × features) values, null where not ``seen``."""
+        known = self.group[values[:, self.feature]]
+        return self.labels[np.where(seen[:, self.feature], known, len(self.labels) - 1)]
+
+
+@dataclass(frozen=True)
 class Plan:
     """The static half of a system.
 
@@ -109,12 +159,58 @@ class Plan:
         return {cell: place for place, cell in enumerate(cells)}
 
     @cached_property
-    def places(self) -> dict[int, IntArray]:
-        """Pattern number → the places of the columns of its margins."""
-        return {
-            each.pattern: np.array([self.columns[c] for c in each.margins.columns], dtype=np.int64)
-            for each in self.patterns
-        }
+    def sums(self) -> tuple[Sums, ...]:
+        """For each of `patterns` what counts come to, by the plan's `columns`."""
+        columns = {each.pattern: each.margins.columns for each in self.patterns}
+
+        def wide(pattern: int, matrices: Sequence[sparse.csr_array]) -> sparse.csr_array:
+            matrix = sparse.csr_array(sparse.vstack(matrices))
+            places = np.array([self.columns[c] for c in columns[pattern]], dtype=np.int32)
+            entries = (matrix.data, places[matrix.indices], matrix.indptr)
+            shape = (matrix.shape[0], len(self.columns))
+            return sparse.csr_array(sparse.csr_array(entries, shape=shape).T)
+
+        def of_pattern(each: PatternPlan) -> Sums:
+            matrices = [each.combine, each.fine, each.screen, each.margins.checks]
+            ends = np.cumsum([matrix.shape[0] for matrix in matrices[:-1]])
+            identity = each.identity
+            if identity is not None:
+                units = {unit: wide(unit, [matrix]) for unit, matrix in identity.units.items()}
+                identity = Identity(wide(each.pattern, [identity.coarse]), units)
+            return Sums(wide(each.pattern, matrices), ends, identity)
+
+        return tuple(of_pattern(each) for each in self.patterns)
+
+    @cached_property
+    def mentioned(self) -> tuple[BoolArray, ...]:
+        """For each of `patterns` which histogram cells some row holds, in mixed-radix order.
+
+        One value stands for all cells: true where a row holds everybody, false where there are
+        too many cells to go through.
+        """
+        sizes = self.grain.sizes
+        domain = enumerate_domain(sizes) if math.prod(sizes) <= _DOMAIN else None
+        found = []
+        for each in self.patterns:
+            inside = np.array([any(not group.features for group in each.groups)])
+            if domain is not None and not inside[0]:
+                held = (group.layers[:, group.codes(domain)] >= 0 for group in each.groups)
+                inside = np.logical_or.reduce(np.vstack([inside.repeat(len(domain)), *held]))
+            found.append(inside)
+        return tuple(found)
+
+    @cached_property
+    def microdata(self) -> tuple[Column, ...]:
+        """The release's microdata columns."""
+        return tuple(self._column(name) for name in self.release.microdata)
+
+    def _column(self, name: str) -> Column:
+        groups = self.release.column_groups(name)
+        f = self.release.feature_index[groups.feature]
+        group = np.empty(len(self.release.features[f].values), dtype=np.int64)
+        for place, mask in enumerate(groups.masks):
+            group[list(bits(mask))] = place
+        return Column(f, group, pl.Series(name, [*groups.labels, None], dtype=groups.dtype))
 
     @cached_property
     def resolved(self) -> dict[int, BoolArray]:

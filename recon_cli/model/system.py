@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,15 +11,11 @@ from scipy import sparse
 
 from recon_cli.model.cells import AtomArray, Candidates, Stratum, find_candidates
 from recon_cli.model.counts import Counts
-from recon_cli.model.grain import IntArray, enumerate_domain
+from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Identity, Plan
 from recon_cli.model.rows import Rows
 
 BoolArray = npt.NDArray[np.bool_]
-
-#: Histogram cells that a search for unbounded ones may enumerate; beyond it only a published
-#: total shows that there are none.
-_DOMAIN = 2_000_000
 
 #: Units in a batch. Bounds memory (counts are dense by unit) and is large enough for NumPy.
 _BATCH = 4096
@@ -103,8 +98,8 @@ def _strata(
     strata: list[Stratum] = []
     fine: list[IntArray] = []
     suspects: list[IntArray] = []
-    published: dict[int, tuple[IntArray, IntArray]] = {}
-    for at, pattern in enumerate(plan.patterns):
+    published: dict[int, tuple[sparse.csr_array, IntArray]] = {}
+    for at, (pattern, sums) in enumerate(zip(plan.patterns, plan.sums, strict=True)):
         of_unit = counts.parent[pattern.level][batch]
         geounits = np.unique(of_unit[of_unit >= 0])
         geounits = geounits[counts.pattern[geounits] == pattern.pattern]
@@ -114,28 +109,26 @@ def _strata(
         place = np.where(
             (of_unit >= 0) & (geounits[np.minimum(place, len(geounits) - 1)] == of_unit), place, -1
         )
-        table = counts.dense(plan.places[pattern.pattern], geounits)
+        table = counts.matrix[geounits]
         published[pattern.pattern] = (table, place)
-        rhs = (pattern.combine @ table.T).T
-        fine.append((pattern.fine @ table.T).T)
-        suspects += [
-            geounits[(pattern.margins.checks @ table.T != 0).any(axis=0)],
-            geounits[(rhs < 0).any(axis=1)],
-            geounits[(fine[-1] < 0).any(axis=1)],
-        ]
+        found = (table @ sums.matrix).toarray()
+        rhs, lifted, screens, checks = np.split(found, sums.ends, axis=1)
+        fine.append(lifted)
+        wrong = (rhs < 0).any(axis=1) | (lifted < 0).any(axis=1) | (checks != 0).any(axis=1)
+        suspects.append(geounits[wrong])
         strata.append(
             Stratum(
                 pattern=at,
                 geounits=geounits,
                 of_unit=place,
                 groups=pattern.groups,
-                rhs=np.ascontiguousarray(rhs),
+                rhs=rhs,
                 screens=pattern.screens,
-                screen_counts=np.ascontiguousarray((pattern.screen @ table.T).T),
+                screen_counts=screens,
             )
         )
     for stratum in strata:
-        identity = plan.patterns[stratum.pattern].identity
+        identity = plan.sums[stratum.pattern].identity
         if identity is not None:
             table, place = published[plan.patterns[stratum.pattern].pattern]
             suspects.append(stratum.geounits[_broken(identity, table, place, published)])
@@ -150,18 +143,13 @@ def _bounded(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
         else np.empty((0, units), dtype=bool)
     )
     patterns, which = np.unique(inside, axis=1, return_inverse=True)
-    domain = enumerate_domain(plan.grain.sizes) if math.prod(plan.grain.sizes) <= _DOMAIN else None
     bounded = np.zeros(patterns.shape[1], dtype=bool)
     for column in range(patterns.shape[1]):
-        here = [s for s, used in zip(strata, patterns[:, column], strict=True) if used]
-        groups = [group for stratum in here for group in stratum.groups]
-        if any(not group.features for group in groups):
-            bounded[column] = True
-        elif domain is not None:
-            mentioned = np.zeros(len(domain), dtype=bool)
-            for group in groups:
-                mentioned |= (group.layers[:, group.codes(domain)] >= 0).any(axis=0)
-            bounded[column] = mentioned.all()
+        mentioned = np.zeros(1, dtype=bool)
+        for stratum, used in zip(strata, patterns[:, column], strict=True):
+            if used:
+                mentioned = mentioned | plan.mentioned[stratum.pattern]
+        bounded[column] = mentioned.all()
     found: BoolArray = bounded[which.ravel()]
     return found
 
@@ -184,13 +172,12 @@ def _seen(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
 
 def _broken(
     identity: Identity,
-    table: IntArray,
+    table: sparse.csr_array,
     place: IntArray,
-    published: dict[int, tuple[IntArray, IntArray]],
+    published: dict[int, tuple[sparse.csr_array, IntArray]],
 ) -> BoolArray:
     """Which coarse geounits differ from the sum of their units."""
-    coarse = identity.coarse @ table.T
-    total = np.zeros_like(coarse)
+    difference = table @ identity.coarse
     for pattern, matrix in identity.units.items():
         if pattern not in published:
             continue
@@ -198,10 +185,11 @@ def _broken(
         rows = np.flatnonzero((unit_place >= 0) & (place >= 0))
         ones = np.ones(len(rows), dtype=np.int64)
         gather = sparse.csr_array(
-            (ones, (place[rows], unit_place[rows])), shape=(len(table), len(unit_table))
+            (ones, (place[rows], unit_place[rows])),
+            shape=(table.shape[0], unit_table.shape[0]),
         )
-        total += matrix @ (gather @ unit_table).T
-    different: BoolArray = (coarse != total).any(axis=0)
+        difference = difference - (gather @ unit_table) @ matrix
+    different: BoolArray = (difference.toarray() != 0).any(axis=1)
     return different
 
 
@@ -210,34 +198,49 @@ def _equations(
 ) -> tuple[Rows, IntArray, IntArray]:
     """Rows with at least one candidate; geounits with a count but no candidate are reported."""
     none = np.empty(0, dtype=np.int64)  # so that a release that publishes nothing has no rows
-    keys, cells, coefficients = [none], [none], [none]
-    rhs = np.concatenate([none, *(stratum.rhs.ravel() for stratum in strata)])
-    geounit = np.concatenate(
-        [none, *(np.repeat(stratum.geounits, stratum.rhs.shape[1]) for stratum in strata)]
-    )
-    offset = 0
+    numbers, cells, coefficients = [none], [none], [none]
+    rhs, geounits, empty = [none], [none], [none]
+    rows = 0
     for stratum in strata:
-        pattern = plan.patterns[stratum.pattern]
-        place = stratum.of_unit[candidates.unit]
-        weights = _weights(plan, pattern.tally, candidates.atoms)
-        for group in stratum.groups:
-            codes = group.codes(candidates.atoms)
-            for layer in group.layers:
-                row = layer[codes]
-                cell = np.flatnonzero((row >= 0) & (place >= 0))
-                keys.append(offset + place[cell] * stratum.rhs.shape[1] + row[cell])
-                cells.append(cell)
-                coefficients.append(_coefficients(row[cell], cell, pattern.tally, weights))
-        offset += stratum.rhs.size
-    key = np.concatenate(keys)
-    used = np.zeros(offset, dtype=bool)
-    used[key] = True
-    number = np.cumsum(used) - 1
+        width = stratum.rhs.shape[1]
+        used = np.zeros(stratum.rhs.size, dtype=bool)
+        keys = [none]
+        for cell, row, coefficient in _entries(plan, stratum, candidates):
+            keys.append(stratum.of_unit[candidates.unit[cell]] * width + row)
+            used[keys[-1]] = True
+            cells.append(cell)
+            coefficients.append(coefficient)
+        found = np.flatnonzero(used)
+        number = np.empty(len(used), dtype=np.int64)
+        number[found] = np.arange(rows, rows + len(found))
+        rows += len(found)
+        numbers.append(number[np.concatenate(keys)])
+        of_row, column = np.divmod(found, max(width, 1))
+        rhs.append(stratum.rhs[of_row, column])
+        geounits.append(stratum.geounits[of_row])
+        hopeless = (stratum.rhs > 0) & ~used.reshape(stratum.rhs.shape)
+        empty.append(stratum.geounits[hopeless.any(axis=1)])
+    entries = (np.concatenate(numbers), np.concatenate(cells))
     A = sparse.csr_array(
-        (np.concatenate(coefficients), (number[key], np.concatenate(cells))),
-        shape=(int(used.sum()), len(candidates.unit)),
+        (np.concatenate(coefficients), entries), shape=(rows, len(candidates.unit))
     )
-    return Rows(A, rhs[used], rhs[used]), geounit[used], geounit[(rhs > 0) & ~used]
+    b = np.concatenate(rhs)
+    return Rows(A, b, b), np.concatenate(geounits), np.concatenate(empty)
+
+
+def _entries(
+    plan: Plan, stratum: Stratum, candidates: Candidates
+) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Which candidates are in which rows of their geounit, with the coefficients."""
+    tally = plan.patterns[stratum.pattern].tally
+    weights = _weights(plan, tally, candidates.atoms)
+    is_inside = stratum.of_unit[candidates.unit] >= 0
+    for group in stratum.groups:
+        codes = group.codes(candidates.atoms)
+        for layer in group.layers:
+            row = layer[codes]
+            cell = np.flatnonzero((row >= 0) & is_inside)
+            yield cell, row[cell], _coefficients(row[cell], cell, tally, weights)
 
 
 def _weights(plan: Plan, tally: Sequence[int | None], atoms: AtomArray) -> dict[int, IntArray]:
