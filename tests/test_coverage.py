@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from recon_cli.attack.reconstruct import reconstruct, reconstruct_plan
 from recon_cli.attack.solvar import Question, measure_variability
 from recon_cli.errors import ContradictionError, SchemaError, SourceError
-from recon_cli.model.plan import make_fine_plan, make_plan
+from recon_cli.model.planning import make_fine_plan, make_plan
 from recon_cli.published import Pattern, Published
 from recon_cli.schema import Release, parse_release
 from recon_cli.verify import verify

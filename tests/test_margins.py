@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recon_cli.model.lift import plan_lift
 from recon_cli.model.margins import Masks, close_margins
-from recon_cli.model.plan import make_fine_plan, make_plan
+from recon_cli.model.planning import make_fine_plan, make_plan
 from recon_cli.published import Pattern
 from recon_cli.schema import Release, load_release
 from tests.populations import random_records, random_release

@@ -16,7 +16,8 @@ from recon_cli.attack.reconstruct import reconstruct, reconstruct_plan
 from recon_cli.errors import ContradictionError
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.plan import Plan, make_fine_plan, make_plan
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_fine_plan, make_plan
 from recon_cli.model.system import build_systems
 from recon_cli.published import Pattern, Published
 from recon_cli.schema import Release

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.peer.laps import Laps
 from benchmarks.peer.tract import RELEASE, read_tract
 from recon_cli.attack.reconstruct import reconstruct_plan
-from recon_cli.model.plan import make_plan
+from recon_cli.model.planning import make_plan
 from recon_cli.schema import load_release
 
 #: How often the tract is solved again, for a figure that start-up does not blur.

@@ -10,7 +10,7 @@ import polars as pl
 from recon_cli.attack.targets import histogram_columns, histogram_masks, histogram_of
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.plan import make_plan
+from recon_cli.model.planning import make_plan
 from recon_cli.model.system import build_systems
 from recon_cli.published import Published
 from recon_cli.schema import Release, Table

@@ -13,7 +13,8 @@ from recon_cli.attack.guard import UNGUARDED, Guard
 from recon_cli.attack.records import histogram_resolved, person_records
 from recon_cli.attack.solution import Solved, solve_system
 from recon_cli.model.counts import Counts, arrange_counts
-from recon_cli.model.plan import Plan, make_plan
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_plan
 from recon_cli.model.system import build_systems
 from recon_cli.progress import Tick, no_tick
 from recon_cli.published import Published

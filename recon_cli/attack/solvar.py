@@ -20,7 +20,8 @@ from recon_cli.attack.targets import Histogram, histogram_columns, histogram_mas
 from recon_cli.attack.variability import Distances, Space, Variability, measure
 from recon_cli.model.counts import Counts, arrange_counts
 from recon_cli.model.grain import IntArray
-from recon_cli.model.plan import Plan, make_plan, make_relaxed_plan
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_plan, make_relaxed_plan
 from recon_cli.model.rows import relax
 from recon_cli.model.system import System, build_systems
 from recon_cli.progress import Tick, no_tick

@@ -14,7 +14,7 @@ import polars as pl
 
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.plan import make_relaxed_plan
+from recon_cli.model.planning import make_relaxed_plan
 from recon_cli.model.rows import relax
 from recon_cli.model.system import build_systems
 from recon_cli.published import Pattern, Published

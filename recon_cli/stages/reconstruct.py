@@ -14,7 +14,8 @@ from recon_cli.attack.reconstruct import Reconstruction
 from recon_cli.config import Reconstruct
 from recon_cli.errors import VerificationError
 from recon_cli.execute import Tick
-from recon_cli.model.plan import Plan, make_plan
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_plan
 from recon_cli.published import Published
 from recon_cli.stages.guarding import Revival, guarding
 from recon_cli.stages.keeping import keeping_models

@@ -1,0 +1,266 @@
+"""Making a plan: margins closed under subtraction, the grain, the rows over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.model.grain import (
+    Grain,
+    group_rows,
+    group_screens,
+    refine,
+)
+from recon_cli.model.lift import Lift, no_lift, plan_lift
+from recon_cli.model.margins import (
+    Margins,
+    Masks,
+    Terms,
+    close_margins,
+    combination_matrix,
+)
+from recon_cli.model.plan import Identity, PatternPlan, Plan
+from recon_cli.published import Coverage, Pattern
+from recon_cli.schema import Release, Table
+
+
+def make_plan(
+    release: Release,
+    tables: Sequence[Table],
+    coverage: Coverage,
+    distinguish: Sequence[Masks] = (),
+) -> Plan:
+    """Plan at the coarsest grain that loses nothing, with lifts where they are exact.
+
+    Args:
+        release: The schema.
+        tables: The tables to use.
+        coverage: Which cells are published; pattern numbers are kept.
+        distinguish: Further predicates that the grain must resolve, published or not.
+    """
+    close = _Close(release, tables, coverage)
+    coarse = refine(release, [*close.unit_rows(), *distinguish], close.tallied())
+    lifts = {p: plan_lift(coarse, close.people_rows(p)) for p in close.patterns}
+    levels = {coverage[p].level for p, lift in lifts.items() if lift is not None and len(lift.fine)}
+    found = {p: lift for p, lift in lifts.items() if lift is not None}
+    if len(found) == len(lifts) and len(levels) <= 1:
+        return _assemble(close, coarse, found)
+    return _fine_plan(close, distinguish)
+
+
+def make_fine_plan(
+    release: Release,
+    tables: Sequence[Table],
+    coverage: Coverage,
+    distinguish: Sequence[Masks] = (),
+) -> Plan:
+    """Plan at the common refinement of all rows: always exact, and larger than a lifted plan."""
+    return _fine_plan(_Close(release, tables, coverage), distinguish)
+
+
+def make_relaxed_plan(
+    release: Release,
+    tables: Sequence[Table],
+    coverage: Coverage,
+    distinguish: Sequence[Masks] = (),
+) -> Plan:
+    """A plan whose coarse rows are the published cells themselves, for Eq. 4.9.
+
+    Their differences, which bound a unit's share more tightly, are left to the exact system.
+    Cells finer than the grain are summed to it within their table; where that is not possible
+    the grain is fine. Arguments as for `make_plan`.
+    """
+    close = _Close(release, tables, coverage)
+    coarse = refine(release, [*close.unit_rows(), *distinguish], close.tallied())
+    plans = {p: _published_pattern(close, p, coarse) for p in close.patterns}
+    found = [plan for plan in plans.values() if plan is not None]
+    if len(found) == len(plans):
+        return Plan(release, close.tables, coarse, tuple(found))
+    cells = [masks for p in close.patterns for masks in close.patterns[p].known]
+    grain = refine(release, [*cells, *distinguish], close.tallied())
+    fine = [_published_pattern(close, p, grain) for p in close.patterns]
+    return Plan(release, close.tables, grain, tuple(plan for plan in fine if plan is not None))
+
+
+def _fine_plan(close: _Close, distinguish: Sequence[Masks]) -> Plan:
+    rows = [masks for p in close.patterns for masks in close.people_rows(p)]
+    grain = refine(close.release, [*rows, *close.unit_rows(), *distinguish], close.tallied())
+    lifts = {p: plan_lift(grain, close.people_rows(p)) for p in close.patterns}
+    return _assemble(close, grain, {p: lift for p, lift in lifts.items() if lift is not None})
+
+
+class _Close:
+    """Margins of every pattern, and which of their rows the units already determine."""
+
+    def __init__(self, release: Release, tables: Sequence[Table], coverage: Coverage) -> None:
+        self.release = release
+        self.tables = tuple(tables)
+        self.coverage = coverage
+        columns = {p: _columns(pattern, self.tables) for p, pattern in enumerate(coverage)}
+        distinct = {
+            cells: close_margins(release, cells) for cells in set(columns.values()) if cells
+        }
+        self.patterns = {p: distinct[cells] for p, cells in columns.items() if cells}
+        unit = release.geography.unit.name
+        self.unit_patterns = [p for p in self.patterns if coverage[p].level == unit]
+        every_unit = [p for p, pattern in enumerate(coverage) if pattern.level == unit]
+        # A coarse count is redundant only if every unit, whatever its pattern, determines it.
+        if every_unit and every_unit == self.unit_patterns:
+            first, *others = (self.patterns[p] for p in self.unit_patterns)
+            self.shared = {masks for masks in first.known if all(masks in m.known for m in others)}
+            self.shared_tallies = {
+                key for key in first.tallies if all(key in m.tallies for m in others)
+            }
+        else:
+            self.shared = set()
+            self.shared_tallies = set()
+
+    def is_unit(self, p: int) -> bool:
+        return p in self.unit_patterns
+
+    def rows(self, p: int) -> list[int]:
+        """The pattern's minimal margins that need a row of the system."""
+        margins = self.patterns[p]
+        if self.is_unit(p):
+            return list(range(len(margins.masks)))
+        both = zip(margins.masks, margins.tally, strict=True)
+        return [i for i, (masks, tally) in enumerate(both) if not self.is_shared(masks, tally)]
+
+    def is_shared(self, masks: Masks, tally: int | None) -> bool:
+        """Whether the units determine the count, whatever their patterns."""
+        if tally is None:
+            return masks in self.shared
+        return (masks, tally) in self.shared_tallies
+
+    def people_rows(self, p: int) -> list[Masks]:
+        margins = self.patterns[p]
+        return [margins.masks[i] for i in self.rows(p) if margins.tally[i] is None]
+
+    def unit_rows(self) -> list[Masks]:
+        """Predicates that the coarse grain must resolve: all of the units', and tallies."""
+        rows = [masks for p in self.unit_patterns for masks in self.patterns[p].masks]
+        for margins in self.patterns.values():
+            rows += [
+                masks
+                for masks, tally in zip(margins.masks, margins.tally, strict=True)
+                if tally is not None
+            ]
+        return rows or [self.release.full]
+
+    def tallied(self) -> set[int]:
+        return {
+            tally
+            for p, margins in self.patterns.items()
+            for i in self.rows(p)
+            if (tally := margins.tally[i]) is not None
+        }
+
+    def identity(self, p: int) -> Identity | None:
+        if self.is_unit(p):
+            return None
+        margins = self.patterns[p]
+        masks = [m for m in margins.known if m in self.shared]
+        tallies = [key for key in margins.tallies if key in self.shared_tallies]
+
+        def matrix(of: Margins) -> sparse.csr_array:
+            terms = [of.known[m] for m in masks] + [of.tallies[key] for key in tallies]
+            return combination_matrix(terms, len(of.columns))
+
+        return Identity(matrix(margins), {u: matrix(self.patterns[u]) for u in self.unit_patterns})
+
+
+def _columns(pattern: Pattern, tables: Sequence[Table]) -> tuple[tuple[str, int], ...]:
+    return tuple(
+        (table.name, number) for table in tables for number in pattern.cells.get(table.name, ())
+    )
+
+
+def _assemble(close: _Close, grain: Grain, lifts: dict[int, Lift]) -> Plan:
+    return Plan(
+        release=close.release,
+        tables=close.tables,
+        grain=grain,
+        patterns=tuple(_pattern_plan(close, p, grain, lift) for p, lift in lifts.items()),
+    )
+
+
+def _pattern_plan(close: _Close, p: int, grain: Grain, lift: Lift) -> PatternPlan:
+    margins = close.patterns[p]
+    rows = np.array(close.rows(p), dtype=np.int64)
+    is_people = np.array([margins.tally[i] is None for i in rows], dtype=bool)
+    lifted = np.zeros(len(rows), dtype=bool)
+    lifted[np.flatnonzero(is_people)[lift.fine]] = True
+    fine = margins.combine[rows[np.flatnonzero(is_people)[lift.fine]]]
+    kept = rows[~lifted]
+    masks = tuple(margins.masks[i] for i in kept) + lift.masks
+    tally = tuple(margins.tally[i] for i in kept) + (None,) * len(lift.masks)
+    known = list(margins.known) if close.is_unit(p) else []
+    screens, used = group_screens(grain, close.release.full, known)
+    return PatternPlan(
+        pattern=p,
+        level=close.coverage[p].level,
+        margins=margins,
+        masks=masks,
+        tally=tally,
+        combine=sparse.csr_array(sparse.vstack([margins.combine[kept], lift.combine @ fine])),
+        groups=group_rows(grain, close.release.full, masks, tally),
+        screens=screens,
+        screen=combination_matrix([margins.known[known[i]] for i in used], len(margins.columns)),
+        lift=lift,
+        fine=sparse.csr_array(fine),
+        identity=close.identity(p),
+        seen=_seen(close.release, margins),
+    )
+
+
+def _seen(release: Release, margins: Margins) -> tuple[bool, ...]:
+    cells = [release.table_by_name[table].cells[number - 1] for table, number in margins.columns]
+    return tuple(
+        any(cell.masks[f] != full or cell.tally == f for cell in cells)
+        for f, full in enumerate(release.full)
+    )
+
+
+def _published_pattern(close: _Close, p: int, grain: Grain) -> PatternPlan | None:
+    """A pattern with its published cells as rows; None if the grain cannot hold them."""
+    nothing = no_lift()
+    if close.is_unit(p):
+        return _pattern_plan(close, p, grain, nothing)
+    margins = close.patterns[p]
+    rows: dict[tuple[Masks, int | None], Terms] = {}
+    by_table: dict[str, dict[Masks, int]] = {}
+    for column, (name, number) in enumerate(margins.columns):
+        cell = close.release.table_by_name[name].cells[number - 1]
+        if close.is_shared(cell.masks, cell.tally):
+            continue
+        if cell.tally is not None or grain.resolves(cell.masks):
+            rows.setdefault((cell.masks, cell.tally), {column: 1})
+        else:
+            by_table.setdefault(name, {}).setdefault(cell.masks, column)
+    for cells in by_table.values():
+        lift = plan_lift(grain, list(cells))
+        if lift is None:
+            return None
+        columns = list(cells.values())
+        for number, masks in enumerate(lift.masks):
+            parts = lift.fine[lift.sums == number].tolist()
+            rows.setdefault((masks, None), {columns[i]: 1 for i in parts})
+    masks_of, tally = tuple(key[0] for key in rows), tuple(key[1] for key in rows)
+    width = len(margins.columns)
+    return PatternPlan(
+        pattern=p,
+        level=close.coverage[p].level,
+        margins=margins,
+        masks=masks_of,
+        tally=tally,
+        combine=combination_matrix(list(rows.values()), width),
+        groups=group_rows(grain, close.release.full, masks_of, tally),
+        screens=(),
+        screen=combination_matrix([], width),
+        lift=nothing,
+        fine=combination_matrix([], width),
+        identity=close.identity(p),
+        seen=_seen(close.release, margins),
+    )
