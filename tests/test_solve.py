@@ -18,7 +18,7 @@ from recon_cli.model.rows import Rows
 from recon_cli.solve import feasible
 from recon_cli.solve.feasible import Outcome, Rung, solve_component
 from recon_cli.solve.opinion import confirm_infeasible
-from recon_cli.solve.program import Effort, maximize
+from recon_cli.solve.program import Effort, Search, maximize
 from recon_cli.solve.question import Targets, ask_distance
 from recon_cli.solve.slack import least_slack
 
@@ -85,7 +85,7 @@ def test_no_answer_within_the_budget_is_an_error(monkeypatch: pytest.MonkeyPatch
     rng = np.random.default_rng(0)
     A = (rng.random((40, 120)) < 0.3).astype(np.int64)
     hard = component(A.tolist(), (A @ rng.integers(0, 3, 120)).tolist())
-    monkeypatch.setattr(feasible, "LADDER", (Rung(1e-9, interleave=False),))
+    monkeypatch.setattr(feasible, "LADDER", (Rung(1e-9, Search.RELAXATION),))
     with pytest.raises(SolverError, match="no solution and no proof within"):
         solve_component(hard, seed=1)
 

@@ -18,8 +18,7 @@ class Budget:
 
     Attributes:
         seeds: For the solver's own choices, by region, so that batches do not matter.
-        unit: Deterministic seconds for each question about one unit.
-        region: Deterministic seconds for the question about a region as a whole.
+        unit: Deterministic seconds for each question about one unit, or about all at once.
         diameter: Whether to measure the diameter, too.
         regions: Deterministic seconds that each region may take in all, or None.
         exact_intervals: Whether to solve for the ends that propagation leaves open.
@@ -27,7 +26,6 @@ class Budget:
 
     seeds: dict[int, int]
     unit: float
-    region: float
     diameter: bool = False
     regions: dict[int, float] | None = None
     exact_intervals: bool = True

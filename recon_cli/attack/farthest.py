@@ -128,7 +128,7 @@ def _ask_together(seen: _Seen, allowance: Allowance) -> tuple[int, int]:
     """All units at once; what was reached, and a bound."""
     part = seen.part
     question = seen.ask.question(part, part.targets).capped(seen.group, seen.bound)
-    answer = allowance.maximize(question, part.units, allowance.budget.region)
+    answer = allowance.maximize(question, part.units, allowance.budget.unit)
     seen.add(answer.values)
     return seen.farthest_together, answer.bound + question.constant
 

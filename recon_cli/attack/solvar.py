@@ -40,9 +40,8 @@ class Question:
     Attributes:
         mode: ``relaxed`` (Eq. 4.9, unit by unit) or ``exact`` (Eq. 4.6, whole regions).
         seed: For the solver's own choices.
-        unit_seconds: Deterministic seconds of solving for each question about a unit.
-        region_seconds: Deterministic seconds for the question about all units of a region at
-            once, in exact mode.
+        unit_seconds: Deterministic seconds of solving for each question about a unit, or about
+            all units of a region at once.
         diameter: Whether to measure the largest distance between any two solutions, too.
         person_seconds: Deterministic seconds that a region may take in all, for each of its
             people; None for no such limit.
@@ -52,7 +51,6 @@ class Question:
     mode: Mode
     seed: int
     unit_seconds: float
-    region_seconds: float = 0.5
     diameter: bool = False
     person_seconds: float | None = None
     intervals: Intervals = "exact"
@@ -180,7 +178,6 @@ def measure_with_plan(
         budget = Budget(
             _seeds(question, counts, system),
             question.unit_seconds,
-            question.region_seconds,
             question.diameter,
             _region_seconds(question, system.regions, people),
             question.intervals == "exact",

@@ -49,9 +49,7 @@ def command(options: RunOptions, *, mode: str | None, shard: str | None, force: 
       solvar.intervals      exact (default), or
                             propagation: faster
       solvar.unit_seconds   budget of a question, in
-                            deterministic seconds (2)
-      solvar.region_seconds the same, of a region as
-                            a whole, if exact (0.5)
+                            deterministic seconds (0.5)
       solvar.total_seconds  budget of the whole stage
       solvar.seed           default the run's seed
     """  # noqa: D301 - click wants the character itself

@@ -122,7 +122,7 @@ def measure_variability(
     mode: Mode = "relaxed",
     intervals: Intervals = "exact",
     diameter: bool = False,
-    unit_seconds: float = 2.0,
+    unit_seconds: float = 0.5,
     seed: int = 0,
 ) -> Measurement:
     """How far other solutions can be from a reconstruction, and what is in all of them.

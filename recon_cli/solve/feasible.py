@@ -9,7 +9,7 @@ from recon_cli.errors import SolverError
 from recon_cli.model.components import Component
 from recon_cli.model.grain import IntArray
 from recon_cli.solve.opinion import confirm_infeasible
-from recon_cli.solve.program import Effort, Status, find
+from recon_cli.solve.program import Effort, Search, Status, find
 
 
 class Outcome(StrEnum):
@@ -36,14 +36,19 @@ class Solution:
 
 @dataclass(frozen=True)
 class Rung:
-    """One attempt: a limit in deterministic seconds, and whether to interleave strategies."""
+    """One attempt: a limit in deterministic seconds, and how to look."""
 
     limit: float
-    interleave: bool
+    search: Search
 
 
 #: Every rung is deterministic: one thread, fixed seed, effort limits in deterministic time.
-LADDER = (Rung(30.0, interleave=False), Rung(120.0, interleave=True), Rung(900.0, interleave=True))
+LADDER = (
+    Rung(1.0, Search.PROPAGATION),
+    Rung(30.0, Search.RELAXATION),
+    Rung(120.0, Search.INTERLEAVED),
+    Rung(900.0, Search.INTERLEAVED),
+)
 
 
 def solve_component(component: Component, seed: int) -> Solution:
@@ -55,7 +60,7 @@ def solve_component(component: Component, seed: int) -> Solution:
     """
     work = 0.0
     for rung in LADDER:
-        answer = find(component, Effort(seed, rung.limit, rung.interleave))
+        answer = find(component, Effort(seed, rung.limit, rung.search))
         work += answer.work
         if answer.status is Status.INFEASIBLE:
             confirm_infeasible(component)

@@ -44,6 +44,18 @@ class Answer:
     work: float
 
 
+class Search(Enum):
+    """How to look for a solution."""
+
+    #: By propagation and clauses: fast where many solutions exist, and one is as good as another.
+    PROPAGATION = "propagation"
+    #: With the whole linear relaxation. Counts in margins are nearly network flows, so it is all
+    #: but integral: for the best solution this is about twenty times faster.
+    RELAXATION = "relaxation"
+    #: Alternating between strategies, for hard components.
+    INTERLEAVED = "interleaved"
+
+
 @dataclass(frozen=True)
 class Effort:
     """How hard to try.
@@ -51,12 +63,12 @@ class Effort:
     Attributes:
         seed: For the solver's own choices.
         limit: Deterministic seconds.
-        interleave: Alternate between search strategies, for hard components.
+        search: How to look.
     """
 
     seed: int
     limit: float
-    interleave: bool = False
+    search: Search = Search.RELAXATION
 
 
 def find(component: Component, effort: Effort) -> Answer:
@@ -133,16 +145,15 @@ def _solve(component: Component, model: Any, objective: IntArray | None, effort:
     }
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
-    # Counts in margins are nearly network flows: their linear relaxation is all but integral.
-    # Solving it at once, without probing and symmetry search, is about twenty times faster.
-    solver.parameters.linearization_level = 2
+    solver.parameters.linearization_level = 0 if effort.search is Search.PROPAGATION else 2
+    # Neither finds anything in margins.
     solver.parameters.cp_model_probing_level = 0
     solver.parameters.symmetry_level = 0
     # A question about the best solution is decided by the whole relaxation; row by row it takes
     # twice the time. To find any solution, some of the rows will do.
     solver.parameters.add_lp_constraints_lazily = objective is None
     solver.parameters.random_seed = effort.seed % 2**31
-    solver.parameters.interleave_search = effort.interleave
+    solver.parameters.interleave_search = effort.search is Search.INTERLEAVED
     solver.parameters.max_deterministic_time = effort.limit
     # or Ctrl-C would look like a spent budget, and every solve would leave it unheard after that
     solver.parameters.catch_sigint_signal = False

@@ -88,7 +88,6 @@ def solvar(run: Run) -> Found:
             config.mode,
             seed,
             config.unit_seconds,
-            config.region_seconds,
             config.diameter,
             None if config.total_seconds is None else config.total_seconds / max(people, 1),
             config.intervals,

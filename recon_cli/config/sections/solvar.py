@@ -20,8 +20,8 @@ class Solvar(Section):
         diameter: Measure the largest distance between any two solutions, too.
         intervals: ``exact``: the true least and most of every histogram cell; ``propagation``:
             valid bounds without solving for them, several times faster. Solvar is the same.
-        unit_seconds: Budget of each question about a unit, in deterministic seconds.
-        region_seconds: Budget of the question about all units of a region at once (exact mode).
+        unit_seconds: Budget of each question about a unit, or about all units of a region at
+            once, in deterministic seconds.
         total_seconds: Budget of the whole stage, shared out by people; default none.
         seed: For the solver's own choices; default the run's seed.
     """
@@ -29,7 +29,6 @@ class Solvar(Section):
     mode: Literal["relaxed", "exact"] = "relaxed"
     diameter: bool = False
     intervals: Literal["exact", "propagation"] = "exact"
-    unit_seconds: Seconds = 2.0
-    region_seconds: Seconds = 0.5
+    unit_seconds: Seconds = 0.5
     total_seconds: Seconds | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
