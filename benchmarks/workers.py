@@ -1,33 +1,75 @@
-"""One worker and two on the same nation: ``python -m benchmarks.workers``."""
+"""One worker and two on the same nation: ``python -m benchmarks.workers``.
+
+Beside it stands what the machine gives at most: the same arithmetic in one process, and in two at
+a time. Cores that share a cache, or a host with other guests, give less than twice.
+"""
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from benchmarks.machine import REFERENCE, RESULTS, Record, as_record, circumstances, keep, say
 from benchmarks.nation import LINK, PREPARATION, RECONSTRUCT, RELAXED, Nation, prepare
 
 COUNTS = (1, 2)
+_ADDITIONS = 40_000_000
 
 
 def compare(folder: Path, people: int) -> Record:
     """Each stage with one worker, then with two."""
     prepare(Nation(folder, people, max(COUNTS)), PREPARATION)
     stages: dict[str, Record] = {}
+    walls = dict.fromkeys(COUNTS, 0.0)
     for step in (RECONSTRUCT, RELAXED, LINK):
         costs = {}
         for count in COUNTS:
             costs[count] = step.run(Nation(folder, people, count, force=True))
+            walls[count] += costs[count].wall_seconds
             say(f"{step.name}, {count}", costs[count].wall_seconds, costs[count].peak_mb)
         stages[step.name] = {
             **{str(count): as_record(cost) for count, cost in costs.items()},
             "times_as_fast": round(costs[1].wall_seconds / costs[2].wall_seconds, 2),
         }
-    return {"people": people, "stages": stages}
+    return {
+        "people": people,
+        "stages": stages,
+        "times_as_fast": round(walls[1] / walls[2], 2),
+        "machine_gives": round(machine_gives(), 2),
+    }
+
+
+def machine_gives() -> float:
+    """How much more two processes do than one, where they have nothing to wait for."""
+    alone = _busy(1)
+    return 2 * alone / _busy(2)
+
+
+def _busy(processes: int) -> float:
+    """Wall seconds until so many processes have each done the same arithmetic."""
+    context = multiprocessing.get_context("spawn")
+    all_ready = context.Barrier(processes + 1)
+    started = [context.Process(target=_add_up, args=(all_ready,)) for _ in range(processes)]
+    for process in started:
+        process.start()
+    all_ready.wait()
+    begun = time.perf_counter()
+    for process in started:
+        process.join()
+    return time.perf_counter() - begun
+
+
+def _add_up(all_ready: Barrier) -> None:
+    all_ready.wait()
+    total = 0
+    for number in range(_ADDITIONS):
+        total += number
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
