@@ -12,7 +12,7 @@ from scipy import sparse
 
 from recon_cli.errors import SolverError
 from recon_cli.model.bounds import Bounds, propagate
-from recon_cli.model.components import Component, alone, split_components
+from recon_cli.model.components import Component, alone, among, split_components
 from recon_cli.model.grain import IntArray
 from recon_cli.model.rows import Rows
 from recon_cli.solve import feasible
@@ -174,3 +174,15 @@ def test_what_is_known_of_groups_changes_no_answer(seed: int) -> None:
     below = question.capped(group, np.maximum(most - 1, 0))
     answer = maximize(below.program, below.objective, Effort(1, 10.0))
     assert answer.bound + below.constant <= np.maximum(most - 1, 0).sum()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_stays_is_left_as_it_is(seed: int) -> None:
+    whole = random_component(seed)
+    cells = np.array([1, 3, 6])
+    others = np.setdiff1d(np.arange(7), cells)
+    every = solutions(whole)
+    for values in (every[0], every[-1], np.zeros(7, dtype=np.int64)):
+        near = {tuple(found) for found in solutions(among(whole, cells, values))}
+        same = [each for each in every if (each[others] == values[others]).all()]
+        assert near == {tuple(each[cells]) for each in same}

@@ -8,15 +8,19 @@ supply a solution that reaches it, which is far easier than to prove that none g
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from recon_cli.attack.allowance import Allowance
 from recon_cli.attack.distance import DISTANCE, Ask, Part
-from recon_cli.model.components import Component
+from recon_cli.model.components import among
 from recon_cli.model.grain import IntArray
 from recon_cli.solve.program import Answer, Status
+
+#: Cells of the smallest neighbourhood in which a change of one unit is made up for.
+_NEAR = 250
 
 
 @dataclass(frozen=True)
@@ -142,12 +146,50 @@ def _completed(part: Part, ask: Ask, unit: int, answer: Answer, allowance: Allow
         values = part.start.copy()
         values[cells] = answer.values[n * k : n * (k + 1)]
         if not part.component.is_met_by(values):
-            pinned = _pinned(part.component, cells, values[cells])
-            values = allowance.find(pinned, np.array([unit])).values
+            values = _repaired(part, unit, values, allowance)
         if not len(values):
             return values
         whole.append(values)
     return np.concatenate(whole)
+
+
+def _repaired(part: Part, unit: int, values: IntArray, allowance: Allowance) -> IntArray:
+    """A solution with the same values in one unit; or nothing."""
+    for cells in _neighbourhoods(part, unit, values):
+        near = allowance.find(among(part.component, cells, values), np.array([unit]))
+        if len(near.values):
+            found = values.copy()
+            found[cells] = near.values
+            return found
+    return np.empty(0, dtype=np.int64)
+
+
+def _neighbourhoods(part: Part, unit: int, values: IntArray) -> Iterator[IntArray]:
+    """Cells that may make up for what a unit changed: of few units, then of more, then of all.
+
+    Most changes can be made up for nearby, and that it is not enough shows at once; the region
+    as a whole takes a hundred times as long. Units come first that have most cells, for their
+    size, by which broken rows can be mended.
+    """
+    A, component = part.component.rows.A, part.component
+    total = A @ values
+    lacks, exceeds = total < component.rows.least, total > component.rows.most
+    entries = A.astype(bool).astype(np.int64)
+    helpful = (entries.T @ lacks) * (component.upper > values)
+    helpful += (entries.T @ exceeds) * (component.lower < values)
+    of_cell = np.searchsorted(part.units, part.unit[part.targets.of_cell])
+    n = len(part.units)
+    cells = np.bincount(of_cell, minlength=n)
+    gain = np.bincount(of_cell, weights=helpful, minlength=n) / np.maximum(cells, 1)
+    gain[np.searchsorted(part.units, unit)] = -1
+    order = np.argsort(-gain, kind="stable")[:-1]
+    sizes = np.cumsum(cells[order])
+    size = _NEAR
+    while size < sizes[-1]:
+        chosen = order[: np.searchsorted(sizes, size) + 1]
+        yield np.flatnonzero(np.isin(of_cell, chosen))
+        size *= 2
+    yield np.flatnonzero(np.isin(of_cell, order))
 
 
 def _ask_within_region(seen: _Seen, k: int, allowance: Allowance) -> None:
@@ -159,10 +201,3 @@ def _ask_within_region(seen: _Seen, k: int, allowance: Allowance) -> None:
     answer = allowance.maximize(question, units, allowance.budget.unit)
     seen.add(answer.values)
     seen.bound[k] = min(seen.bound[k], answer.bound + question.constant)
-
-
-def _pinned(component: Component, cells: IntArray, values: IntArray) -> Component:
-    """With some cells at given values."""
-    lower, upper = component.lower.copy(), component.upper.copy()
-    lower[cells] = upper[cells] = values
-    return replace(component, lower=lower, upper=upper)

@@ -90,6 +90,29 @@ def alone(component: Component, cells: IntArray) -> Component:
     )
 
 
+def among(component: Component, cells: IntArray, values: IntArray) -> Component:
+    """Some cells of a component while the others stay at ``values``.
+
+    Args:
+        component: All of it.
+        cells: Its columns to keep, rising.
+        values: One value for each of its columns.
+    """
+    A = component.rows.A
+    here = sparse.csr_array(A[:, cells])
+    others = A @ values - here @ values[cells]
+    least, most = component.rows.least - others, component.rows.most - others
+    # A row without these cells stays if it is broken: then there is no solution here.
+    rows = np.flatnonzero((np.diff(here.indptr) > 0) | (least > 0) | (most < 0))
+    return Component(
+        cells=component.cells[cells],
+        rows=Rows(sparse.csr_array(here[rows]), least[rows], most[rows]),
+        lower=component.lower[cells],
+        upper=component.upper[cells],
+        origin=component.origin[rows],
+    )
+
+
 def split_components(
     system: Rows,
     bounds: Bounds,
