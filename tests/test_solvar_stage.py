@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from click.testing import CliRunner
 
+from recon_cli.attack import farthest
 from recon_cli.cli import main
 from recon_cli.errors import DisagreementError
 from recon_cli.score.sizes import Sizes
@@ -34,6 +36,29 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("clinic")
     recon("run", "--until", "reconstruct", "-c", ROOT / "configs" / "clinic.yaml", "--work", work)
     return work
+
+
+def test_few_units_are_a_question_about_their_region(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"alone": 0, "within": 0}
+    alone, within = farthest._ask_alone, farthest._ask_within_region
+
+    def count_alone(*arguments: Any) -> Any:
+        asked["alone"] += 1
+        return alone(*arguments)
+
+    def count_within(*arguments: Any) -> None:
+        asked["within"] += 1
+        within(*arguments)
+
+    monkeypatch.setattr(farthest, "_ask_alone", count_alone)
+    monkeypatch.setattr(farthest, "_ask_within_region", count_within)
+    shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
+    recon("run", "--until", "reconstruct", *shared)
+    recon("solvar", "--mode", "exact", *shared, "--workers", "1")
+    assert asked["alone"] > 5
+    assert asked["within"] < asked["alone"] / 3
 
 
 @pytest.mark.parametrize("mode", ["relaxed", "exact"])

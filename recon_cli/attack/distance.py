@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ class Part:
     targets: Targets
     start: IntArray
 
-    @property
+    @cached_property
     def units(self) -> IntArray:
         """The units that have histogram cells here, rising."""
         return np.unique(self.unit)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.model.bounds import Bounds
@@ -56,15 +57,10 @@ def part_labels(component: Component, targets: IntArray) -> IntArray:
 
 def subset(component: Component, cells: IntArray) -> Component:
     """Some whole connected parts of a component, given by their cells, rising."""
-    A = component.rows.A[:, cells]
-    rows = np.flatnonzero(np.diff(A.indptr))
-    return Component(
-        cells=component.cells[cells],
-        rows=Rows(sparse.csr_array(A[rows]), component.rows.least[rows], component.rows.most[rows]),
-        lower=component.lower[cells],
-        upper=component.upper[cells],
-        origin=component.origin[rows],
+    here = Rows(
+        sparse.csr_array(component.rows.A[:, cells]), component.rows.least, component.rows.most
     )
+    return _taken(component, cells, here, np.diff(here.A.indptr) > 0)
 
 
 def alone(component: Component, cells: IntArray) -> Component:
@@ -80,14 +76,7 @@ def alone(component: Component, cells: IntArray) -> Component:
     least = component.rows.least - (A @ component.upper - here @ upper)
     most = component.rows.most - (A @ component.lower - here @ lower)
     binds = (here @ lower < least) | (here @ upper > most)
-    rows = np.flatnonzero((np.diff(here.indptr) > 0) & binds)
-    return Component(
-        cells=component.cells[cells],
-        rows=Rows(sparse.csr_array(here[rows]), least[rows], most[rows]),
-        lower=lower,
-        upper=upper,
-        origin=component.origin[rows],
-    )
+    return _taken(component, cells, Rows(here, least, most), (np.diff(here.indptr) > 0) & binds)
 
 
 def among(component: Component, cells: IntArray, values: IntArray) -> Component:
@@ -103,10 +92,18 @@ def among(component: Component, cells: IntArray, values: IntArray) -> Component:
     others = A @ values - here @ values[cells]
     least, most = component.rows.least - others, component.rows.most - others
     # A row without these cells stays if it is broken: then there is no solution here.
-    rows = np.flatnonzero((np.diff(here.indptr) > 0) | (least > 0) | (most < 0))
+    keep = (np.diff(here.indptr) > 0) | (least > 0) | (most < 0)
+    return _taken(component, cells, Rows(here, least, most), keep)
+
+
+def _taken(
+    component: Component, cells: IntArray, here: Rows, keep: npt.NDArray[np.bool_]
+) -> Component:
+    """Some cells of a component under some of these rows over them."""
+    rows = np.flatnonzero(keep)
     return Component(
         cells=component.cells[cells],
-        rows=Rows(sparse.csr_array(here[rows]), least[rows], most[rows]),
+        rows=Rows(sparse.csr_array(here.A[rows]), here.least[rows], here.most[rows]),
         lower=component.lower[cells],
         upper=component.upper[cells],
         origin=component.origin[rows],

@@ -72,11 +72,13 @@ class Effort:
 
 
 def find(component: Component, effort: Effort) -> Answer:
-    """Any solution of a component.
+    """Any solution of a component. Without effort nothing is tried.
 
     Raises:
         SolverError: The solver rejected the model, or returned values that do not satisfy it.
     """
+    if effort.limit <= 0:
+        return Answer(Status.UNKNOWN, np.empty(0, dtype=np.int64), 0, 0, 0.0)
     return _solve(component, _model(component), None, effort)
 
 
