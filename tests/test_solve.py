@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import signal
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.rows import Rows
 from recon_cli.solve import feasible
 from recon_cli.solve.feasible import Outcome, Rung, solve_component
+from recon_cli.solve.mending import mend
 from recon_cli.solve.opinion import confirm_infeasible
 from recon_cli.solve.program import Effort, Search, maximize
 from recon_cli.solve.question import Targets, ask_distance
@@ -186,3 +188,32 @@ def test_what_stays_is_left_as_it_is(seed: int) -> None:
         near = {tuple(found) for found in solutions(among(whole, cells, values))}
         same = [each for each in every if (each[others] == values[others]).all()]
         assert near == {tuple(each[cells]) for each in same}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_mended_is_the_nearest_solution(seed: int) -> None:
+    exact = random_component(seed)
+    slack = np.arange(4) % 2
+    rows = Rows(exact.rows.A, exact.rows.least - slack, exact.rows.most + slack)
+    for program in (exact, replace(exact, rows=rows)):
+        start = np.random.default_rng(seed).integers(0, 3, size=7)
+        mended = mend(program, start, 0.5)
+        nearest = min(np.abs(values - start).sum() for values in solutions(program))
+        assert mended.is_solution or len(mended.broken)
+        assert 0 < mended.work < 0.5
+        if mended.is_solution:
+            assert program.is_met_by(mended.values)
+            assert np.abs(mended.values - start).sum() == nearest
+
+
+def test_what_cannot_be_mended_is_left() -> None:
+    halves = mend(IMPOSSIBLE, np.zeros(3, dtype=np.int64), 0.5)
+    assert not halves.is_solution
+    assert halves.broken.tolist() == [0, 1, 2]
+    none = mend(component([[1, 1]], [5], upper=2), np.zeros(2, dtype=np.int64), 0.5)
+    assert not none.is_solution
+    assert not len(none.values)
+    for limit in (0.0, 1e-9):
+        tired = mend(POSSIBLE, np.zeros(3, dtype=np.int64), limit)
+        assert not len(tired.values)
+        assert tired.work == 0

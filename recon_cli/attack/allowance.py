@@ -8,6 +8,7 @@ import numpy as np
 
 from recon_cli.model.components import Component
 from recon_cli.model.grain import IntArray
+from recon_cli.solve.mending import Mended, mend
 from recon_cli.solve.program import Answer, Effort, find, maximize
 from recon_cli.solve.question import Question
 
@@ -63,6 +64,12 @@ class Allowance:
         answer = maximize(question.program, question.objective, self.effort(units, seconds))
         self.spend(units, answer.work)
         return answer
+
+    def mend(self, component: Component, start: IntArray, units: IntArray) -> Mended:
+        """A solution near values that are none, for a question about some units."""
+        mended = mend(component, start, self.effort(units, self.budget.unit).limit)
+        self.spend(units, mended.work)
+        return mended
 
     def find(self, component: Component, units: IntArray) -> Answer:
         """Any solution of a component, for a question about some units."""

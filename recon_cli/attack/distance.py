@@ -40,6 +40,12 @@ class Part:
         """The units that have histogram cells here, rising."""
         return np.unique(self.unit)
 
+    @cached_property
+    def unit_of_cell(self) -> IntArray:
+        """For each of the component's cells its unit."""
+        unit: IntArray = self.unit[self.targets.of_cell]
+        return unit
+
     def select(self, chosen: BoolArray) -> Targets:
         """Some of the targets."""
         rows = np.flatnonzero(chosen)
@@ -51,7 +57,7 @@ class Part:
 
     def cells_of(self, unit: int) -> IntArray:
         """The component's cells that lie in a unit, rising."""
-        return np.flatnonzero(self.unit[self.targets.of_cell] == unit)
+        return np.flatnonzero(self.unit_of_cell == unit)
 
     def alone(self, unit: int) -> Part:
         """One unit, whatever is in the others: what it cannot do here it cannot do at all."""

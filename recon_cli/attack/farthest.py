@@ -3,12 +3,12 @@
 In the exact system a question about one unit is a question about its whole region. Most units
 do not notice: as far as they could go by themselves, whatever is in the others (`alone`), there is
 a solution for the rest, too. So the bound comes from the unit alone, and the region has only to
-supply a solution that reaches it, which is far easier than to prove that none goes farther.
+supply a solution that reaches it, which is far easier than to prove that none goes farther: the
+change is made up for nearby (`mend`). The region as a whole is asked only where that fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +18,6 @@ from recon_cli.attack.distance import DISTANCE, Ask, Part
 from recon_cli.model.components import among
 from recon_cli.model.grain import IntArray
 from recon_cli.solve.program import Answer, Status
-
-#: Cells of the smallest neighbourhood in which a change of one unit is made up for.
-_NEAR = 250
 
 
 @dataclass(frozen=True)
@@ -154,42 +151,27 @@ def _completed(part: Part, ask: Ask, unit: int, answer: Answer, allowance: Allow
 
 
 def _repaired(part: Part, unit: int, values: IntArray, allowance: Allowance) -> IntArray:
-    """A solution with the same values in one unit; or nothing."""
-    for cells in _neighbourhoods(part, unit, values):
-        near = allowance.find(among(part.component, cells, values), np.array([unit]))
-        if len(near.values):
-            found = values.copy()
-            found[cells] = near.values
-            return found
-    return np.empty(0, dtype=np.int64)
+    """A solution with the same values in one unit; or nothing.
 
-
-def _neighbourhoods(part: Part, unit: int, values: IntArray) -> Iterator[IntArray]:
-    """Cells that may make up for what a unit changed: of few units, then of more, then of all.
-
-    Most changes can be made up for nearby, and that it is not enough shows at once; the region
-    as a whole takes a hundred times as long. Units come first that have most cells, for their
-    size, by which broken rows can be mended.
+    Most changes can be made up for nearby, and by whole people. The few units where the nearest
+    point of the relaxation has parts of people are asked for whole ones.
     """
-    A, component = part.component.rows.A, part.component
-    total = A @ values
-    lacks, exceeds = total < component.rows.least, total > component.rows.most
-    entries = A.astype(bool).astype(np.int64)
-    helpful = (entries.T @ lacks) * (component.upper > values)
-    helpful += (entries.T @ exceeds) * (component.lower < values)
-    of_cell = np.searchsorted(part.units, part.unit[part.targets.of_cell])
-    n = len(part.units)
-    cells = np.bincount(of_cell, minlength=n)
-    gain = np.bincount(of_cell, weights=helpful, minlength=n) / np.maximum(cells, 1)
-    gain[np.searchsorted(part.units, unit)] = -1
-    order = np.argsort(-gain, kind="stable")[:-1]
-    sizes = np.cumsum(cells[order])
-    size = _NEAR
-    while size < sizes[-1]:
-        chosen = order[: np.searchsorted(sizes, size) + 1]
-        yield np.flatnonzero(np.isin(of_cell, chosen))
-        size *= 2
-    yield np.flatnonzero(np.isin(of_cell, order))
+    units = np.array([unit])
+    others = np.flatnonzero(part.unit_of_cell != unit)
+    mended = allowance.mend(among(part.component, others, values), values[others], units)
+    if not len(mended.values):
+        return mended.values
+    whole = values.copy()
+    whole[others] = mended.values
+    if mended.is_solution:
+        return whole
+    near = part.unit_of_cell[others[mended.broken]]
+    cells = np.flatnonzero(np.isin(part.unit_of_cell, near))
+    answer = allowance.find(among(part.component, cells, whole), units)
+    if not len(answer.values):
+        return answer.values
+    whole[cells] = answer.values
+    return whole
 
 
 def _ask_within_region(seen: _Seen, k: int, allowance: Allowance) -> None:

@@ -1,0 +1,69 @@
+"""Making up for what a unit changed: whole people where the relaxation has halves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from recon_cli.attack import farthest
+from recon_cli.attack.allowance import Allowance, Budget
+from recon_cli.attack.distance import DISTANCE, Part
+from recon_cli.model.components import Component
+from recon_cli.model.rows import Rows
+from recon_cli.solve.question import Targets
+
+# Rows of one person each. Without the one of unit 0, three halves of a person are nearest, and
+# one whole person (the fifth cell) is the only solution.
+ROWS = ((1, 1, 1, 0, 1, 0), (1, 0, 1, 1, 1, 0), (1, 1, 0, 1, 1, 0), (0, 0, 0, 0, 1, 1))
+START = (1, 0, 0, 0, 0, 1)
+MOVED = np.array([0, 0, 0, 0, 0, 1])
+
+
+def part_of(unit: Sequence[int], upper: Sequence[int] = (1,) * 6) -> Part:
+    """Every cell is a histogram cell of one of the units."""
+    A = sparse.csr_array(np.array(ROWS, dtype=np.int64))
+    one, cells = np.ones(len(ROWS), dtype=np.int64), np.arange(6)
+    none, most = np.zeros(6, dtype=np.int64), np.array(upper)
+    each = sparse.csr_array(sparse.eye_array(6, dtype=np.int64))
+    return Part(
+        component=Component(cells, Rows(A, one, one), none, most, origin=np.arange(len(ROWS))),
+        numbers=cells,
+        unit=np.array(unit),
+        targets=Targets(each, none, most),
+        start=np.array(START),
+    )
+
+
+def allowance(seconds: float = 0.5) -> Allowance:
+    return Allowance(Budget({0: 1}, seconds), np.zeros(3, dtype=np.int64))
+
+
+def test_halves_are_asked_for_whole_people_where_they_are() -> None:
+    whole = farthest._repaired(part_of([0, 1, 1, 1, 1, 1]), 0, MOVED, allowance())
+    assert whole.tolist() == [0, 0, 0, 0, 1, 0]
+
+
+def test_what_only_others_could_make_up_for_is_left_to_the_full_question() -> None:
+    part, spent = part_of([0, 1, 1, 1, 2, 2]), allowance()
+    assert not len(farthest._repaired(part, 0, MOVED, spent))
+    assert spent.work[0] > 0
+    assert not len(farthest._repaired(part, 0, MOVED, allowance(0.0)))
+
+
+@pytest.mark.parametrize(
+    ("unit", "most"), [([0, 1, 1, 1, 1, 1], [1, 2]), ([0, 1, 1, 1, 2, 2], [1, 0, 2])]
+)
+def test_either_way_the_answer_is_the_same(unit: list[int], most: list[int]) -> None:
+    part = part_of(unit)
+    found = farthest.farthest_one_by_one(part, DISTANCE, allowance())
+    assert found.reached.tolist() == found.bound.tolist() == most
+    assert all(part.component.is_met_by(values) for values in found.solutions)
+
+
+def test_nobody_goes_where_no_solution_is() -> None:
+    part = part_of([0, 1, 1, 1, 1, 1], upper=(1, 1, 1, 1, 0, 1))
+    found = farthest.farthest_one_by_one(part, DISTANCE, allowance())
+    assert found.bound.tolist() == [0, 0]
