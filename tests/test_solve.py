@@ -213,6 +213,8 @@ def test_what_cannot_be_mended_is_left() -> None:
     none = mend(component([[1, 1]], [5], upper=2), np.zeros(2, dtype=np.int64), 0.5)
     assert not none.is_solution
     assert not len(none.values)
+    endless = mend(POSSIBLE, np.zeros(3, dtype=np.int64), 1e9)
+    assert endless.is_solution
     for limit in (0.0, 1e-9):
         tired = mend(POSSIBLE, np.zeros(3, dtype=np.int64), limit)
         assert not len(tired.values)

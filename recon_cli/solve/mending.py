@@ -21,6 +21,8 @@ from recon_cli.model.grain import IntArray
 _PIVOT = 1e-9
 #: The work besides pivots, in pivots.
 _SETTING_UP = 500
+#: More than any component takes; the engine counts them in 32 bits.
+_MOST_PIVOTS = 10**9
 #: A value so near to a whole number is one.
 _WHOLE = 1e-6
 
@@ -60,7 +62,7 @@ def mend(component: Component, start: IntArray, limit: float) -> Mended:
     size = change.shape[1]
     lacks, exceeds = component.rows.least - A @ start, component.rows.most - A @ start
     equal = lacks == exceeds
-    pivots = int(limit / (_PIVOT * max(change.nnz, 1))) - _SETTING_UP
+    pivots = min(int(limit / (_PIVOT * max(change.nnz, 1))) - _SETTING_UP, _MOST_PIVOTS)
     if pivots <= 0 or not size:
         return _nothing(0.0)
     found = linprog(
