@@ -73,15 +73,15 @@ def test_results_are_the_same_wherever_shards_run_and_whatever_dies(
     mortal.mkdir()
     there = run_shards(
         shards.be_killed_at_first,
-        mortal,
+        lambda: mortal,
         numbers(6),
         cluster=DaskWorkers(tmp_path / "work", processes=3),
         on_tick=sums,
         on_done=lambda name, _usage: done.append(name),
     )
     assert len(list(mortal.iterdir())) == 2  # workers were killed
-    here = run_shards(shards.be_killed_at_first, mortal, numbers(6), workers=1)
-    pool = run_shards(shards.be_killed_at_first, mortal, numbers(6), workers=2)
+    here = run_shards(shards.be_killed_at_first, lambda: mortal, numbers(6), workers=1)
+    pool = run_shards(shards.be_killed_at_first, lambda: mortal, numbers(6), workers=2)
     assert there.values == here.values == pool.values == tuple(10 * i for i in range(6))
     assert there.workers == 3
     assert all(usage.peak_mb > 0 for usage in there.usages)
@@ -100,7 +100,7 @@ def test_ticks_arrive_while_a_shard_is_worked_on(scheduler: str, tmp_path: Path)
     with pytest.raises(ContradictionError, match="P1 cell 1 says 7, P12 cell 1 says 8"):
         run_shards(
             shards.tick_for_ever,
-            tmp_path,
+            lambda: tmp_path,
             numbers(2),
             cluster=DaskWorkers(tmp_path, scheduler),
             on_tick=sums,
@@ -121,7 +121,7 @@ def test_a_shard_may_be_revived_with_another_payload(
     sums = Sums()
     results = run_shards(
         shards.be_killed_by_a_unit,
-        deadly,
+        lambda: deadly,
         unit_lists(),
         cluster=DaskWorkers(tmp_path, scheduler),
         on_tick=sums,
@@ -135,7 +135,7 @@ def test_the_only_worker_may_die(scheduler: str, tmp_path: Path) -> None:
     (tmp_path / "died-3").touch()
     results = run_shards(
         shards.be_killed_at_first,
-        tmp_path,
+        lambda: tmp_path,
         numbers(4),
         workers=1,
         cluster=DaskWorkers(tmp_path, scheduler),
@@ -147,7 +147,7 @@ def test_the_only_worker_may_die(scheduler: str, tmp_path: Path) -> None:
 def test_a_shard_is_given_up_after_two_deaths(scheduler: str, tmp_path: Path) -> None:
     where = r"worker tcp://.*, process \d+ on .*"
     with pytest.raises(WorkerError, match=rf"died \({where}\) while it worked on county 2 \(so"):
-        run_shards(shards.die, 2, numbers(3), cluster=DaskWorkers(tmp_path, scheduler))
+        run_shards(shards.die, lambda: 2, numbers(3), cluster=DaskWorkers(tmp_path, scheduler))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,9 @@ def test_errors_travel_intact(
     scheduler: str, tmp_path: Path, kind: str, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message) as caught:
-        run_shards(shards.contradict, kind, numbers(3), cluster=DaskWorkers(tmp_path, scheduler))
+        run_shards(
+            shards.contradict, lambda: kind, numbers(3), cluster=DaskWorkers(tmp_path, scheduler)
+        )
     assert type(caught.value) is error
     assert getattr(caught.value, "exit_code", None) == {"": 6, "fussy": 66}.get(kind)
     assert "in contradict" in str(caught.value.__cause__)
@@ -173,15 +175,15 @@ def test_relative_paths_and_threads_are_as_here(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     cluster = DaskWorkers(Path("work"), scheduler)
-    found = run_shards(shards.relative, Path("x.parquet"), numbers(2), cluster=cluster)
+    found = run_shards(shards.relative, lambda: Path("x.parquet"), numbers(2), cluster=cluster)
     assert set(found.values) == {str(tmp_path / "x.parquet")}
-    threads = run_shards(shards.environment, None, numbers(2), cluster=cluster)
+    threads = run_shards(shards.environment, lambda: None, numbers(2), cluster=cluster)
     assert set(threads.values) == {("1", 1)}
 
 
 def test_no_shards_need_no_cluster(tmp_path: Path) -> None:
     cluster = DaskWorkers(tmp_path, "tcp://127.0.0.1:9")
-    assert run_shards(shards.double, 1, [], cluster=cluster).values == ()
+    assert run_shards(shards.double, lambda: 1, [], cluster=cluster).values == ()
 
 
 @pytest.mark.parametrize(
@@ -199,14 +201,14 @@ def test_workers_with_more_than_one_thread_are_refused(
     with mock.patch.dict(os.environ), start(**settings) as cluster:
         there = DaskWorkers(tmp_path, cluster.scheduler_address)
         with pytest.raises(ConfigError, match=message):
-            run_shards(shards.double, 1, numbers(2), cluster=there)
+            run_shards(shards.double, lambda: 1, numbers(2), cluster=there)
 
 
 def test_a_scheduler_without_workers_is_waited_for(tmp_path: Path) -> None:
     with mock.patch.dict(os.environ), start(n_workers=0) as cluster:
         there = DaskWorkers(tmp_path, cluster.scheduler_address, patience=0.6)
         with pytest.raises(WorkerError, match=r"it had no workers for 0\.6 seconds"):
-            run_shards(shards.double, 1, numbers(2), cluster=there)
+            run_shards(shards.double, lambda: 1, numbers(2), cluster=there)
 
 
 def test_a_scheduler_that_goes_away_is_noticed(tmp_path: Path) -> None:
@@ -216,7 +218,7 @@ def test_a_scheduler_that_goes_away_is_noticed(tmp_path: Path) -> None:
         end = threading.Timer(1.0, cluster.close)
         end.start()
         with pytest.raises(WorkerError, match=r"the scheduler tcp://.* is gone; what was finished"):
-            run_shards(shards.double, 1, numbers(2), cluster=there)
+            run_shards(shards.double, lambda: 1, numbers(2), cluster=there)
         end.join()
 
 
@@ -224,7 +226,7 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(connection, "_CONNECT_SECONDS", 0.5)
     there = DaskWorkers(tmp_path, "tcp://127.0.0.1:9")
     with pytest.raises(ConfigError, match=r"cluster\.scheduler: tcp://127\.0\.0\.1:9 cannot be re"):
-        run_shards(shards.double, 1, numbers(2), cluster=there)
+        run_shards(shards.double, lambda: 1, numbers(2), cluster=there)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -232,7 +234,10 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "work").touch()
     with pytest.raises(ConfigError, match=r"cluster: .*\.pickle cannot be written: File exists"):
         run_shards(
-            shards.double, 1, numbers(2), cluster=DaskWorkers(tmp_path / "work", processes=2)
+            shards.double,
+            lambda: 1,
+            numbers(2),
+            cluster=DaskWorkers(tmp_path / "work", processes=2),
         )
 
 
@@ -241,7 +246,7 @@ def test_the_package_may_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for module in ("cluster", "connection"):
         monkeypatch.delitem(sys.modules, f"recon_cli.execute.{module}", raising=False)
     with pytest.raises(ConfigError, match=r"pip install 'recon-cli\[cluster\]'"):
-        run_shards(shards.double, 1, numbers(2), cluster=DaskWorkers(tmp_path, processes=2))
+        run_shards(shards.double, lambda: 1, numbers(2), cluster=DaskWorkers(tmp_path, processes=2))
 
 
 @pytest.fixture

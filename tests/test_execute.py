@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -36,25 +37,25 @@ def numbers(count: int) -> list[Shard[int]]:
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_results_come_in_the_order_of_the_shards(workers: int) -> None:
-    results = run_shards(shards.double, 10, numbers(7), workers=workers)
+    results = run_shards(shards.double, lambda: 10, numbers(7), workers=workers)
     assert results.values == tuple(10 * i for i in range(7))
     assert results.workers == (workers if workers > 1 else 0)
     assert all(usage.peak_mb > 0 for usage in results.usages)
 
 
 def test_order_does_not_depend_on_who_finishes_first() -> None:
-    assert run_shards(shards.slow_first, None, numbers(4), workers=2).values == (0, 1, 2, 3)
+    assert run_shards(shards.slow_first, lambda: None, numbers(4), workers=2).values == (0, 1, 2, 3)
 
 
 def test_no_shards() -> None:
-    results = run_shards(lambda _shared, _payload, _tick: 1, None, [], workers=4)
+    results = run_shards(lambda _shared, _payload, _tick: 1, lambda: None, [], workers=4)
     assert results.values == ()
 
 
 def test_biggest_shards_go_first() -> None:
     seen: list[int] = []
     given = [Shard("a", 1, weight=5), Shard("b", 2, weight=9), Shard("c", 3, weight=5)]
-    run_shards(lambda _shared, payload, _tick: seen.append(payload), None, given, workers=1)
+    run_shards(lambda _shared, payload, _tick: seen.append(payload), lambda: None, given, workers=1)
     assert seen == [2, 1, 3]
 
 
@@ -68,7 +69,7 @@ def test_progress_reaches_the_caller(workers: int) -> None:
 
     run_shards(
         shards.double,
-        1,
+        lambda: 1,
         numbers(5),
         workers=workers,
         on_tick=lambda units, people, _statuses={}: ticks.append((units, people)),
@@ -79,13 +80,13 @@ def test_progress_reaches_the_caller(workers: int) -> None:
 
 
 def test_small_work_stays_in_this_process() -> None:
-    results = run_shards(shards.process, None, numbers(4), grain=1_000)
+    results = run_shards(shards.process, lambda: None, numbers(4), grain=1_000)
     assert set(results.values) == {os.getpid()}
 
 
 def test_workers_have_one_thread_and_the_parent_keeps_its_own() -> None:
     before = dict(os.environ)
-    found = run_shards(shards.environment, None, numbers(2), workers=2).values
+    found = run_shards(shards.environment, lambda: None, numbers(2), workers=2).values
     assert found == (("1", 1), ("1", 1))
     assert dict(os.environ) == before
 
@@ -93,26 +94,26 @@ def test_workers_have_one_thread_and_the_parent_keeps_its_own() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_expected_error_travels_intact(workers: int) -> None:
     with pytest.raises(ContradictionError, match="P1 cell 1 says 7, P12 cell 1 says 8") as caught:
-        run_shards(shards.contradict, "", numbers(3), workers=workers)
+        run_shards(shards.contradict, lambda: "", numbers(3), workers=workers)
     assert type(caught.value) is ContradictionError
     assert caught.value.exit_code == 6
 
 
 def test_an_error_that_does_not_pickle_keeps_message_and_exit_code() -> None:
     with pytest.raises(ContradictionError, match="010010201001000: P12003") as caught:
-        run_shards(shards.contradict, "fussy", numbers(3), workers=2)
+        run_shards(shards.contradict, lambda: "fussy", numbers(3), workers=2)
     assert caught.value.exit_code == 66
 
 
 def test_a_defect_keeps_its_type_and_shows_the_workers_traceback() -> None:
     with pytest.raises(ZeroDivisionError, match="a defect") as caught:
-        run_shards(shards.contradict, "defect", numbers(3), workers=2)
+        run_shards(shards.contradict, lambda: "defect", numbers(3), workers=2)
     assert "in contradict" in str(caught.value.__cause__)
 
 
 def test_a_result_that_does_not_pickle_is_an_error_not_a_death() -> None:
     with pytest.raises((AttributeError, pickle.PicklingError), match="pickle"):
-        run_shards(shards.unpicklable_result, None, numbers(2), workers=2)
+        run_shards(shards.unpicklable_result, lambda: None, numbers(2), workers=2)
 
 
 @pytest.mark.parametrize("name", [n for n, v in vars(errors).items() if isinstance(v, type)])
@@ -142,7 +143,7 @@ def test_a_death_costs_its_shard_a_second_attempt(tmp_path: Path) -> None:
     sums, done = Sums(), Counter[str]()
     results = run_shards(
         shards.be_killed_at_first,
-        tmp_path,
+        lambda: tmp_path,
         numbers(6),
         workers=2,
         on_tick=sums,
@@ -158,7 +159,7 @@ def test_a_death_costs_its_shard_a_second_attempt(tmp_path: Path) -> None:
 
 
 def test_several_workers_may_die_at_once(tmp_path: Path) -> None:
-    results = run_shards(shards.all_die_at_first, tmp_path, numbers(3), workers=3)
+    results = run_shards(shards.all_die_at_first, lambda: tmp_path, numbers(3), workers=3)
     assert results.values == (0, 1, 2)
     assert results.workers == 3
     assert len(list(tmp_path.glob("met-*"))) == 3
@@ -179,7 +180,7 @@ def test_a_shard_may_be_revived_with_another_payload(deadly: str, found: tuple[s
     sums = Sums()
     results = run_shards(
         shards.be_killed_by_a_unit,
-        deadly,
+        lambda: deadly,
         unit_lists(),
         workers=2,
         on_tick=sums,
@@ -197,7 +198,7 @@ def test_a_shard_may_be_given_up() -> None:
         asked.append(shard.deaths)
 
     with pytest.raises(WorkerError, match=r"died \(exit code 3\) while it worked on county 5; "):
-        run_shards(shards.die, 5, numbers(6), workers=2, revive=refuse)
+        run_shards(shards.die, lambda: 5, numbers(6), workers=2, revive=refuse)
     assert asked == [1]
 
 
@@ -206,17 +207,36 @@ def test_a_defect_is_no_death(tmp_path: Path) -> None:
         raise AssertionError(f"{shard.name}: {cause}")
 
     with pytest.raises(ZeroDivisionError):
-        run_shards(shards.contradict, "defect", numbers(3), workers=2, revive=never)
+        run_shards(shards.contradict, lambda: "defect", numbers(3), workers=2, revive=never)
 
 
 def test_a_dead_worker_is_named_with_its_shard() -> None:
     with pytest.raises(WorkerError, match=r"died \(exit code 3\) while it worked on county 2 \(so"):
-        run_shards(shards.die, 2, numbers(6), workers=2)
+        run_shards(shards.die, lambda: 2, numbers(6), workers=2)
+
+
+def test_workers_that_die_before_they_are_ready_are_not_waited_for() -> None:
+    ballast = bytes(2_000_000)  # more than a pipe holds
+    with pytest.raises(WorkerError, match=r"died \(exit code 3\)"):
+        run_shards(shards.DeadOnArrival(), lambda: ballast, numbers(3), workers=2)
+
+
+def test_what_is_shared_is_made_while_workers_start_and_only_for_work() -> None:
+    def prepare() -> int:
+        made.append(len(multiprocessing.active_children()))
+        return 10
+
+    made: list[int] = []
+    assert run_shards(shards.double, prepare, [], workers=2).values == ()
+    assert made == []
+    assert run_shards(shards.double, prepare, numbers(3), workers=2).values == (0, 10, 20)
+    assert run_shards(shards.double, prepare, numbers(3), workers=1).values == (0, 10, 20)
+    assert made == [2, 0]
 
 
 def test_a_killed_worker_is_named_with_its_signal() -> None:
     with pytest.raises(WorkerError, match=r"signal 9, SIGKILL\) while it worked on county 4"):
-        run_shards(shards.be_killed, 4, numbers(6), workers=2)
+        run_shards(shards.be_killed, lambda: 4, numbers(6), workers=2)
 
 
 def alive(pid: int) -> bool:

@@ -282,7 +282,7 @@ def test_memory_here_does_not_limit_workers_elsewhere(
 
     monkeypatch.setattr("recon_cli.stages.run.run_shards", run_shards)
     here = run(tmp_path, "memory=1 GB", f"cluster={cluster}", workers=8)
-    here.for_each("reconstruct", lambda _job, _piece, _tick: None, None, [])
+    here.for_each("reconstruct", lambda _job, _piece, _tick: None, lambda: None, [])
     assert asked == [workers]
 
 

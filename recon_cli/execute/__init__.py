@@ -40,7 +40,7 @@ __all__ = [
 
 def run_shards(
     function: ShardFunction[Shared, Payload, Result],
-    shared: Shared,
+    prepare: Callable[[], Shared],
     shards: Sequence[Shard[Payload]],
     *,
     workers: int | None = None,
@@ -54,7 +54,8 @@ def run_shards(
 
     Args:
         function: A module-level function.
-        shared: Sent to each worker once.
+        prepare: Makes ``shared``, here and once, while workers start; each gets a copy of it.
+            Not called when there are no shards.
         shards: Any number of them, none included.
         workers: Processes; 1 means here. Default: the number of cores, but no more than the
             total weight divided by ``grain``, because a process takes a second to start. On a
@@ -76,17 +77,19 @@ def run_shards(
         ConfigError: The cluster cannot be used; says why.
     """
     job = Job(list(shards), on_tick, on_done or (lambda _name, _usage: None), revive)
-    if cluster is not None and shards:
-        count = _run_there(function, shared, job, cluster, workers)
+    if not shards:
+        return Results((), (), 0)
+    if cluster is not None:
+        count = _run_there(function, prepare, job, cluster, workers)
     else:
-        count = _run_here(function, shared, job, workers, grain)
+        count = _run_here(function, prepare, job, workers, grain)
     values, usages = job.results()
     return Results(values, usages, count)
 
 
 def _run_here(
     function: ShardFunction[Any, Any, Any],
-    shared: object,
+    prepare: Callable[[], object],
     job: Job,
     workers: int | None,
     grain: int,
@@ -96,8 +99,9 @@ def _run_here(
         count = min(count, sum(shard.weight for shard in job.shards) // grain)
     count = min(count, len(job.shards))
     if count > 1:
-        Pool(function, shared, count, job).run()
+        Pool(function, count, job).run(prepare)
         return count
+    shared = prepare()
     while (index := job.take()) is not None:
         with measured() as meter:
             value = function(shared, job.shards[index].payload, job.on_tick)
@@ -107,11 +111,11 @@ def _run_here(
 
 def _run_there(
     function: ShardFunction[Any, Any, Any],
-    shared: object,
+    prepare: Callable[[], object],
     job: Job,
     cluster: DaskWorkers,
     workers: int | None,
 ) -> int:
     from recon_cli.execute.cluster import run_on_cluster  # noqa: PLC0415 - an optional extra
 
-    return run_on_cluster(function, shared, job, cluster, workers)
+    return run_on_cluster(function, prepare(), job, cluster, workers)

@@ -9,7 +9,10 @@ in its place. polars is not fork-safe: workers are spawned.
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import signal
+from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -26,26 +29,26 @@ _STOP_SECONDS = 5.0
 class Pool:
     """Spawned workers, one pipe each."""
 
-    def __init__(
-        self, function: ShardFunction[Any, Any, Any], shared: object, count: int, job: Job
-    ) -> None:
+    def __init__(self, function: ShardFunction[Any, Any, Any], count: int, job: Job) -> None:
         self._function = function
-        self._shared = shared
         self._count = count
         self._job = job
+        self._shared = b""
         self._processes: dict[Connection, SpawnProcess] = {}
         self._held: dict[Connection, int] = {}
 
-    def run(self) -> None:
-        """Work until every shard is done.
+    def run(self, prepare: Callable[[], object]) -> None:
+        """Work until every shard is done; what all share is made while the workers start.
 
         Raises:
             Exception: What a shard raised.
             WorkerError: Workers died and a shard is given up.
         """
         try:
-            for _ in range(self._count):
-                self._start()
+            started = [self._start() for _ in range(self._count)]
+            self._shared = pickle.dumps(prepare())
+            for pipe in started:
+                self._brief(pipe)
             while self._held:
                 for ready in wait(list(self._held)):
                     if isinstance(ready, Connection):
@@ -53,15 +56,25 @@ class Pool:
         finally:
             self._stop()
 
-    def _start(self) -> None:
+    def _start(self) -> Connection:
+        """Another process, which imports what it needs at once."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(theirs, self._function, self._shared))
+        # Nothing big may be an argument: to a child that dies early, `start` would wait for ever.
+        process = context.Process(target=work, args=(theirs,))
         with single_threaded(), deaf_to_interrupts():
             process.start()
             self._processes[ours] = process
         theirs.close()  # or the pipe would stay open when the worker dies
-        self._give(ours)
+        with suppress(OSError):  # if it is dead, that shows when it is given a shard
+            ours.send(self._function)
+        return ours
+
+    def _brief(self, pipe: Connection) -> None:
+        """Send what all shards share, and the first shard."""
+        with suppress(OSError):  # likewise
+            pipe.send_bytes(self._shared)
+        self._give(pipe)
 
     def _give(self, pipe: Connection) -> None:
         index = self._job.take()
@@ -94,7 +107,7 @@ class Pool:
         cause = _cause(process.exitcode)
         _end(process, pipe)
         self._job.lose(index, cause)
-        self._start()
+        self._brief(self._start())
 
     def _stop(self) -> None:
         for pipe in self._held:

@@ -42,9 +42,14 @@ class RemoteTraceback(Exception):  # noqa: N818 - shown as the cause of an error
         return f"\n{self.args[0]}"
 
 
-def work(pipe: Connection, function: ShardFunction[Any, Any, Any], shared: object) -> None:
-    """Do what the pipe says until it says None or breaks."""
+def work(pipe: Connection) -> None:
+    """Do what the pipe says until it says None or breaks: a function, what is shared, shards."""
     _die_with_parent()
+    try:
+        function: ShardFunction[Any, Any, Any] = pipe.recv()
+        shared = pipe.recv()
+    except (EOFError, OSError):
+        return
     while True:
         try:
             order = pipe.recv()

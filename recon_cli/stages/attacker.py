@@ -46,7 +46,7 @@ def attacker(run: Run) -> Outcome:
             return Outcome(ATTACKER, stage.current, skipped=True)
         pieces = pieces_of(folders[0].manifest)
         job = _Job(nation, age_bins(run.release), run.work, stage.staging, seed)
-        results = run.work_through(stage, attacker_partition, job, pieces)
+        results = run.work_through(stage, attacker_partition, lambda: job, pieces)
         manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
         return Outcome(ATTACKER, manifest)
 

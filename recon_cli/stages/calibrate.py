@@ -78,7 +78,7 @@ def _measured(run: Run, seed: int) -> pl.DataFrame:
     study = load_study()
     job = _Job(run.release, run.work, pl.Series(age_bins(run.release)), study.lower)
     pieces = pieces_of(open_folder(run.work, SYNTH, "persons").manifest)
-    counted = run.for_each("calibrate", count_partition, job, pieces).values
+    counted = run.for_each("calibrate", count_partition, lambda: job, pieces).values
     counts = pl.concat([each[0] for each in counted]).group_by("size").sum().sort("size")
     told = pl.concat([each[1] for each in counted]).group_by("hispanic", "race").sum()
     return measure(study, counts, told, seed)

@@ -25,6 +25,9 @@ from recon_cli.store.published import open_published
 #: ``links`` holds a row a link; the others a row a geounit and group, for `recon score`.
 LINK = Stage("link", ("links", "tallies", "targets", "agreement", "truth"))
 
+#: People that are surveyed while a process would start.
+LIGHT = 1_000_000
+
 
 def link(run: Run) -> Outcome:
     """Match every source with every attacker file, and confirm the links on the truth.
@@ -60,11 +63,13 @@ def link(run: Run) -> Outcome:
             return Outcome(LINK, stage.current, skipped=True)
         found = slices[cast.lineup.truth]
         whole = [Piece(name, people=found[name].rows) for name in sorted(partitions)]
-        surveys = run.for_each("survey", survey, (cast, run.work), whole).values
+        surveys = run.for_each(
+            "survey", survey, lambda: (cast, run.work), whole, light=LIGHT
+        ).values
         cast = with_modes(cast, surveys)
         pieces = [piece for each in surveys for piece in each.pieces]
         job = _Job(cast, run.work, stage.staging, config.draws, rows=config.rows)
-        results = run.work_through(stage, link_piece, job, pieces)
+        results = run.work_through(stage, link_piece, lambda: job, pieces)
         manifest = stage.publish(
             pieces,
             notes=_notes(cast, slices),

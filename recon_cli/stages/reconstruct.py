@@ -56,10 +56,13 @@ def reconstruct(run: Run) -> Outcome:
         if stage.current is not None:
             return Outcome(RECONSTRUCT, stage.current, skipped=True)
         pieces = read_pieces(geounits)
-        plan = make_plan(run.release, selection.tables, coverage)
-        job = _Job(plan, run.work, stage.staging, seed, verify=config.verify)
+
+        def prepare() -> _Job:
+            plan = make_plan(run.release, selection.tables, coverage)
+            return _Job(plan, run.work, stage.staging, seed, verify=config.verify)
+
         revive = Revival("reconstruct", stage.staging, run.reporter)
-        results = run.work_through(stage, reconstruct_piece, job, pieces, revive)
+        results = run.work_through(stage, reconstruct_piece, prepare, pieces, revive)
         manifest = stage.publish(
             pieces,
             notes={

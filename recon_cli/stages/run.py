@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,7 +134,7 @@ class Run:
         self,
         stage: Transaction,
         function: ShardFunction[Shared, Piece, Result],
-        shared: Shared,
+        prepare: Callable[[], Shared],
         pieces: Sequence[Piece],
         revive: Revive[Piece] = retry_once,
     ) -> Results[Result]:
@@ -152,7 +152,7 @@ class Run:
         if len(todo) < len(chosen):
             ready = len(chosen) - len(todo)
             self.reporter.note(f"{label}: {ready} of {len(chosen)} pieces were finished before")
-        results = self.for_each(label, function, shared, todo, revive)
+        results = self.for_each(label, function, prepare, todo, revive)
         if self.share.is_all:
             return results
         if self.share.number:
@@ -172,13 +172,22 @@ class Run:
         self,
         label: str,
         function: ShardFunction[Shared, Piece, Result],
-        shared: Shared,
+        prepare: Callable[[], Shared],
         pieces: Sequence[Piece],
         revive: Revive[Piece] = retry_once,
+        *,
+        light: int = 1,
     ) -> Results[Result]:
         """Call ``function(shared, piece, tick)`` for every piece, with a progress bar.
 
-        ``revive`` says what to do about a piece whose worker died; the default tries once more.
+        Args:
+            label: What the bar is called.
+            function: A module-level function.
+            prepare: Makes what all pieces share, while workers start.
+            pieces: Any number of them.
+            revive: What to do about a piece whose worker died; the default tries once more.
+            light: People that are done in the time that a process takes to start: with fewer for
+                each, there are fewer processes than the config allows.
 
         Raises:
             ReconError: What a partition raised.
@@ -186,21 +195,24 @@ class Run:
         """
         level = self.release.geography.partition
         shards = [Shard(f"{level} {piece.name}", piece, piece.people) for piece in pieces]
+        people = sum(piece.people for piece in pieces)
         task = Task(
             stage=label,
             unit=self.release.geography.unit.name,
             units=sum(piece.units for piece in pieces),
-            people=sum(piece.people for piece in pieces),
+            people=people,
         )
 
         def done(name: str, usage: Usage) -> None:
             self.reporter.finished(Finished(label, name, usage.wall_seconds, usage.peak_mb))
 
         workers = self._workers(label, max((piece.people for piece in pieces), default=0))
+        if light > 1:
+            workers = min(workers or default_workers(), max(1, people // light))
         with self.reporter.bar(task) as bar:
             return run_shards(
                 function,
-                shared,
+                prepare,
                 shards,
                 workers=workers,
                 grain=GRAIN,

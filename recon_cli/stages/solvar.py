@@ -92,10 +92,13 @@ def solvar(run: Run) -> Found:
             None if config.total_seconds is None else config.total_seconds / max(people, 1),
             config.intervals,
         )
-        plan = make_variability_plan(run.release, selection.tables, coverage, config.mode)
-        job = _Job(plan, run.work, stage.staging, microdata, blocks, question)
+
+        def prepare() -> _Job:
+            plan = make_variability_plan(run.release, selection.tables, coverage, config.mode)
+            return _Job(plan, run.work, stage.staging, microdata, blocks, question)
+
         revive = Revival("solvar", stage.staging, run.reporter)
-        results = run.work_through(stage, measure_piece, job, pieces, revive)
+        results = run.work_through(stage, measure_piece, prepare, pieces, revive)
         _write_tables(stage.staging, tables.partitions)
         manifest = stage.publish(
             pieces,

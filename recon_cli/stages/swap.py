@@ -59,7 +59,7 @@ def swap(run: Run) -> Outcome:
             if not all(stage.is_done(piece) for piece in inside)
         ]
         job = _Job(settings, states, digits, run.work, stage.staging, seed)
-        results = run.for_each("swap", swap_state, job, todo)
+        results = run.for_each("swap", swap_state, lambda: job, todo)
         manifest = stage.publish(
             pieces,
             notes={"setting": config.setting},

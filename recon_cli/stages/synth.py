@@ -44,7 +44,7 @@ def synth(run: Run) -> Outcome:
             for county in plan
         ]
         job = _Job(nation, {county.geoid: county for county in plan}, stage.staging, seed)
-        results = run.work_through(stage, synth_partition, job, pieces)
+        results = run.work_through(stage, synth_partition, lambda: job, pieces)
         manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
         return Outcome(SYNTH, manifest)
 

@@ -76,7 +76,7 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> Verdict:
         run.reporter.note("verify: tables/ changed after microdata/ was made from them")
     pieces = read_pieces(geounits)
     job = _Job(run.release, run.work, selection.tables)
-    found = run.for_each("verify", verify_piece, job, pieces).values
+    found = run.for_each("verify", verify_piece, lambda: job, pieces).values
     return Verdict(
         tables=tuple(table.name for table in selection.tables),
         cells_compared=sum(each.cells_compared for each in found),
