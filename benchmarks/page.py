@@ -184,7 +184,8 @@ def _workers(result: Result) -> str:
     header = ["stage", "1 worker, s", "2 workers, s", "times as fast", "MB (1)", "MB (2)"]
     return "\n".join(
         [
-            f"## Two workers\n\n{result['people']:,} people. All three together: "
+            f"## Two workers\n\n{result['people']:,} people, each the fastest of "
+            f"{result['rounds']} runs; every worker has one thread. All three together: "
             f"**{result['times_as_fast']:.2f}** times as fast. Two processes that only add numbers "
             f"do {result['machine_gives']:.2f} times what one does on this machine, on that day.\n",
             _table(header, rows),

@@ -12,13 +12,26 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
-from benchmarks.machine import REFERENCE, RESULTS, Record, as_record, circumstances, keep, say
-from benchmarks.nation import LINK, PREPARATION, RECONSTRUCT, RELAXED, Nation, prepare
+from benchmarks.machine import (
+    REFERENCE,
+    RESULTS,
+    Cost,
+    Record,
+    as_record,
+    circumstances,
+    keep,
+    say,
+)
+from benchmarks.nation import LINK, PREPARATION, RECONSTRUCT, RELAXED, Nation, Step, prepare
+from recon_cli.execute.children import single_threaded
 
 COUNTS = (1, 2)
+#: Runs of each, of which the fastest counts: other guests of the machine only ever slow it down.
+ROUNDS = 2
 _ADDITIONS = 40_000_000
 
 
@@ -28,27 +41,41 @@ def compare(folder: Path, people: int) -> Record:
     stages: dict[str, Record] = {}
     walls = dict.fromkeys(COUNTS, 0.0)
     for step in (RECONSTRUCT, RELAXED, LINK):
-        costs = {}
-        for count in COUNTS:
-            costs[count] = step.run(Nation(folder, people, count, force=True))
-            walls[count] += costs[count].wall_seconds
-            say(f"{step.name}, {count}", costs[count].wall_seconds, costs[count].peak_mb)
+        costs = _fastest(step, folder, people)
+        for count, cost in costs.items():
+            walls[count] += cost.wall_seconds
         stages[step.name] = {
             **{str(count): as_record(cost) for count, cost in costs.items()},
             "times_as_fast": round(costs[1].wall_seconds / costs[2].wall_seconds, 2),
         }
     return {
         "people": people,
+        "rounds": ROUNDS,
         "stages": stages,
         "times_as_fast": round(walls[1] / walls[2], 2),
         "machine_gives": round(machine_gives(), 2),
     }
 
 
+def _fastest(step: Step, folder: Path, people: int) -> dict[int, Cost]:
+    """The fastest run of a stage with each number of workers, in turns.
+
+    A worker has one thread; the one that is alone, too, or frames would use both cores.
+    """
+    best: dict[int, Cost] = {}
+    for _ in range(ROUNDS):
+        for count in COUNTS:
+            with single_threaded() if count == 1 else nullcontext():
+                cost = step.run(Nation(folder, people, count, force=True))
+            say(f"{step.name}, {count}", cost.wall_seconds, cost.peak_mb)
+            best[count] = min(best.get(count, cost), cost, key=lambda each: each.wall_seconds)
+    return best
+
+
 def machine_gives() -> float:
     """How much more two processes do than one, where they have nothing to wait for."""
-    alone = _busy(1)
-    return 2 * alone / _busy(2)
+    alone = min(_busy(1) for _ in range(ROUNDS))
+    return 2 * alone / min(_busy(2) for _ in range(ROUNDS))
 
 
 def _busy(processes: int) -> float:
