@@ -113,6 +113,10 @@ def histogram_of(plan: Plan, candidates: Candidates, columns: tuple[str, ...]) -
             ]
         )
         keys.append(group_of_atom[candidates.atoms[:, f]])
-    table = np.stack(keys, axis=1) if len(candidates.unit) else np.empty((0, len(keys)), np.int64)
-    cells, of_cell = np.unique(table, axis=0, return_inverse=True)
-    return Histogram(columns, of_cell.ravel().astype(np.int64), cells[:, 0], cells[:, 1:])
+    # Column by column: NumPy sorts numbers ten times as fast as rows.
+    of_cell = first = np.zeros(len(candidates.unit), dtype=np.int64)
+    for key in keys:
+        number = of_cell * (int(key.max(initial=0)) + 1) + key
+        _, first, of_cell = np.unique(number, return_index=True, return_inverse=True)
+    cells = np.stack([key[first] for key in keys], axis=1)
+    return Histogram(columns, of_cell.astype(np.int64), cells[:, 0], cells[:, 1:])

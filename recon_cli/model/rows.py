@@ -49,11 +49,10 @@ def relax(rows: Rows, is_unit_row: npt.NDArray[np.bool_], unit: IntArray) -> Row
     """
     entries = rows.A.tocoo()
     own = is_unit_row[entries.row]
-    share = np.where(own, -1, unit[entries.col])
-    key = np.column_stack([entries.row, share])
-    pairs, number = np.unique(key, axis=0, return_inverse=True)
-    A = sparse.csr_array(
-        (entries.data, (number.ravel(), entries.col)), shape=(len(pairs), rows.A.shape[1])
-    )
-    of_unit = pairs[:, 1] == -1
-    return Rows(A, np.where(of_unit, rows.least[pairs[:, 0]], 0), rows.most[pairs[:, 0]])
+    share = np.where(own, 0, unit[entries.col] + 1)
+    shares = int(share.max(initial=0)) + 1
+    # One number for row and share: NumPy sorts those ten times as fast as pairs.
+    pairs, number = np.unique(entries.row * np.int64(shares) + share, return_inverse=True)
+    row, share = np.divmod(pairs, shares)
+    A = sparse.csr_array((entries.data, (number, entries.col)), shape=(len(row), rows.A.shape[1]))
+    return Rows(A, np.where(share == 0, rows.least[row], 0), rows.most[row])
