@@ -172,22 +172,37 @@ def _peer(result: Result) -> str:
 
 
 def _workers(result: Result) -> str:
-    rows = [
-        [
-            stage,
-            *(f"{costs[count]['wall_seconds']:,.1f}" for count in ("1", "2")),
-            f"**{costs['times_as_fast']:.2f}**",
-            *(f"{costs[count]['peak_mb']:,.0f}" for count in ("1", "2")),
-        ]
-        for stage, costs in result["stages"].items()
+    rows = []
+    for stage, costs in result["stages"].items():
+        one, two = costs["1"], costs["2"]
+        rows.append(
+            [
+                stage,
+                f"{one['wall_seconds']:,.1f}",
+                f"{two['wall_seconds']:,.1f}",
+                f"**{costs['times_as_fast']:.2f}**",
+                *(f"{each['cpu_seconds']:,.1f}" for each in (one, two)),
+                *(f"{each['peak_mb']:,.0f}" for each in (one, two)),
+            ]
+        )
+    header = [
+        "stage",
+        "1 worker, s",
+        "2 workers, s",
+        "times as fast",
+        "CPU s (1)",
+        "CPU s (2)",
+        "MB (1)",
+        "MB (2)",
     ]
-    header = ["stage", "1 worker, s", "2 workers, s", "times as fast", "MB (1)", "MB (2)"]
     return "\n".join(
         [
             f"## Two workers\n\n{result['people']:,} people, each the fastest of "
             f"{result['rounds']} runs; every worker has one thread. All three together: "
             f"**{result['times_as_fast']:.2f}** times as fast. Two processes that only add numbers "
-            f"do {result['machine_gives']:.2f} times what one does on this machine, on that day.\n",
+            f"do {result['machine_gives']:.2f} times what one does on this machine, on that day. "
+            "Where two workers take more CPU seconds for the same work than one, the cores slow "
+            "each other down.\n",
             _table(header, rows),
             "",
             *_circumstances([result]),
