@@ -286,6 +286,26 @@ def test_memory_here_does_not_limit_workers_elsewhere(
     assert asked == [workers]
 
 
+@pytest.mark.parametrize(
+    ("people", "changes", "workers"),
+    [(900, [], 1), (2_500, [], 2), (900, ["cluster={processes: 8}"], 8)],
+)
+def test_light_work_starts_no_more_processes_than_it_is_worth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, people: int, changes: list[str], workers: int
+) -> None:
+    asked: list[int] = []
+
+    def run_shards(*_: object, workers: int, **__: object) -> Results[None]:
+        asked.append(workers)
+        return Results((), (), 0)
+
+    monkeypatch.setattr("recon_cli.stages.run.run_shards", run_shards)
+    here = run(tmp_path, *changes, workers=8)
+    pieces = [Piece("01001", people=people)]
+    here.for_each("survey", lambda _job, _piece, _tick: None, lambda: None, pieces, light=1_000)
+    assert asked == [workers]
+
+
 def test_the_independent_check_would_notice_a_missing_region(whole: Path) -> None:
     """Quarantine leaves regions out of the comparison; nothing else may be."""
     from recon_cli.store import read_published  # noqa: PLC0415

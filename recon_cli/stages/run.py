@@ -176,7 +176,7 @@ class Run:
         pieces: Sequence[Piece],
         revive: Revive[Piece] = retry_once,
         *,
-        light: int = 1,
+        light: int = 0,
     ) -> Results[Result]:
         """Call ``function(shared, piece, tick)`` for every piece, with a progress bar.
 
@@ -186,8 +186,9 @@ class Run:
             prepare: Makes what all pieces share, while workers start.
             pieces: Any number of them.
             revive: What to do about a piece whose worker died; the default tries once more.
-            light: People that are done in the time that a process takes to start: with fewer for
-                each, there are fewer processes than the config allows.
+            light: People that are done in the time that a process takes to start, of work that
+                is soon done: fewer processes are started here than the config allows where
+                each would have less.
 
         Raises:
             ReconError: What a partition raised.
@@ -207,7 +208,7 @@ class Run:
             self.reporter.finished(Finished(label, name, usage.wall_seconds, usage.peak_mb))
 
         workers = self._workers(label, max((piece.people for piece in pieces), default=0))
-        if light > 1:
+        if light and self.cluster is None:
             workers = min(workers or default_workers(), max(1, people // light))
         with self.reporter.bar(task) as bar:
             return run_shards(
