@@ -32,7 +32,7 @@ from recon_cli.execute.children import single_threaded
 
 COUNTS = (1, 2)
 #: Runs of each, of which the fastest counts: other guests of the machine only ever slow it down.
-ROUNDS = 2
+ROUNDS = 3
 _ADDITIONS = 40_000_000
 _PAIRS = 5
 

@@ -106,30 +106,30 @@ def maximize(
     model = _model(component)
     used = np.flatnonzero(objective)
     # CP-SAT minimises; the negative scaling factor turns what it reports around again.
-    model.proto.objective.vars.extend(used.tolist())
-    model.proto.objective.coeffs.extend((-objective[used]).tolist())
-    model.proto.objective.scaling_factor = -1.0
+    model.objective.vars.extend(used.tolist())
+    model.objective.coeffs.extend((-objective[used]).tolist())
+    model.objective.scaling_factor = -1.0
     if start is not None:
-        model.proto.solution_hint.vars.extend(range(len(start)))
-        model.proto.solution_hint.values.extend(start.tolist())
+        model.solution_hint.vars.extend(range(len(start)))
+        model.solution_hint.values.extend(start.tolist())
     return _solve(component, model, objective, effort)
 
 
 def _model(component: Component) -> Any:
     """The component as a CP-SAT model, filled from arrays."""
-    # Most regions need no solver: 60 MB and half a second are saved until one does.
-    from ortools.sat.python import cp_model  # noqa: PLC0415
+    # The core below `cp_model`, which also imports pandas: half a second and 60 MB in every
+    # worker. And not before it is needed, because most regions need no solver.
+    from ortools.sat.python import cp_model_helper  # noqa: PLC0415
 
-    model = cp_model.CpModel()
-    proto: Any = model.proto
+    model: Any = cp_model_helper.CpModelProto()
     for low, high in zip(component.lower.tolist(), component.upper.tolist(), strict=True):
-        proto.variables.add().domain.extend([low, high])
+        model.variables.add().domain.extend([low, high])
     A = component.rows.A
     indptr, cells, coefficients = A.indptr.tolist(), A.indices.tolist(), A.data.tolist()
     sides = zip(component.rows.least.tolist(), component.rows.most.tolist(), strict=True)
     for row, (least, most) in enumerate(sides):
         entries = slice(indptr[row], indptr[row + 1])
-        linear = proto.constraints.add().linear
+        linear = model.constraints.add().linear
         linear.vars.extend(cells[entries])
         linear.coeffs.extend(coefficients[entries])
         linear.domain.extend([least, most])
@@ -137,38 +137,41 @@ def _model(component: Component) -> Any:
 
 
 def _solve(component: Component, model: Any, objective: IntArray | None, effort: Effort) -> Answer:
-    from ortools.sat.python import cp_model  # noqa: PLC0415 - see above
+    from ortools.sat.python import cp_model_helper  # noqa: PLC0415 - see above
 
     statuses = {
-        cp_model.OPTIMAL: Status.OPTIMAL,
-        cp_model.FEASIBLE: Status.FEASIBLE,
-        cp_model.INFEASIBLE: Status.INFEASIBLE,
-        cp_model.UNKNOWN: Status.UNKNOWN,
+        cp_model_helper.OPTIMAL: Status.OPTIMAL,
+        cp_model_helper.FEASIBLE: Status.FEASIBLE,
+        cp_model_helper.INFEASIBLE: Status.INFEASIBLE,
+        cp_model_helper.UNKNOWN: Status.UNKNOWN,
     }
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.linearization_level = 0 if effort.search is Search.PROPAGATION else 2
+    parameters = cp_model_helper.SatParameters()
+    parameters.num_workers = 1
+    parameters.linearization_level = 0 if effort.search is Search.PROPAGATION else 2
     # Neither finds anything in margins.
-    solver.parameters.cp_model_probing_level = 0
-    solver.parameters.symmetry_level = 0
+    parameters.cp_model_probing_level = 0
+    parameters.symmetry_level = 0
     # A question about the best solution is decided by the whole relaxation; row by row it takes
     # twice the time. To find any solution, some of the rows will do.
-    solver.parameters.add_lp_constraints_lazily = objective is None
-    solver.parameters.random_seed = effort.seed % 2**31
-    solver.parameters.interleave_search = effort.search is Search.INTERLEAVED
-    solver.parameters.max_deterministic_time = effort.limit
+    parameters.add_lp_constraints_lazily = objective is None
+    parameters.random_seed = effort.seed % 2**31
+    parameters.interleave_search = effort.search is Search.INTERLEAVED
+    parameters.max_deterministic_time = effort.limit
     # or Ctrl-C would look like a spent budget, and every solve would leave it unheard after that
-    solver.parameters.catch_sigint_signal = False
-    code = solver.solve(model)
-    if code not in statuses:
-        raise SolverError(f"CP-SAT rejects the model: {model.validate()}")
-    status = statuses[code]
+    parameters.catch_sigint_signal = False
+    solver: Any = cp_model_helper.SolveWrapper()
+    solver.set_parameters(parameters)
+    response = solver.solve(model)
+    if response.status not in statuses:
+        reason = cp_model_helper.CpSatHelper.validate_model(model)
+        raise SolverError(f"CP-SAT rejects the model: {reason}")
+    status = statuses[response.status]
     # The last bits of deterministic time depend on what the process solved before.
-    work = round(float(solver.response_proto.deterministic_time), 9)
+    work = round(float(response.deterministic_time), 9)
     if status not in {Status.OPTIMAL, Status.FEASIBLE}:
         bound = 0 if objective is None else _highest(component, objective)
         return Answer(status, np.empty(0, dtype=np.int64), 0, bound, work)
-    values = np.array(solver.response_proto.solution, dtype=np.int64)
+    values = np.array(response.solution, dtype=np.int64)
     if not component.is_met_by(values):
         raise SolverError("CP-SAT returned values that do not satisfy the model")
     if objective is None:
@@ -176,7 +179,7 @@ def _solve(component: Component, model: Any, objective: IntArray | None, effort:
     reached = int(objective @ values)
     if status is Status.OPTIMAL:
         return Answer(status, values, reached, reached, work)
-    return Answer(status, values, reached, round(solver.best_objective_bound), work)
+    return Answer(status, values, reached, round(response.best_objective_bound), work)
 
 
 def _highest(component: Component, objective: IntArray) -> int:
