@@ -16,12 +16,13 @@ from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, alone, among, split_components
 from recon_cli.model.grain import IntArray
 from recon_cli.model.rows import Rows
-from recon_cli.solve import feasible
+from recon_cli.solve import feasible, mending
 from recon_cli.solve.feasible import Outcome, Rung, solve_component
 from recon_cli.solve.mending import mend
 from recon_cli.solve.opinion import confirm_infeasible
 from recon_cli.solve.program import Effort, Search, maximize
 from recon_cli.solve.question import Targets, ask_distance
+from recon_cli.solve.relaxation import cheapest
 from recon_cli.solve.slack import least_slack
 
 
@@ -87,6 +88,7 @@ def test_no_answer_within_the_budget_is_an_error(monkeypatch: pytest.MonkeyPatch
     rng = np.random.default_rng(0)
     A = (rng.random((40, 120)) < 0.3).astype(np.int64)
     hard = component(A.tolist(), (A @ rng.integers(0, 3, 120)).tolist())
+    monkeypatch.setattr(feasible, "ROUNDING", 0.0)
     monkeypatch.setattr(feasible, "LADDER", (Rung(1e-9, Search.RELAXATION),))
     with pytest.raises(SolverError, match="no solution and no proof within"):
         solve_component(hard, seed=1)
@@ -204,6 +206,49 @@ def test_what_is_mended_is_the_nearest_solution(seed: int) -> None:
         if mended.is_solution:
             assert program.is_met_by(mended.values)
             assert np.abs(mended.values - start).sum() == nearest
+
+
+def test_what_is_nearly_mended_is_mended_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    A = [
+        [1, 1, 0, 1, 1, 1, 0],
+        [1, 0, 1, 1, 0, 0, 0],
+        [1, 0, 1, 0, 1, 0, 0],
+        [0, 0, 0, 0, 1, 0, 1],
+        [1, 0, 1, 0, 0, 1, 0],
+    ]
+    program = component(A, [5, 4, 4, 1, 5], upper=2)
+    start = np.array([1, 1, 1, 0, 1, 2, 2])
+    mended = mend(program, start, 0.5)
+    assert program.is_met_by(mended.values)
+    monkeypatch.setattr(mending, "_MOST_TURNS", 1)
+    once = mend(program, start, 0.5)
+    assert not once.is_solution
+    assert len(once.broken)
+    assert once.work < mended.work
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_cheapest_vertex_costs_no_more_than_any_solution(seed: int) -> None:
+    program = random_component(seed)
+    cost = np.random.default_rng(seed).random(7)
+    vertex = cheapest(program, cost, 0.5)
+    assert 0 < vertex.work < 0.5
+    people = program.rows.A @ vertex.values
+    assert (people > program.rows.least - 1e-6).all()
+    assert (people < program.rows.most + 1e-6).all()
+    least = min(cost @ values for values in solutions(program))
+    assert cost @ vertex.values <= least + 1e-9
+    assert not len(cheapest(program, cost, 0.0).values)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_with_the_relaxation_and_without_it_a_solution_is_found(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = random_component(seed)
+    assert program.is_met_by(solve_component(program, seed).values)
+    monkeypatch.setattr(feasible, "ROUNDING", 0.0)
+    assert program.is_met_by(solve_component(program, seed).values)
 
 
 def test_what_cannot_be_mended_is_left() -> None:

@@ -45,7 +45,7 @@ def command(options: RunOptions, *, tables: str | None, shard: str | None, force
 def perform(options: RunOptions, *, force: bool) -> Outcome:
     """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
-    from recon_cli.stages.reconstruct import reconstruct  # noqa: PLC0415 - imports ortools
+    from recon_cli.stages.reconstruct import reconstruct  # noqa: PLC0415 - imports polars
 
     run = options.run(force=force)
     outcome = reconstruct(run)

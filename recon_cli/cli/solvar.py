@@ -60,7 +60,7 @@ def command(options: RunOptions, *, mode: str | None, shard: str | None, force: 
 def perform(options: RunOptions, *, force: bool) -> Outcome:
     """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
-    from recon_cli.stages.solvar import solvar  # noqa: PLC0415 - imports ortools
+    from recon_cli.stages.solvar import solvar  # noqa: PLC0415 - imports polars
 
     run = options.run(force=force)
     found = solvar(run)
