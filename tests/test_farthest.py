@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from scipy import sparse
 
 from recon_cli.attack import farthest
 from recon_cli.attack.allowance import Allowance, Budget
-from recon_cli.attack.distance import DISTANCE, Part
+from recon_cli.attack.distance import DISTANCE, SPAN, Ask, Part
 from recon_cli.model.components import Component
 from recon_cli.model.rows import Rows
 from recon_cli.solve.question import Targets
@@ -42,15 +44,15 @@ def allowance(seconds: float = 0.5) -> Allowance:
 
 
 def test_halves_are_asked_for_whole_people_where_they_are() -> None:
-    whole = farthest._repaired(part_of([0, 1, 1, 1, 1, 1]), 0, MOVED, allowance())
+    whole = farthest._completed(part_of([0, 1, 1, 1, 1, 1]), 0, MOVED, allowance())
     assert whole.tolist() == [0, 0, 0, 0, 1, 0]
 
 
 def test_what_only_others_could_make_up_for_is_left_to_the_full_question() -> None:
     part, spent = part_of([0, 1, 1, 1, 2, 2]), allowance()
-    assert not len(farthest._repaired(part, 0, MOVED, spent))
+    assert not len(farthest._completed(part, 0, MOVED, spent))
     assert spent.work[0] > 0
-    assert not len(farthest._repaired(part, 0, MOVED, allowance(0.0)))
+    assert not len(farthest._completed(part, 0, MOVED, allowance(0.0)))
 
 
 @pytest.mark.parametrize(
@@ -67,3 +69,54 @@ def test_nobody_goes_where_no_solution_is() -> None:
     part = part_of([0, 1, 1, 1, 1, 1], upper=(1, 1, 1, 1, 0, 1))
     found = farthest.farthest_one_by_one(part, DISTANCE, allowance())
     assert found.bound.tolist() == [0, 0]
+
+
+def random_part(seed: int) -> Part:
+    """Three units of three cells, and rows that couple them."""
+    rng = np.random.default_rng(seed)
+    A = rng.integers(0, 2, size=(5, 9))
+    start = rng.integers(0, 3, size=9)
+    none, most = np.zeros(9, dtype=np.int64), np.full(9, 2)
+    return Part(
+        component=Component(
+            np.arange(9), Rows(sparse.csr_array(A), A @ start, A @ start), none, most, np.arange(5)
+        ),
+        numbers=np.arange(9),
+        unit=np.repeat([0, 1, 2], 3),
+        targets=Targets(sparse.csr_array(sparse.eye_array(9, dtype=np.int64)), none, most),
+        start=start,
+    )
+
+
+EVERY = np.array(list(itertools.product(range(3), repeat=9)))
+
+
+@pytest.mark.parametrize("ask", [DISTANCE, SPAN])
+def test_what_others_cannot_follow_is_cut_off(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    cuts: list[int] = []
+    real = Allowance.cut_off
+
+    def counted(self: Allowance, *words: Any) -> Rows:
+        found = real(self, *words)
+        cuts.append(len(found.least))
+        return found
+
+    monkeypatch.setattr(Allowance, "cut_off", counted)
+    # or one question about all of them would answer most
+    monkeypatch.setattr(farthest, "_ask_together", lambda seen, _: (0, int(seen.bound.sum())))
+    asked: list[int] = []
+    monkeypatch.setattr(farthest, "_ask_within_region", lambda _, k, __: asked.append(k))
+    for seed in range(30):
+        part = random_part(seed)
+        rows = part.component.rows
+        solutions = EVERY[(rows.least == EVERY @ rows.A.toarray().T).all(axis=1)]
+        asked.clear()
+        found = farthest.farthest_one_by_one(part, ask, allowance())
+        for k in range(3):
+            here = solutions[:, 3 * k : 3 * k + 3]
+            origins = part.start[None, 3 * k : 3 * k + 3] if ask is DISTANCE else here
+            most = max(int(np.abs(here - origin).sum(axis=1).max()) for origin in origins)
+            assert found.reached[k] <= most <= found.bound[k]
+            if k not in asked:
+                assert found.reached[k] == most == found.bound[k]
+    assert sum(cuts) > 5

@@ -16,7 +16,8 @@ from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, alone, among, split_components
 from recon_cli.model.grain import IntArray
 from recon_cli.model.rows import Rows
-from recon_cli.solve import feasible, mending
+from recon_cli.solve import cuts, feasible, mending
+from recon_cli.solve.cuts import cut_off
 from recon_cli.solve.feasible import Outcome, Rung, solve_component
 from recon_cli.solve.mending import mend
 from recon_cli.solve.opinion import confirm_infeasible
@@ -239,6 +240,40 @@ def test_the_cheapest_vertex_costs_no_more_than_any_solution(seed: int) -> None:
     least = min(cost @ values for values in solutions(program))
     assert cost @ vertex.values <= least + 1e-9
     assert not len(cheapest(program, cost, 0.0).values)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_cut_off_is_in_no_solution(seed: int) -> None:
+    exact = random_component(seed)
+    slack = np.arange(4) % 2
+    rows = Rows(exact.rows.A, exact.rows.least - slack, exact.rows.most + slack)
+    cells, rng = np.array([0, 2, 5]), np.random.default_rng(seed)
+    cut = 0
+    for program in (exact, replace(exact, rows=rows)):
+        every = solutions(program)
+        inside = {tuple(values[cells]) for values in every}
+        for _ in range(10):
+            values = every[0].copy()
+            values[cells] = rng.integers(0, 3, size=3)
+            found = cut_off(program, cells, values, 0.5)
+            assert 0 <= found.work < 0.5
+            assert all(found.rows.are_met_by(np.array(one)) for one in inside)
+            if len(found.rows.least):
+                cut += 1
+                assert not found.rows.are_met_by(values[cells])
+                assert tuple(values[cells]) not in inside
+            assert not len(cut_off(program, cells, values, 0.0).rows.least)
+    assert cut > 0
+
+
+def test_weights_that_might_overflow_cut_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = component([[1, 1]], [1], upper=1)
+    cells, values = np.array([0]), np.array([1, 0])
+    tight = replace(program, lower=np.array([0, 1]))
+    values[1] = 1
+    assert len(cut_off(tight, cells, values, 0.5).rows.least)
+    monkeypatch.setattr(cuts, "_SAFE", 1.0)
+    assert not len(cut_off(tight, cells, values, 0.5).rows.least)
 
 
 @pytest.mark.parametrize("seed", range(20))

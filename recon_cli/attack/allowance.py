@@ -8,6 +8,8 @@ import numpy as np
 
 from recon_cli.model.components import Component
 from recon_cli.model.grain import IntArray
+from recon_cli.model.rows import Rows
+from recon_cli.solve.cuts import cut_off
 from recon_cli.solve.mending import Mended, mend
 from recon_cli.solve.program import Answer, Effort, find, maximize
 from recon_cli.solve.question import Question
@@ -70,6 +72,13 @@ class Allowance:
         mended = mend(component, start, self.effort(units, self.budget.unit).limit)
         self.spend(units, mended.work)
         return mended
+
+    def cut_off(self, component: Component, cells: IntArray, values: IntArray, unit: int) -> Rows:
+        """Why the cells of one unit cannot have these values; or no rows."""
+        units = np.array([unit])
+        cut = cut_off(component, cells, values, self.effort(units, self.budget.unit).limit)
+        self.spend(units, cut.work)
+        return cut.rows
 
     def find(self, component: Component, units: IntArray) -> Answer:
         """Any solution of a component, for a question about some units."""

@@ -4,19 +4,22 @@ In the exact system a question about one unit is a question about its whole regi
 do not notice: as far as they could go by themselves, whatever is in the others (`alone`), there is
 a solution for the rest, too. So the bound comes from the unit alone, and the region has only to
 supply a solution that reaches it, which is far easier than to prove that none goes farther: the
-change is made up for nearby (`mend`). The region as a whole is asked only where that fails.
+change is made up for nearby (`mend`). Where the others cannot make up for it, an inequality says
+why (`cut_off`), and the unit is asked again with that. The region as a whole is asked only where
+neither is found.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from recon_cli.attack.allowance import Allowance
 from recon_cli.attack.distance import DISTANCE, Ask, Part
-from recon_cli.model.components import among
+from recon_cli.model.components import among, limited
 from recon_cli.model.grain import IntArray
+from recon_cli.model.rows import Rows
 from recon_cli.solve.program import Answer, Status
 
 
@@ -70,13 +73,13 @@ def farthest_one_by_one(part: Part, ask: Ask, allowance: Allowance) -> Farthest:
         SolverError: The solver returned what is no solution.
     """
     seen = _Seen(part, ask)
-    answers = [_ask_alone(seen, k, allowance) for k in range(len(part.units))]
+    alone = [part.alone(int(unit)) for unit in part.units]
+    answers = [_ask_alone(seen, k, only, allowance) for k, only in enumerate(alone)]
     together = None
     if ask is DISTANCE:
         together = _ask_together(seen, allowance)
-    for k, answer in enumerate(answers):
-        if not seen.is_proven(k) and len(answer.values):
-            seen.add(_completed(part, ask, int(part.units[k]), answer, allowance))
+    for k, (only, answer) in enumerate(zip(alone, answers, strict=True)):
+        _go_so_far(seen, k, only, answer, allowance)
         if not seen.is_proven(k):
             _ask_within_region(seen, k, allowance)
     if together is not None:
@@ -115,12 +118,10 @@ class _Seen:
         return total.astype(np.int64)
 
 
-def _ask_alone(seen: _Seen, k: int, allowance: Allowance) -> Answer:
+def _ask_alone(seen: _Seen, k: int, alone: Part, allowance: Allowance) -> Answer:
     """Bound a unit by what it could do by itself; how it would look then."""
-    units = seen.part.units[k : k + 1]
-    alone = seen.part.alone(int(units[0]))
     question = seen.ask.question(alone, alone.targets)
-    answer = allowance.maximize(question, units, allowance.budget.unit)
+    answer = allowance.maximize(question, alone.units, allowance.budget.unit)
     seen.bound[k] = min(seen.bound[k], answer.bound + question.constant)
     return answer
 
@@ -134,28 +135,42 @@ def _ask_together(seen: _Seen, allowance: Allowance) -> tuple[int, int]:
     return seen.farthest_together, answer.bound + question.constant
 
 
-def _completed(part: Part, ask: Ask, unit: int, answer: Answer, allowance: Allowance) -> IntArray:
-    """Solutions of the part in which a unit is as in an answer about it alone; or nothing."""
-    cells = part.cells_of(unit)
-    n = len(cells)
-    whole: list[IntArray] = []
-    for k in range(ask.solutions):
-        values = part.start.copy()
-        values[cells] = answer.values[n * k : n * (k + 1)]
-        if not part.component.is_met_by(values):
-            values = _repaired(part, unit, values, allowance)
-        if not len(values):
-            return values
-        whole.append(values)
-    return np.concatenate(whole)
+def _go_so_far(seen: _Seen, k: int, alone: Part, answer: Answer, allowance: Allowance) -> None:
+    """Take the region to where a unit goes alone; what it cannot follow is ruled out, in turns."""
+    part, unit = seen.part, int(seen.part.units[k])
+    cells, n = part.cells_of(unit), len(alone.start)
+    last = allowance.work[unit] + allowance.budget.unit
+    while not seen.is_proven(k) and len(answer.values) and allowance.work[unit] < last:
+        whole: list[IntArray] = []
+        cuts: list[Rows] = []
+        for j in range(seen.ask.solutions):
+            values = part.start.copy()
+            values[cells] = answer.values[n * j : n * (j + 1)]
+            found = _completed(part, unit, values, allowance)
+            if len(found):
+                whole.append(found)
+            else:
+                cuts.append(allowance.cut_off(part.component, cells, values, unit))
+        if not cuts:
+            seen.add(np.concatenate(whole))
+            return
+        component = alone.component
+        for cut in cuts:
+            component = limited(component, cut)
+        if len(component.origin) == len(alone.component.origin):
+            return
+        alone = replace(alone, component=component)
+        answer = _ask_alone(seen, k, alone, allowance)
 
 
-def _repaired(part: Part, unit: int, values: IntArray, allowance: Allowance) -> IntArray:
+def _completed(part: Part, unit: int, values: IntArray, allowance: Allowance) -> IntArray:
     """A solution with the same values in one unit; or nothing.
 
-    Most changes can be made up for nearby, and by whole people. The few units where the nearest
-    point of the relaxation has parts of people are asked for whole ones.
+    Most changes can be made up for nearby, and by whole people. The few units where parts of
+    people remain are asked for whole ones.
     """
+    if part.component.is_met_by(values):
+        return values
     units = np.array([unit])
     others = np.flatnonzero(part.unit_of_cell != unit)
     mended = allowance.mend(among(part.component, others, values), values[others], units)

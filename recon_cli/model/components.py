@@ -49,6 +49,22 @@ class Component:
         )
 
 
+def limited(component: Component, rows: Rows) -> Component:
+    """The component with further rows, which are of no row of the whole system (origin -1)."""
+    old = component.rows
+    return Component(
+        cells=component.cells,
+        rows=Rows(
+            sparse.csr_array(sparse.vstack([old.A, rows.A])),
+            np.concatenate([old.least, rows.least]),
+            np.concatenate([old.most, rows.most]),
+        ),
+        lower=component.lower,
+        upper=component.upper,
+        origin=np.concatenate([component.origin, np.full(len(rows.least), -1)]),
+    )
+
+
 def part_labels(component: Component, targets: IntArray) -> IntArray:
     """For each cell the connected part it is in; cells of one target are connected."""
     _, labels = _labels(component.rows.A, targets)

@@ -65,24 +65,34 @@ def mend(component: Component, start: IntArray, limit: float) -> Mended:
 
 def _nearest(component: Component, start: IntArray, limit: float) -> tuple[FloatArray, float]:
     """The point of the relaxation with the least ``Σ |x − start|``, and the work; or nothing."""
+    change = changes(component, start)
+    vertex = cheapest(change, np.ones(len(change.cells)), limit)
+    if not len(vertex.values):
+        return vertex.values, vertex.work
+    more = int((start < component.upper).sum())
+    point = start.astype(np.float64)
+    point[change.cells[:more]] += vertex.values[:more]
+    point[change.cells[more:]] -= vertex.values[more:]
+    return point, vertex.work
+
+
+def changes(component: Component, start: IntArray) -> Component:
+    """The same program in people more than ``start`` in each cell, then in people fewer.
+
+    Only cells that have room for them are there; `Component.cells` says which.
+    """
     A = sparse.csc_array(component.rows.A)
     up, down = component.upper - start, start - component.lower
     more, fewer = np.flatnonzero(up), np.flatnonzero(down)
-    change = Component(
+    base = A @ start
+    return Component(
         cells=np.concatenate([more, fewer]),
         rows=Rows(
             sparse.csr_array(sparse.hstack([A[:, more], -A[:, fewer]])),
-            component.rows.least - A @ start,
-            component.rows.most - A @ start,
+            component.rows.least - base,
+            component.rows.most - base,
         ),
         lower=np.zeros(len(more) + len(fewer), dtype=np.int64),
         upper=np.concatenate([up[more], down[fewer]]),
         origin=component.origin,
     )
-    vertex = cheapest(change, np.ones(len(change.cells)), limit)
-    if not len(vertex.values):
-        return vertex.values, vertex.work
-    point = start.astype(np.float64)
-    point[more] += vertex.values[: len(more)]
-    point[fewer] -= vertex.values[len(more) :]
-    return point, vertex.work

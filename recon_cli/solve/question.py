@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.components import Component
+from recon_cli.model.components import Component, limited
 from recon_cli.model.grain import IntArray
 from recon_cli.model.rows import Rows
 
@@ -70,7 +70,7 @@ class Question:
         most = np.where(self.objective > 0, self.program.upper, self.program.lower)
         side = np.array([value - self.constant])
         top = np.array([max(int(self.objective @ most), int(side[0]))])
-        return _add_rows(self.program, Rows(row, side, top))
+        return limited(self.program, Rows(row, side, top))
 
     def capped(self, group: IntArray, most: IntArray) -> Question:
         """The same question where it is known that groups of targets add ``most`` at most.
@@ -89,7 +89,7 @@ class Question:
         known = np.bincount(group, weights=self.constants, minlength=n).astype(np.int64)
         least = A @ lowest
         rows = Rows(A, least, np.maximum(most - known, least))
-        return replace(self, program=_add_rows(self.program, rows))
+        return replace(self, program=limited(self.program, rows))
 
 
 def ask_ends(
@@ -123,7 +123,7 @@ def ask_ends(
     )
     program = _add_columns(component, np.ones(len(wide), dtype=np.int64))
     return Question(
-        _add_rows(program, rows),
+        limited(program, rows),
         np.concatenate([objective, np.ones(len(wide), dtype=np.int64)]),
         constants,
         np.concatenate([targets.of_cell, wide]),
@@ -160,7 +160,7 @@ def ask_distance(component: Component, targets: Targets, start: IntArray) -> Que
     program = _add_columns(component, np.concatenate([far, np.ones(n, dtype=np.int64)]))
     gain = np.repeat([1, 0], n)
     return Question(
-        _add_rows(program, rows),
+        limited(program, rows),
         np.concatenate([objective, gain]),
         constants,
         np.concatenate([targets.of_cell, np.tile(inner, 2)]),
@@ -199,7 +199,7 @@ def ask_diameter(component: Component, targets: Targets) -> Question:
     program = _add_columns(twice, np.concatenate([width, np.ones(n, dtype=np.int64)]))
     objective = np.repeat([0, 1, 0], [2 * A.shape[1], n, n])
     target = np.concatenate([np.tile(targets.of_cell, 2), np.tile(np.arange(n), 2)])
-    return Question(_add_rows(program, rows), objective, np.zeros(n, dtype=np.int64), target)
+    return Question(limited(program, rows), objective, np.zeros(n, dtype=np.int64), target)
 
 
 def _diagonal(values: IntArray) -> sparse.csr_array:
@@ -218,19 +218,4 @@ def _add_columns(component: Component, upper: IntArray) -> Component:
         lower=np.concatenate([component.lower, np.zeros(more, dtype=np.int64)]),
         upper=np.concatenate([component.upper, upper]),
         origin=component.origin,
-    )
-
-
-def _add_rows(component: Component, rows: Rows) -> Component:
-    old = component.rows
-    return Component(
-        cells=component.cells,
-        rows=Rows(
-            sparse.csr_array(sparse.vstack([old.A, rows.A])),
-            np.concatenate([old.least, rows.least]),
-            np.concatenate([old.most, rows.most]),
-        ),
-        lower=component.lower,
-        upper=component.upper,
-        origin=np.concatenate([component.origin, np.full(len(rows.least), -1)]),
     )

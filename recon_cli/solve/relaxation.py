@@ -32,10 +32,12 @@ class Vertex:
 
     Attributes:
         values: People in each cell, or parts of people; empty if nothing was found.
+        prices: For each row what one person more in it would cost; likewise.
         work: Deterministic seconds.
     """
 
     values: FloatArray
+    prices: FloatArray
     work: float
 
 
@@ -50,7 +52,7 @@ def cheapest(component: Component, cost: FloatArray, limit: float) -> Vertex:
     rows = component.rows
     pivots = min(int(limit / (_PIVOT * max(rows.A.nnz, 1))) - _SETTING_UP, _MOST_PIVOTS)
     if pivots <= 0 or not len(cost):
-        return Vertex(np.empty(0), 0.0)
+        return Vertex(np.empty(0), np.empty(0), 0.0)
     from scipy import optimize  # noqa: PLC0415 - a third of a second, 30 MB
 
     linprog: Any = optimize.linprog  # whose stubs have no sparse arrays
@@ -69,5 +71,9 @@ def cheapest(component: Component, cost: FloatArray, limit: float) -> Vertex:
     )
     work = round((found.nit + _SETTING_UP) * rows.A.nnz * _PIVOT, 9)
     if found.x is None or not found.success:
-        return Vertex(np.empty(0), work)
-    return Vertex(np.asarray(found.x, dtype=np.float64), work)
+        return Vertex(np.empty(0), np.empty(0), work)
+    prices = np.empty(len(equal))
+    prices[equal] = found.eqlin.marginals
+    most, least = np.split(found.ineqlin.marginals, 2)
+    prices[~equal] = most - least
+    return Vertex(np.asarray(found.x, dtype=np.float64), prices, work)
