@@ -12,6 +12,7 @@ neither is found.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from recon_cli.attack.allowance import Allowance
 from recon_cli.attack.distance import DISTANCE, Ask, Part
 from recon_cli.model.components import among, limited
 from recon_cli.model.grain import IntArray
-from recon_cli.model.rows import Rows
 from recon_cli.solve.program import Answer, Status
 
 
@@ -136,30 +136,23 @@ def _ask_together(seen: _Seen, allowance: Allowance) -> tuple[int, int]:
 
 
 def _go_so_far(seen: _Seen, k: int, alone: Part, answer: Answer, allowance: Allowance) -> None:
-    """Take the region to where a unit goes alone; what it cannot follow is ruled out, in turns."""
+    """Take the region to where a unit goes alone; what it cannot follow is cut off, in turns."""
     part, unit = seen.part, int(seen.part.units[k])
     cells, n = part.cells_of(unit), len(alone.start)
     last = allowance.work[unit] + allowance.budget.unit
     while not seen.is_proven(k) and len(answer.values) and allowance.work[unit] < last:
-        whole: list[IntArray] = []
-        cuts: list[Rows] = []
-        for j in range(seen.ask.solutions):
-            values = part.start.copy()
-            values[cells] = answer.values[n * j : n * (j + 1)]
-            found = _completed(part, unit, values, allowance)
-            if len(found):
-                whole.append(found)
-            else:
-                cuts.append(allowance.cut_off(part.component, cells, values, unit))
-        if not cuts:
-            seen.add(np.concatenate(whole))
+        wanted = answer.values[: n * seen.ask.solutions].reshape(-1, n)
+        starts = np.tile(part.start, (len(wanted), 1))
+        starts[:, cells] = wanted
+        found = [_completed(part, unit, values, allowance) for values in starts]
+        if all(map(len, found)):
+            seen.add(np.concatenate(found))
             return
-        component = alone.component
-        for cut in cuts:
-            component = limited(component, cut)
-        if len(component.origin) == len(alone.component.origin):
+        component, failed = part.component, [not len(values) for values in found]
+        cuts = [allowance.cut_off(component, cells, values, unit) for values in starts[failed]]
+        if not any(len(cut.least) for cut in cuts):
             return
-        alone = replace(alone, component=component)
+        alone = replace(alone, component=reduce(limited, cuts, alone.component))
         answer = _ask_alone(seen, k, alone, allowance)
 
 
