@@ -23,7 +23,7 @@ from recon_cli.solve.mending import mend
 from recon_cli.solve.opinion import confirm_infeasible
 from recon_cli.solve.program import Effort, Search, maximize
 from recon_cli.solve.question import Targets, ask_distance
-from recon_cli.solve.relaxation import cheapest
+from recon_cli.solve.relaxation import Vertex, cheapest
 from recon_cli.solve.slack import least_slack
 
 
@@ -204,8 +204,8 @@ def test_what_is_mended_is_the_nearest_solution(seed: int) -> None:
         nearest = min(np.abs(values - start).sum() for values in solutions(program))
         assert mended.is_solution or len(mended.broken)
         assert 0 < mended.work < 0.5
-        if mended.is_solution:
-            assert program.is_met_by(mended.values)
+        assert program.is_met_by(mended.values) == mended.is_solution
+        if not len(mended.broken):
             assert np.abs(mended.values - start).sum() == nearest
 
 
@@ -274,6 +274,21 @@ def test_weights_that_might_overflow_cut_nothing_off(monkeypatch: pytest.MonkeyP
     assert len(cut_off(tight, cells, values, 0.5).rows.least)
     monkeypatch.setattr(cuts, "_SAFE", 1.0)
     assert not len(cut_off(tight, cells, values, 0.5).rows.least)
+
+
+@pytest.mark.parametrize("price", [np.nan, np.inf, -1e300])
+def test_prices_that_are_no_numbers_cut_nothing_off(
+    price: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = component([[2, 1, 1], [0, 0, 0]], [0, 0], upper=2)
+    strange = Vertex(np.zeros(1), np.array([price, 1.0]), 0.1)
+    monkeypatch.setattr(cuts, "cheapest", lambda *_: strange)
+    found = cut_off(program, np.array([0, 1]), np.array([2, 2, 0]), 0.5)
+    assert not len(found.rows.least)
+
+
+def test_without_a_limit_the_relaxation_is_solved_too() -> None:
+    assert len(cheapest(POSSIBLE, np.ones(3), np.inf).values)
 
 
 @pytest.mark.parametrize("seed", range(20))

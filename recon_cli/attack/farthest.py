@@ -22,6 +22,9 @@ from recon_cli.model.components import among, limited
 from recon_cli.model.grain import IntArray
 from recon_cli.solve.program import Answer, Status
 
+#: Mostly one or two are enough; after that the whole region is asked.
+_MOST_CUTS = 10
+
 
 @dataclass(frozen=True)
 class Farthest:
@@ -140,7 +143,9 @@ def _go_so_far(seen: _Seen, k: int, alone: Part, answer: Answer, allowance: Allo
     part, unit = seen.part, int(seen.part.units[k])
     cells, n = part.cells_of(unit), len(alone.start)
     last = allowance.work[unit] + allowance.budget.unit
-    while not seen.is_proven(k) and len(answer.values) and allowance.work[unit] < last:
+    for _ in range(_MOST_CUTS):
+        if seen.is_proven(k) or not len(answer.values) or allowance.work[unit] >= last:
+            return
         wanted = answer.values[: n * seen.ask.solutions].reshape(-1, n)
         starts = np.tile(part.start, (len(wanted), 1))
         starts[:, cells] = wanted
@@ -148,8 +153,8 @@ def _go_so_far(seen: _Seen, k: int, alone: Part, answer: Answer, allowance: Allo
         if all(map(len, found)):
             seen.add(np.concatenate(found))
             return
-        component, failed = part.component, [not len(values) for values in found]
-        cuts = [allowance.cut_off(component, cells, values, unit) for values in starts[failed]]
+        failed = starts[[not len(values) for values in found]]
+        cuts = [allowance.cut_off(part.component, cells, values, unit) for values in failed]
         if not any(len(cut.least) for cut in cuts):
             return
         alone = replace(alone, component=reduce(limited, cuts, alone.component))

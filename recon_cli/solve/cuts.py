@@ -60,12 +60,13 @@ def cut_off(component: Component, cells: IntArray, values: IntArray, limit: floa
         upper=component.upper[others],
         origin=component.origin,
     )
-    elastic, cost = _elastic(changes(rest, values[others]))
+    change, _ = changes(rest, values[others])
+    elastic, cost = _elastic(change)
     vertex = cheapest(elastic, cost, limit)
     if not len(vertex.prices):
         return Cut(_no_rows(len(cells)), vertex.work)
     weights = np.rint(-_PARTS * vertex.prices)
-    if _largest_sum(component, weights) > _SAFE:
+    if not _largest_sum(component, weights) <= _SAFE:  # nor if it is no number
         return Cut(_no_rows(len(cells)), vertex.work)
     rows = _added_up(component, cells, others, weights.astype(np.int64))
     if rows.are_met_by(values[cells]):

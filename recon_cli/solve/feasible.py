@@ -89,7 +89,8 @@ def solve_component(component: Component, seed: int) -> Solution:
 def _rounded(component: Component, seed: int) -> tuple[IntArray, float]:
     """A solution near a vertex of the relaxation, and the work; or nothing.
 
-    Random costs, so that none of the vertices is preferred.
+    Random costs prefer nobody's records to others. Where the tables leave open how many people
+    there are, they prefer few.
     """
     cost = np.random.default_rng(seed).random(len(component.cells))
     vertex = cheapest(component, cost, ROUNDING)

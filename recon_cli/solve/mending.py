@@ -29,7 +29,8 @@ class Mended:
     Attributes:
         values: The last point of the relaxation, rounded; empty without one.
         is_solution: Whether they are a solution.
-        broken: The cells where that point is no whole number, rising.
+        broken: The cells where that point was no whole number, rising; rounding may have been
+            enough.
         work: Deterministic seconds.
     """
 
@@ -40,7 +41,7 @@ class Mended:
 
 
 def mend(component: Component, start: IntArray, limit: float) -> Mended:
-    """A solution near ``start``; the nearest one, if it is found in the first turn.
+    """A solution near ``start``; the nearest one, if the first point is whole.
 
     Args:
         component: The program.
@@ -65,27 +66,26 @@ def mend(component: Component, start: IntArray, limit: float) -> Mended:
 
 def _nearest(component: Component, start: IntArray, limit: float) -> tuple[FloatArray, float]:
     """The point of the relaxation with the least ``Σ |x − start|``, and the work; or nothing."""
-    change = changes(component, start)
-    vertex = cheapest(change, np.ones(len(change.cells)), limit)
+    change, sign = changes(component, start)
+    vertex = cheapest(change, np.ones(len(sign)), limit)
     if not len(vertex.values):
         return vertex.values, vertex.work
-    more = int((start < component.upper).sum())
     point = start.astype(np.float64)
-    point[change.cells[:more]] += vertex.values[:more]
-    point[change.cells[more:]] -= vertex.values[more:]
+    np.add.at(point, change.cells, sign * vertex.values)
     return point, vertex.work
 
 
-def changes(component: Component, start: IntArray) -> Component:
-    """The same program in people more than ``start`` in each cell, then in people fewer.
+def changes(component: Component, start: IntArray) -> tuple[Component, IntArray]:
+    """The same program in people more than ``start`` in each cell, and in people fewer.
 
-    Only cells that have room for them are there; `Component.cells` says which.
+    Only cells that have room for them are there: `Component.cells` says which. Also returned is
+    for each column whether it adds people (1) or takes them away (-1).
     """
     A = sparse.csc_array(component.rows.A)
     up, down = component.upper - start, start - component.lower
     more, fewer = np.flatnonzero(up), np.flatnonzero(down)
     base = A @ start
-    return Component(
+    program = Component(
         cells=np.concatenate([more, fewer]),
         rows=Rows(
             sparse.csr_array(sparse.hstack([A[:, more], -A[:, fewer]])),
@@ -96,3 +96,4 @@ def changes(component: Component, start: IntArray) -> Component:
         upper=np.concatenate([up[more], down[fewer]]),
         origin=component.origin,
     )
+    return program, np.repeat([1, -1], [len(more), len(fewer)])

@@ -20,8 +20,10 @@ FloatArray = npt.NDArray[np.float64]
 
 #: Deterministic seconds for one non-zero coefficient in one pivot, about as CP-SAT counts.
 _PIVOT = 1e-9
+#: What a pivot takes besides, in non-zero coefficients.
+_OVERHEAD = 15_000
 #: The work besides pivots, in pivots.
-_SETTING_UP = 500
+_SETTING_UP = 200
 #: More than any component takes; the engine counts them in 32 bits.
 _MOST_PIVOTS = 10**9
 
@@ -50,7 +52,8 @@ def cheapest(component: Component, cost: FloatArray, limit: float) -> Vertex:
         limit: Deterministic seconds.
     """
     rows = component.rows
-    pivots = min(int(limit / (_PIVOT * max(rows.A.nnz, 1))) - _SETTING_UP, _MOST_PIVOTS)
+    pivot = _PIVOT * (rows.A.nnz + _OVERHEAD)
+    pivots = int(min(limit / pivot - _SETTING_UP, _MOST_PIVOTS))
     if pivots <= 0 or not len(cost):
         return Vertex(np.empty(0), np.empty(0), 0.0)
     from scipy import optimize  # noqa: PLC0415 - a third of a second, 30 MB
@@ -69,7 +72,7 @@ def cheapest(component: Component, cost: FloatArray, limit: float) -> Vertex:
         # Presolving takes longer than solving, and would lose the beginning.
         options={"presolve": False, "maxiter": pivots},
     )
-    work = round((found.nit + _SETTING_UP) * rows.A.nnz * _PIVOT, 9)
+    work = round((found.nit + _SETTING_UP) * pivot, 9)
     if found.x is None or not found.success:
         return Vertex(np.empty(0), np.empty(0), work)
     prices = np.empty(len(equal))
