@@ -137,8 +137,10 @@ def test_equal_rows_that_disagree_are_both_kept() -> None:
 
 def solutions(program: Component) -> list[IntArray]:
     ranges = [range(low, high + 1) for low, high in zip(program.lower, program.upper, strict=True)]
-    every = (np.array(values, dtype=np.int64) for values in itertools.product(*ranges))
-    return [values for values in every if program.is_met_by(values)]
+    every = np.array(list(itertools.product(*ranges)), dtype=np.int64)
+    people = every @ program.rows.A.toarray().T
+    met = (people >= program.rows.least) & (people <= program.rows.most)
+    return list(every[met.all(axis=1)])
 
 
 def random_component(seed: int) -> Component:

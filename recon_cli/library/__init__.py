@@ -20,7 +20,7 @@ A clinic publishes tables of its four patients; what do they give away?
 ... )
 >>> counts = recon.tabulate(release, patients)
 >>> published = recon.publish(release, counts)
->>> found = recon.reconstruct(release, published, seed=1)
+>>> found = recon.reconstruct(release, published, seed=2)
 >>> found.microdata.select("gender", "ageband", "conditions").rows()
 [('woman', 30, 8), ('woman', 60, 8), ('man', 45, 1), ('man', 45, 8)]
 
