@@ -268,19 +268,25 @@ def test_memory_limits_the_workers(in_pieces: Path) -> None:
     assert reconstruct(little).manifest.run.workers == 0
 
 
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many workers were asked for, with none started."""
+    workers_of_runs: list[int] = []
+
+    def run_shards(*_: object, workers: int, **__: object) -> Results[None]:
+        workers_of_runs.append(workers)
+        return Results((), (), 0)
+
+    monkeypatch.setattr("recon_cli.stages.run.run_shards", run_shards)
+    return workers_of_runs
+
+
 @pytest.mark.parametrize(
     ("cluster", "workers"), [("{processes: 8}", 1), ("{scheduler: tcp://head:8786}", 8)]
 )
 def test_memory_here_does_not_limit_workers_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: str, workers: int
+    tmp_path: Path, asked: list[int], cluster: str, workers: int
 ) -> None:
-    asked: list[int] = []
-
-    def run_shards(*_: object, workers: int, **__: object) -> Results[None]:
-        asked.append(workers)
-        return Results((), (), 0)
-
-    monkeypatch.setattr("recon_cli.stages.run.run_shards", run_shards)
     here = run(tmp_path, "memory=1 GB", f"cluster={cluster}", workers=8)
     here.for_each("reconstruct", lambda _job, _piece, _tick: None, lambda: None, [])
     assert asked == [workers]
@@ -291,15 +297,8 @@ def test_memory_here_does_not_limit_workers_elsewhere(
     [(900, [], 1), (2_500, [], 2), (900, ["cluster={processes: 8}"], 8)],
 )
 def test_light_work_starts_no_more_processes_than_it_is_worth(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, people: int, changes: list[str], workers: int
+    tmp_path: Path, asked: list[int], people: int, changes: list[str], workers: int
 ) -> None:
-    asked: list[int] = []
-
-    def run_shards(*_: object, workers: int, **__: object) -> Results[None]:
-        asked.append(workers)
-        return Results((), (), 0)
-
-    monkeypatch.setattr("recon_cli.stages.run.run_shards", run_shards)
     here = run(tmp_path, *changes, workers=8)
     pieces = [Piece("01001", people=people)]
     here.for_each("survey", lambda _job, _piece, _tick: None, lambda: None, pieces, light=1_000)

@@ -20,6 +20,7 @@ from recon_cli.solve import cuts, feasible, mending
 from recon_cli.solve.cuts import cut_off
 from recon_cli.solve.feasible import Outcome, Rung, solve_component
 from recon_cli.solve.mending import mend
+from recon_cli.solve.nearest import find_nearest
 from recon_cli.solve.opinion import confirm_infeasible
 from recon_cli.solve.program import Effort, Search, maximize
 from recon_cli.solve.question import Targets, ask_distance
@@ -268,6 +269,21 @@ def test_what_is_cut_off_is_in_no_solution(seed: int) -> None:
     assert cut > 0
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_nearest_solution_from_wherever_the_start_is(seed: int) -> None:
+    program = random_component(seed)
+    every = solutions(program)
+    lower, upper = every[0] // 2, np.maximum(every[0], 1)  # so that a start may be out of bounds
+    tight = replace(program, lower=lower, upper=upper)
+    start = np.random.default_rng(seed).integers(0, 4, size=7)
+    found = find_nearest(tight, start, Effort(seed, 5.0))
+    least = min(np.abs(values - start).sum() for values in solutions(tight))
+    assert tight.is_met_by(found.values)
+    assert np.abs(found.values - start).sum() == least
+    fixed = replace(program, lower=every[0], upper=every[0])
+    assert (find_nearest(fixed, every[0], Effort(seed, 5.0)).values == every[0]).all()
+
+
 def test_weights_that_might_overflow_cut_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
     program = component([[1, 1]], [1], upper=1)
     cells, values = np.array([0]), np.array([1, 0])
@@ -283,7 +299,7 @@ def test_prices_that_are_no_numbers_cut_nothing_off(
     price: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = component([[2, 1, 1], [0, 0, 0]], [0, 0], upper=2)
-    strange = Vertex(np.zeros(1), np.array([price, 1.0]), 0.1)
+    strange = Vertex(np.zeros(1), np.array([price]), 0.1)
     monkeypatch.setattr(cuts, "cheapest", lambda *_: strange)
     found = cut_off(program, np.array([0, 1]), np.array([2, 2, 0]), 0.5)
     assert not len(found.rows.least)

@@ -73,9 +73,10 @@ class Allowance:
         self.spend(units, mended.work)
         return mended
 
-    def cut_off(self, component: Component, cells: IntArray, values: IntArray, unit: int) -> Rows:
-        """Why the cells of one unit cannot have these values; or no rows."""
-        units = np.array([unit])
+    def cut_off(
+        self, component: Component, cells: IntArray, values: IntArray, units: IntArray
+    ) -> Rows:
+        """Why cells cannot have these values, for a question about some units; or no rows."""
         cut = cut_off(component, cells, values, self.effort(units, self.budget.unit).limit)
         self.spend(units, cut.work)
         return cut.rows

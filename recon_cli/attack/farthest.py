@@ -154,7 +154,7 @@ def _go_so_far(seen: _Seen, k: int, alone: Part, answer: Answer, allowance: Allo
             seen.add(np.concatenate(found))
             return
         failed = starts[[not len(values) for values in found]]
-        cuts = [allowance.cut_off(part.component, cells, values, unit) for values in failed]
+        cuts = [allowance.cut_off(part.component, cells, values, alone.units) for values in failed]
         if not any(len(cut.least) for cut in cuts):
             return
         alone = replace(alone, component=reduce(limited, cuts, alone.component))

@@ -50,7 +50,7 @@ class Component:
 
 
 def limited(component: Component, rows: Rows) -> Component:
-    """The component with further rows, which are of no row of the whole system (origin -1)."""
+    """The component with further rows; of the whole system they are none (origin -1)."""
     old = component.rows
     return Component(
         cells=component.cells,
@@ -110,6 +110,31 @@ def among(component: Component, cells: IntArray, values: IntArray) -> Component:
     # A row without these cells stays if it is broken: then there is no solution here.
     keep = (np.diff(here.indptr) > 0) | (least > 0) | (most < 0)
     return _taken(component, cells, Rows(here, least, most), keep)
+
+
+def changes(component: Component, start: IntArray) -> tuple[Component, IntArray]:
+    """The same program in people more than ``start`` in each cell, and in people fewer.
+
+    Only cells that have room for them are there: `Component.cells` has their columns. Also
+    returned is for each column whether it adds people (1) or takes them away (-1).
+    """
+    A = sparse.csc_array(component.rows.A)
+    up, down = component.upper - start, start - component.lower
+    more, fewer = np.flatnonzero(up > 0), np.flatnonzero(down > 0)
+    base = A @ start
+    program = Component(
+        cells=np.concatenate([more, fewer]),
+        rows=Rows(
+            sparse.csr_array(sparse.hstack([A[:, more], -A[:, fewer]])),
+            component.rows.least - base,
+            component.rows.most - base,
+        ),
+        # A start out of bounds must move at least into them.
+        lower=np.concatenate([np.maximum(-down[more], 0), np.maximum(-up[fewer], 0)]),
+        upper=np.concatenate([up[more], down[fewer]]),
+        origin=component.origin,
+    )
+    return program, np.repeat([1, -1], [len(more), len(fewer)])
 
 
 def _taken(

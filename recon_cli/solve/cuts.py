@@ -7,15 +7,14 @@ may be rounded to whole ones: the inequality is exact, whatever floating point d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
-from recon_cli.model.components import Component
+from recon_cli.model.components import Component, among, changes
 from recon_cli.model.grain import IntArray
 from recon_cli.model.rows import Rows
-from recon_cli.solve.mending import changes
 from recon_cli.solve.relaxation import FloatArray, cheapest
 
 #: Prices at a vertex are mostly simple fractions: this is divisible by all up to tenths.
@@ -46,26 +45,17 @@ def cut_off(component: Component, cells: IntArray, values: IntArray, limit: floa
         values: For each column; those of ``cells`` are in doubt, the others' a place to begin.
         limit: Deterministic seconds.
     """
-    A = sparse.csc_array(component.rows.A)
     others = np.setdiff1d(np.arange(len(values)), cells)
-    settled = A[:, cells] @ values[cells]
-    rest = Component(
-        cells=others,
-        rows=Rows(
-            sparse.csr_array(A[:, others]),
-            component.rows.least - settled,
-            component.rows.most - settled,
-        ),
-        lower=component.lower[others],
-        upper=component.upper[others],
-        origin=component.origin,
-    )
+    number = np.arange(len(component.rows.most))
+    rest = among(replace(component, origin=number), others, values)
     change, _ = changes(rest, values[others])
     elastic, cost = _elastic(change)
     vertex = cheapest(elastic, cost, limit)
     if not len(vertex.prices):
         return Cut(_no_rows(len(cells)), vertex.work)
-    weights = np.rint(-_PARTS * vertex.prices)
+    prices = np.zeros(len(number))
+    prices[rest.origin] = vertex.prices
+    weights = np.rint(-_PARTS * prices)
     if not _largest_sum(component, weights) <= _SAFE:  # nor if it is no number
         return Cut(_no_rows(len(cells)), vertex.work)
     rows = _added_up(component, cells, others, weights.astype(np.int64))

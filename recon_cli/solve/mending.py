@@ -7,14 +7,12 @@ look at everything anew; mostly one turn will do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
-from recon_cli.model.components import Component
+from recon_cli.model.components import Component, changes
 from recon_cli.model.grain import IntArray
-from recon_cli.model.rows import Rows
 from recon_cli.solve.relaxation import FloatArray, cheapest
 
 #: A value so near to a whole number is one.
@@ -61,7 +59,7 @@ def mend(component: Component, start: IntArray, limit: float) -> Mended:
         if mended.is_solution or np.array_equal(values, start):
             break
         start = values
-    return Mended(mended.values, mended.is_solution, mended.broken, round(work, 9))
+    return replace(mended, work=round(work, 9))
 
 
 def _nearest(component: Component, start: IntArray, limit: float) -> tuple[FloatArray, float]:
@@ -73,27 +71,3 @@ def _nearest(component: Component, start: IntArray, limit: float) -> tuple[Float
     point = start.astype(np.float64)
     np.add.at(point, change.cells, sign * vertex.values)
     return point, vertex.work
-
-
-def changes(component: Component, start: IntArray) -> tuple[Component, IntArray]:
-    """The same program in people more than ``start`` in each cell, and in people fewer.
-
-    Only cells that have room for them are there: `Component.cells` says which. Also returned is
-    for each column whether it adds people (1) or takes them away (-1).
-    """
-    A = sparse.csc_array(component.rows.A)
-    up, down = component.upper - start, start - component.lower
-    more, fewer = np.flatnonzero(up), np.flatnonzero(down)
-    base = A @ start
-    program = Component(
-        cells=np.concatenate([more, fewer]),
-        rows=Rows(
-            sparse.csr_array(sparse.hstack([A[:, more], -A[:, fewer]])),
-            component.rows.least - base,
-            component.rows.most - base,
-        ),
-        lower=np.zeros(len(more) + len(fewer), dtype=np.int64),
-        upper=np.concatenate([up[more], down[fewer]]),
-        origin=component.origin,
-    )
-    return program, np.repeat([1, -1], [len(more), len(fewer)])

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from recon_cli.model.components import Component
+from recon_cli.model.components import Component, changes
 from recon_cli.model.grain import IntArray
-from recon_cli.model.rows import Rows
 from recon_cli.solve.opinion import confirm_infeasible
 from recon_cli.solve.program import Effort, Status, maximize
 
@@ -39,25 +37,13 @@ def find_nearest(component: Component, start: IntArray, effort: Effort) -> Neare
         SolverError: Two engines disagree that there is no solution, or the solver rejected the
             model or returned values that do not satisfy it.
     """
-    A = component.rows.A
-    base, size = A @ start, len(start)
-    above, below = component.upper - start, start - component.lower
-    change = Component(
-        cells=np.arange(2 * size),
-        rows=Rows(
-            sparse.csr_array(sparse.hstack([A, -A])),
-            component.rows.least - base,
-            component.rows.most - base,
-        ),
-        lower=np.concatenate([np.maximum(-below, 0), np.maximum(-above, 0)]),
-        upper=np.concatenate([np.maximum(above, 0), np.maximum(below, 0)]),
-        origin=component.origin,
-    )
-    answer = maximize(change, np.full(2 * size, -1), effort)
+    change, sign = changes(component, start)
+    answer = maximize(change, np.full(len(sign), -1), effort)
     if answer.status is Status.INFEASIBLE:
         confirm_infeasible(component)
         return Nearest(answer.values, is_infeasible=True)
     if answer.status is Status.UNKNOWN:
         return Nearest(answer.values, is_infeasible=False)
-    more, fewer = np.split(answer.values, 2)
-    return Nearest(start + more - fewer, is_infeasible=False)
+    values = start.copy()
+    np.add.at(values, change.cells, sign * answer.values)
+    return Nearest(values, is_infeasible=False)
