@@ -18,7 +18,7 @@ from scipy import sparse
 
 from recon_cli.encoding import Integers
 from recon_cli.errors import SourceError, VerificationError
-from recon_cli.published import Pattern, Published
+from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Level, Release, Table
 from recon_cli.tabulate import Matrix, Tabulation
 
@@ -90,7 +90,7 @@ def _sentence(row: dict[str, object]) -> str:
 
 
 def verify(
-    release: Release, published: Published, records: pl.DataFrame, tables: Sequence[Table]
+    release: Release, published: Publication, records: pl.DataFrame, tables: Sequence[Table]
 ) -> Verification:
     """Tabulate ``records`` again and compare every published cell of ``tables`` at every level.
 
@@ -125,7 +125,7 @@ def verify(
 
 
 def _fill_unseen(
-    release: Release, published: Published, records: pl.DataFrame, tables: Sequence[Table]
+    release: Release, published: Publication, records: pl.DataFrame, tables: Sequence[Table]
 ) -> pl.DataFrame:
     """Any value for a null that no published cell above its unit could tell from another.
 
@@ -152,7 +152,7 @@ def _fill_unseen(
     return records
 
 
-def _sees(pattern: Pattern, index: int, full: int, tables: Sequence[Table]) -> bool:
+def _sees(pattern: CoveragePattern, index: int, full: int, tables: Sequence[Table]) -> bool:
     """Whether some published cell of a pattern tells the values of a feature apart."""
     cells = [
         table.cells[number - 1] for table in tables for number in pattern.cells.get(table.name, ())
@@ -181,7 +181,7 @@ class _Sides:
     people: Matrix
 
 
-def _by_level(tabulation: Tabulation, published: Published, expected: Matrix) -> Iterator[_Sides]:
+def _by_level(tabulation: Tabulation, published: Publication, expected: Matrix) -> Iterator[_Sides]:
     release, geounits = tabulation.release, published.geounits
     placing = _placing_level(release, geounits)
     for level in release.geography.levels:
@@ -271,7 +271,7 @@ def _placing_level(release: Release, geounits: pl.DataFrame) -> Level:
     return next((level for level in levels if level.name in listed), release.geography.unit)
 
 
-def _check_geounits(release: Release, published: Published) -> None:
+def _check_geounits(release: Release, published: Publication) -> None:
     """Refuse geounits whose level, geoid and pattern disagree, and geounits listed twice."""
     for pattern in published.coverage:
         pattern.check(release)
@@ -297,13 +297,13 @@ def _check_geounits(release: Release, published: Published) -> None:
         raise SourceError(f"published geounit {twice['geoid'][0]!r} is listed twice")
 
 
-def _covered(tabulation: Tabulation, published: Published) -> Truth:
+def _covered(tabulation: Tabulation, published: Publication) -> Truth:
     """Which cells each pattern publishes: patterns x cells of the requested tables.
 
     The last row is for records outside the geounits: every cell of the level that places them.
     """
     placing = _placing_level(tabulation.release, published.geounits)
-    everything = Pattern.complete(tabulation.release, placing.name)
+    everything = CoveragePattern.complete(tabulation.release, placing.name)
     patterns = (*published.coverage, everything)
     covered = np.zeros((len(patterns), tabulation.columns.height), np.bool_)
     for row, pattern in zip(covered, patterns, strict=True):
@@ -312,7 +312,7 @@ def _covered(tabulation: Tabulation, published: Published) -> Truth:
     return covered
 
 
-def _expected(tabulation: Tabulation, published: Published, covered: Truth) -> Matrix:
+def _expected(tabulation: Tabulation, published: Publication, covered: Truth) -> Matrix:
     """The published counts as geounits x cells of the requested tables.
 
     Raises:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -14,10 +13,11 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from recon_cli.errors import VerificationError
-from recon_cli.published import COUNTS
+from recon_cli.publication import COUNTS
 from recon_cli.schema import Release, load_release, parse_release
 from recon_cli.tabulate import tabulate
-from tests.populations import (
+from tests.support.paths import DATA, needs_shared
+from tests.support.populations import (
     as_frame,
     count_by_hand,
     random_records,
@@ -25,8 +25,6 @@ from tests.populations import (
     random_units,
     with_recodes,
 )
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 @pytest.fixture(scope="module")
@@ -307,7 +305,7 @@ def legacy_counts(release: Release, names: tuple[str, ...]) -> pl.DataFrame:
     )
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the shared data are not beside the project")
+@needs_shared
 def test_published_records_reproduce_the_published_files(sf1: Release) -> None:
     published = legacy_counts(sf1, tuple(sf1.table_by_name))
     assert (

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from recon_cli.errors import SourceError, VerificationError
-from recon_cli.published import Pattern, Published
+from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Release, Value, load_release
 from recon_cli.verify import MISMATCHES, Verification, verify
-from tests.populations import (
+from tests.support.populations import (
     as_frame,
     count_by_hand,
     publish,
@@ -33,7 +33,7 @@ def sf1() -> Release:
     return load_release("sf1_2010")
 
 
-def by_hand(release: Release, published: Published, records: pl.DataFrame) -> pl.DataFrame:
+def by_hand(release: Release, published: Publication, records: pl.DataFrame) -> pl.DataFrame:
     """Mismatches of a publication of everything: a loop over all geounits, tables and cells."""
     found = count_by_hand(release, records)
     expected = {(g, t, c): n for g, t, c, n in published.counts.iter_rows()}
@@ -56,7 +56,7 @@ def by_hand(release: Release, published: Published, records: pl.DataFrame) -> pl
     return pl.DataFrame(rows, schema=MISMATCHES, orient="row")
 
 
-def everything(release: Release, published: Published) -> int:
+def everything(release: Release, published: Publication) -> int:
     return sum(
         len(table.cells)
         for level in published.geounits["level"]
@@ -214,7 +214,7 @@ def test_swapping_two_people_of_a_block_is_no_change(sf1: Release) -> None:
     assert verify(sf1, publish(sf1, records), records.reverse(), sf1.tables).ok
 
 
-def _suppress(published: Published, geoid: str, table: str, cell: int) -> Published:
+def _suppress(published: Publication, geoid: str, table: str, cell: int) -> Publication:
     """``published`` without one cell of one geounit, neither its count nor a claim of zero."""
     old = dict(published.geounits.select("geoid", "pattern").iter_rows())[geoid]
     cells = dict(published.coverage[old].cells)
@@ -223,12 +223,12 @@ def _suppress(published: Published, geoid: str, table: str, cell: int) -> Publis
         del cells[table]
     here = (pl.col("geoid") == geoid) & (pl.col("table") == table) & (pl.col("cell") == cell)
     new = pl.lit(len(published.coverage), pl.Int16)
-    return Published(
+    return Publication(
         published.geounits.with_columns(
             pattern=pl.when(pl.col("geoid") == geoid).then(new).otherwise("pattern")
         ),
         published.counts.filter(~here),
-        (*published.coverage, Pattern(published.coverage[old].level, cells)),
+        (*published.coverage, CoveragePattern(published.coverage[old].level, cells)),
     )
 
 
@@ -333,7 +333,7 @@ def test_records_outside_the_geounits_cannot_hide_behind_suppression(sf1: Releas
     fewer = {name: cells for name, cells in complete.cells.items() if name != "P1"}
     published = replace(
         truth,
-        coverage=(Pattern(complete.level, fewer), *truth.coverage[1:]),
+        coverage=(CoveragePattern(complete.level, fewer), *truth.coverage[1:]),
         counts=truth.counts.filter(
             (pl.col("table") != "P1") | (pl.col("geoid").str.len_chars() < 15)
         ),
@@ -419,7 +419,7 @@ def test_the_order_of_geounits_and_counts_does_not_matter(sf1: Release) -> None:
     assert_frame_equal(verify(sf1, shuffled, records, sf1.tables).mismatches, expected.mismatches)
 
 
-def _with_count(truth: Published, *row: object) -> Published:
+def _with_count(truth: Publication, *row: object) -> Publication:
     extra = pl.DataFrame([row], schema=truth.counts.schema, orient="row")
     return replace(truth, counts=pl.concat([truth.counts, extra]))
 
@@ -455,7 +455,7 @@ def test_geounits_that_contradict_their_coverage_are_refused(sf1: Release) -> No
     ]:
         with pytest.raises(SourceError, match=said):
             verify(sf1, replace(truth, geounits=geounits), records, sf1.tables)
-    wrong = Pattern("block", {"PCT12": (1,)})
+    wrong = CoveragePattern("block", {"PCT12": (1,)})
     with pytest.raises(SourceError, match="no table 'PCT12' at level 'block'"):
         verify(sf1, replace(truth, coverage=(*truth.coverage, wrong)), records, sf1.tables)
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from recon_cli.published import Published
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, bits
 
 Indices = npt.NDArray[np.int32]
@@ -68,7 +68,7 @@ class Program:
 
 
 def formulate(
-    release: Release, published: Published, tables: Sequence[Table], counted: str
+    release: Release, published: Publication, tables: Sequence[Table], counted: str
 ) -> Program:
     """The program of some geounits.
 
@@ -126,7 +126,7 @@ def _kinds(masks: Masks) -> Indices:
 
 def _program(
     release: Release,
-    published: Published,
+    published: Publication,
     tables: Sequence[Table],
     *,
     kinds: Indices,
@@ -194,7 +194,7 @@ def _weights(
     return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
 
-def _counts(published: Published, tables: Sequence[Table], geounits: pl.Series) -> Indices:
+def _counts(published: Publication, tables: Sequence[Table], geounits: pl.Series) -> Indices:
     """The published counts, geounits x cells, zeros filled in."""
     cells = pl.DataFrame(
         [(table.name, cell.number) for table in tables for cell in table.cells],

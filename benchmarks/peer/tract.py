@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.published import Published
+from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.store import read_published
 
@@ -15,10 +15,10 @@ RELEASE = "sf1_2010"
 COUNTED = "P12"
 
 
-def read_tract(work: Path, release: Release, tract: str) -> Published:
+def read_tract(work: Path, release: Release, tract: str) -> Publication:
     """The published counts of one tract of an ingested release."""
     published = read_published(work, release, tract[: release.geography.partition_digits])
     inside = pl.col("geoid").str.starts_with(tract)
-    return Published(
+    return Publication(
         published.geounits.filter(inside), published.counts.filter(inside), published.coverage
     )

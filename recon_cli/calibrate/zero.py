@@ -13,16 +13,16 @@ import numpy as np
 import polars as pl
 
 from recon_cli.model.bounds import propagate
+from recon_cli.model.constraints import relax
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.planning import make_relaxed_plan
-from recon_cli.model.rows import relax
 from recon_cli.model.system import build_systems
-from recon_cli.published import Pattern, Published
+from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Release
 from recon_cli.tabulate import tabulate
 
 
-def publish_all(release: Release, persons: pl.DataFrame, places: pl.DataFrame) -> Published:
+def publish_all(release: Release, persons: pl.DataFrame, places: pl.DataFrame) -> Publication:
     """Everything that the release would publish of some records.
 
     Args:
@@ -46,11 +46,13 @@ def publish_all(release: Release, persons: pl.DataFrame, places: pl.DataFrame) -
         .select("geoid", "level", region.name, "population", "pattern")
         for number, level in enumerate(levels)
     ]
-    coverage = tuple(Pattern.complete(release, level.name) for level in levels)
-    return Published(pl.concat(frames).sort("level", "geoid"), tabulate(release, persons), coverage)
+    coverage = tuple(CoveragePattern.complete(release, level.name) for level in levels)
+    return Publication(
+        pl.concat(frames).sort("level", "geoid"), tabulate(release, persons), coverage
+    )
 
 
-def zero_solvar(release: Release, published: Published, tables: Sequence[str]) -> pl.DataFrame:
+def zero_solvar(release: Release, published: Publication, tables: Sequence[str]) -> pl.DataFrame:
     """The unit's geoid and ``zero_solvar`` of each unit.
 
     Args:

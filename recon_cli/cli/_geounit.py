@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recon_cli.report.markup import to_text
-from recon_cli.report.view import Kind, Reason, TableView, View
+from recon_cli.report.view import Reason, RecordKind, TableView, View
 
 #: A published table is laid beside another from this width on.
 _COLUMN = 38
@@ -135,7 +135,7 @@ def _narrow(view: View) -> Table:
     return table
 
 
-def _style(kind: Kind) -> str:
+def _style(kind: RecordKind) -> str:
     return "green" if kind.lower == kind.people else "yellow"
 
 

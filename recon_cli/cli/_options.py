@@ -14,9 +14,9 @@ from recon_cli.cli._group import VERBOSITY
 
 if TYPE_CHECKING:
     from recon_cli.config import RunConfig
+    from recon_cli.pipeline.run import Opener
     from recon_cli.progress import Reporter
     from recon_cli.stages import Run
-    from recon_cli.stages.run import Opener
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class RunOptions:
             ConfigError: Something in the config or in a setting is wrong.
             SchemaError: The release schema is malformed.
         """
+        from recon_cli.pipeline.shard import EVERYTHING, NOTHING, Shard  # noqa: PLC0415
         from recon_cli.stages import Run  # noqa: PLC0415
-        from recon_cli.stages.share import EVERYTHING, NOTHING, Share  # noqa: PLC0415
         from recon_cli.store import shared_transaction, transaction  # noqa: PLC0415
 
         config = self.load()
@@ -92,7 +92,7 @@ class RunOptions:
         if self.shard == MERGE:
             share = NOTHING
         elif self.shard is not None:
-            share = Share.parse(self.shard)
+            share = Shard.parse(self.shard)
             opener = opener if share.is_all else shared_transaction  # who publishes is alone
         return Run(config, release, reporter, force, opener, share)
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
-    from recon_cli.stages import Outcome
+    from recon_cli.stages import StageOutcome
 
 Fact = tuple[str, str]
 
@@ -41,7 +41,7 @@ def show(title: str, facts: Iterable[Fact]) -> None:
     out.print(grid)
 
 
-def title_of(outcome: Outcome) -> str:
+def title_of(outcome: StageOutcome) -> str:
     """The stage, and whether there was anything to do."""
     if outcome.skipped:
         return f"{outcome.stage.name}: up to date, nothing to do (--force does it again)"

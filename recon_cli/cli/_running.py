@@ -16,11 +16,11 @@ from recon_cli.cli._group import MACHINE
 from recon_cli.cli._options import RunOptions
 from recon_cli.cli._output import console, show
 from recon_cli.cli._signals import INTERRUPTED, TERMINATED, Terminated, unmasked
-from recon_cli.cli._steps import Step, links_between, rehearse
 from recon_cli.errors import ConfigError, ReconError
+from recon_cli.pipeline.steps import Step, dry_run, links_between
 from recon_cli.progress import Events
-from recon_cli.stages import Outcome
-from recon_cli.store import Manifest, Outlook, State
+from recon_cli.stages import StageOutcome
+from recon_cli.store import Manifest, StageStatus, State
 
 
 @contextmanager
@@ -70,7 +70,7 @@ class _Journal:
         if self.events is not None:
             self.events.emit("stage_started", stage=step.name, index=index, of=of)
 
-    def outcome(self, step: Step, outcome: Outcome) -> None:
+    def outcome(self, step: Step, outcome: StageOutcome) -> None:
         (self.skipped if outcome.skipped else self.done).append(step.name)
         if self.events is not None:
             manifest = outcome.manifest
@@ -173,7 +173,7 @@ def plan_all(
     changing: list[str] = []
     for step in steps:
         before = [name for name in changing if name in links[step.name]]
-        outlook = None if before else rehearse(step, options, force=force)
+        outlook = None if before else dry_run(step, options, force=force)
         plans[step.name] = _intention(outlook, before, force=force)
         manifest = _last(options, step) if outlook is None else outlook.last
         last[step.name] = "" if manifest is None else duration(manifest)
@@ -182,7 +182,7 @@ def plan_all(
     _print_plan(plans, last, len(changing))
 
 
-def _intention(outlook: Outlook | None, before: Sequence[str], *, force: bool) -> str:
+def _intention(outlook: StageStatus | None, before: Sequence[str], *, force: bool) -> str:
     if outlook is None:
         again = "would run again" if force else "would be checked again"
         return f"{again}, after {before[-1]}"

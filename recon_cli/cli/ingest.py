@@ -8,11 +8,11 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, show, title_of
-from recon_cli.cli._steps import Files, Step
+from recon_cli.pipeline.steps import Files, Step
 
 if TYPE_CHECKING:
     from recon_cli.config import RunConfig
-    from recon_cli.stages import Outcome
+    from recon_cli.stages import StageOutcome
 
 
 @click.command()
@@ -43,7 +43,7 @@ def command(options: RunOptions, *, force: bool) -> None:
     perform(options, force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> Outcome:
+def perform(options: RunOptions, *, force: bool) -> StageOutcome:
     """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.ingest import ingest  # noqa: PLC0415 - imports polars

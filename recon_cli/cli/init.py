@@ -11,7 +11,7 @@ import click
 from recon_cli.cli._output import Fact, show
 
 if TYPE_CHECKING:
-    from recon_cli.scaffold import Found
+    from recon_cli.scaffold import RecognisedFiles
 
 _DEFAULT = "recon.yaml"
 
@@ -55,7 +55,7 @@ def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bo
     click.echo(f"next: recon run{chosen}")
 
 
-def _facts(found: Found) -> list[Fact]:
+def _facts(found: RecognisedFiles) -> list[Fact]:
     about = list(found.about[:3])
     if len(found.about) > 3:
         about.append(f"and {len(found.about) - 3} more")

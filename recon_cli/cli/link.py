@@ -9,11 +9,11 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
 from recon_cli.cli._output import seconds, share, show, title_of
-from recon_cli.cli._steps import Files, Step
+from recon_cli.pipeline.steps import Files, Step
 
 if TYPE_CHECKING:
     from recon_cli.config import RunConfig
-    from recon_cli.stages import Outcome
+    from recon_cli.stages import StageOutcome
 
 
 @click.command()
@@ -55,7 +55,7 @@ def command(options: RunOptions, *, draws: int | None, shard: str | None, force:
     perform(options, force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> Outcome:
+def perform(options: RunOptions, *, force: bool) -> StageOutcome:
     """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.link import link  # noqa: PLC0415 - imports polars

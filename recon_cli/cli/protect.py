@@ -8,10 +8,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
-from recon_cli.cli._steps import Step
+from recon_cli.pipeline.steps import Step
 
 if TYPE_CHECKING:
-    from recon_cli.stages import Outcome
+    from recon_cli.stages import StageOutcome
 
 
 @click.group()
@@ -53,7 +53,7 @@ def swap(options: RunOptions, *, setting: str | None, force: bool) -> None:
     perform_swap(options.setting(swap__setting=setting), force=force)
 
 
-def perform_swap(options: RunOptions, *, force: bool) -> Outcome:
+def perform_swap(options: RunOptions, *, force: bool) -> StageOutcome:
     """Run the stage and print what came of it."""
     from recon_cli.stages.swap import swap as stage  # noqa: PLC0415 - imports polars
 

@@ -8,10 +8,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option, tables_value
 from recon_cli.cli._output import seconds, share, show, title_of
-from recon_cli.cli._steps import Step
+from recon_cli.pipeline.steps import Step
 
 if TYPE_CHECKING:
-    from recon_cli.stages import Outcome
+    from recon_cli.stages import StageOutcome
 
 
 @click.command()
@@ -42,7 +42,7 @@ def command(options: RunOptions, *, tables: str | None, shard: str | None, force
     perform(options.setting(reconstruct__tables=tables_value(tables)), force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> Outcome:
+def perform(options: RunOptions, *, force: bool) -> StageOutcome:
     """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.reconstruct import reconstruct  # noqa: PLC0415 - imports polars

@@ -10,11 +10,11 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import Fact, seconds, show, title_of
-from recon_cli.cli._steps import Files, Step
+from recon_cli.pipeline.steps import Files, Step
 
 if TYPE_CHECKING:
     from recon_cli.config import RunConfig
-    from recon_cli.stages import Outcome
+    from recon_cli.stages import StageOutcome
 
 
 @click.command()
@@ -44,7 +44,7 @@ def command(options: RunOptions, *, title: str | None, to: Path | None, force: b
     perform(options.setting(report__title=title, report__to=to), force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> Outcome:
+def perform(options: RunOptions, *, force: bool) -> StageOutcome:
     """Run the stage; print the claim and where the page is."""
     from recon_cli.stages.report import report  # noqa: PLC0415 - imports altair
 

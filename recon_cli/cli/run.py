@@ -79,7 +79,7 @@ def command(
     error message when FILE is given.
     """  # noqa: D301 - click wants the character itself
     from recon_cli.cli._running import log_to, perform_all, plan_all  # noqa: PLC0415
-    from recon_cli.cli._steps import select, steps_of  # noqa: PLC0415
+    from recon_cli.pipeline.steps import select, steps_of  # noqa: PLC0415
 
     config = options.load()
     named = steps_of(config)

@@ -10,11 +10,11 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import console, seconds, show, title_of
-from recon_cli.cli._steps import Step
+from recon_cli.pipeline.steps import Step
 
 if TYPE_CHECKING:
-    from recon_cli.score.sheet import Sheet
-    from recon_cli.stages import Outcome
+    from recon_cli.score.sheet import ResultTable
+    from recon_cli.stages import StageOutcome
 
 #: What is printed without being asked for.
 _SHOWN = ("table08_agreement", "table09_overall", "table10_zero_solvar")
@@ -84,7 +84,7 @@ class Shown:
     notes: Path | None = None
 
 
-def perform(options: RunOptions, shown: Shown | None = None, *, force: bool) -> Outcome:
+def perform(options: RunOptions, shown: Shown | None = None, *, force: bool) -> StageOutcome:
     """Run the stage, print the tables, and write the page."""
     import polars as pl  # noqa: PLC0415
 
@@ -129,7 +129,7 @@ def perform(options: RunOptions, shown: Shown | None = None, *, force: bool) -> 
     return outcome
 
 
-def _print(sheet: Sheet) -> None:
+def _print(sheet: ResultTable) -> None:
     from rich.table import Table  # noqa: PLC0415 - only when there is something to show
     from rich.text import Text  # noqa: PLC0415
 

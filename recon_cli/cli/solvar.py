@@ -8,10 +8,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
 from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
-from recon_cli.cli._steps import Step
+from recon_cli.pipeline.steps import Step
 
 if TYPE_CHECKING:
-    from recon_cli.stages import Outcome
+    from recon_cli.stages import StageOutcome
 
 
 #: What each mode looks at; 0 is the release's unit, 1 its region.
@@ -57,7 +57,7 @@ def command(options: RunOptions, *, mode: str | None, shard: str | None, force: 
     perform(options.setting(solvar__mode=mode), force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> Outcome:
+def perform(options: RunOptions, *, force: bool) -> StageOutcome:
     """Run the stage and print what came of it."""
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.solvar import solvar  # noqa: PLC0415 - imports polars

@@ -13,11 +13,11 @@ import click
 from recon_cli.cli._options import RunOptions, run_options
 
 if TYPE_CHECKING:
-    from recon_cli.cli._steps import Step
     from recon_cli.config import RunConfig
+    from recon_cli.pipeline.steps import Step
+    from recon_cli.pipeline.work_folder_status import FolderStatus
     from recon_cli.schema import Release
-    from recon_cli.stages.standing import Standing
-    from recon_cli.store import Manifest, Outlook, Stage
+    from recon_cli.store import Manifest, Stage, StageStatus
 
 #: Totals that are shown, and what they are called.
 _FIGURES = {
@@ -79,31 +79,31 @@ def _config(options: RunOptions) -> RunConfig | None:
     return options.load()
 
 
-def _standings(options: RunOptions, config: RunConfig | None, work: Path) -> Iterator[Standing]:
+def _standings(options: RunOptions, config: RunConfig | None, work: Path) -> Iterator[FolderStatus]:
     """The config's stages in their order, then whatever else lies in the folder."""
-    from recon_cli.cli._steps import links_between, steps_of  # noqa: PLC0415
-    from recon_cli.stages import standing  # noqa: PLC0415
+    from recon_cli.pipeline import work_folder_status as standing  # noqa: PLC0415
+    from recon_cli.pipeline.steps import links_between, steps_of  # noqa: PLC0415
 
     steps = () if config is None else steps_of(config)
     links = {} if config is None else links_between(steps, config)
-    seen: dict[str, Standing] = {}
+    seen: dict[str, FolderStatus] = {}
     for step in steps:
         outlook = _outlook(step, options, work)
         before = {name: seen[name].outlook.state for name in seen if name in links[step.name]}
         outlook = standing.after(outlook, before)
         size = standing.size_of(work, outlook.stage)
-        seen[step.name] = standing.Standing(step.name, outlook, size)
+        seen[step.name] = standing.FolderStatus(step.name, outlook, size)
     yield from seen.values()
     shown = {folder for step in steps for folder in step.makes}
     others = [stage for stage in standing.stages_in(work) if not shown & set(stage.folders)]
     for stage in _in_order(others):
-        outlook, size = standing.standing_alone(work, stage), standing.size_of(work, stage)
-        yield standing.Standing(stage.name, outlook, size)
+        outlook, size = standing.status_without_config(work, stage), standing.size_of(work, stage)
+        yield standing.FolderStatus(stage.name, outlook, size)
 
 
 def _in_order(stages: Sequence[Stage]) -> list[Stage]:
     """Stages that no config orders: each after those that it reads from."""
-    from recon_cli.cli._steps import every_step, in_order  # noqa: PLC0415
+    from recon_cli.pipeline.steps import every_step, in_order  # noqa: PLC0415
 
     makers = {folder: stage.name for stage in stages for folder in stage.folders}
     links: dict[str, set[str]] = {stage.name: set() for stage in stages}
@@ -115,22 +115,22 @@ def _in_order(stages: Sequence[Stage]) -> list[Stage]:
     return [by_name[name] for name in in_order(list(by_name), links)]
 
 
-def _outlook(step: Step, options: RunOptions, work: Path) -> Outlook:
+def _outlook(step: Step, options: RunOptions, work: Path) -> StageStatus:
     """What a run would find, or what can be said where it would not get so far."""
-    from recon_cli.cli._steps import rehearse  # noqa: PLC0415
     from recon_cli.errors import ReconError, StageError  # noqa: PLC0415
-    from recon_cli.stages.standing import stage_of, standing_alone  # noqa: PLC0415
+    from recon_cli.pipeline.steps import dry_run  # noqa: PLC0415
+    from recon_cli.pipeline.work_folder_status import stage_of, status_without_config  # noqa: PLC0415
 
     try:
-        return rehearse(step, options, force=False)
+        return dry_run(step, options, force=False)
     except ReconError as error:
-        found = standing_alone(work, stage_of(work, step.name, step.makes))
+        found = status_without_config(work, stage_of(work, step.name, step.makes))
         if found.last is None and isinstance(error, StageError):
             return found  # what it reads is not there yet: the stages before it say so
         return replace(found, reasons=(*found.reasons, f"cannot be checked: {error}"))
 
 
-def _print_json(work: Path, found: Sequence[Standing]) -> None:
+def _print_json(work: Path, found: Sequence[FolderStatus]) -> None:
     from recon_cli import __version__  # noqa: PLC0415
 
     stages = [_as_json(each) for each in found]
@@ -138,7 +138,7 @@ def _print_json(work: Path, found: Sequence[Standing]) -> None:
     click.echo(json.dumps(text, indent=1, ensure_ascii=False))
 
 
-def _as_json(standing: Standing) -> dict[str, object]:
+def _as_json(standing: FolderStatus) -> dict[str, object]:
     outlook, manifest = standing.outlook, standing.outlook.last
     return {
         "stage": standing.name,
@@ -159,7 +159,7 @@ def _as_json(standing: Standing) -> dict[str, object]:
     }
 
 
-def _print(work: Path, found: Sequence[Standing], config: RunConfig | None) -> None:
+def _print(work: Path, found: Sequence[FolderStatus], config: RunConfig | None) -> None:
     from rich.table import Table  # noqa: PLC0415 - only when there is something to show
     from rich.text import Text  # noqa: PLC0415
 
@@ -185,7 +185,7 @@ def _print(work: Path, found: Sequence[Standing], config: RunConfig | None) -> N
     out.print(grid)
 
 
-def _state(outlook: Outlook) -> str:
+def _state(outlook: StageStatus) -> str:
     from recon_cli.store import State  # noqa: PLC0415
 
     text = str(outlook.state)

@@ -9,10 +9,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
-from recon_cli.cli._steps import Step
+from recon_cli.pipeline.steps import Step
 
 if TYPE_CHECKING:
-    from recon_cli.stages import Outcome
+    from recon_cli.stages import StageOutcome
 
 
 @click.group(invoke_without_command=True)
@@ -56,7 +56,7 @@ def command(
     perform(_sized(options, people, blocks), force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> Outcome:
+def perform(options: RunOptions, *, force: bool) -> StageOutcome:
     """Make the nation and print what came of it."""
     from recon_cli.stages.synth import synth  # noqa: PLC0415 - imports polars
 
@@ -109,7 +109,7 @@ def attacker(options: RunOptions, *, force: bool) -> None:
     perform_attacker(options, force=force)
 
 
-def perform_attacker(options: RunOptions, *, force: bool) -> Outcome:
+def perform_attacker(options: RunOptions, *, force: bool) -> StageOutcome:
     """Make the attackers' files and print what came of it."""
     from recon_cli.stages.attacker import attacker as stage  # noqa: PLC0415 - imports polars
 

@@ -9,11 +9,11 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options, tables_value
 from recon_cli.cli._output import seconds, show, title_of
-from recon_cli.cli._steps import Files, Step
+from recon_cli.pipeline.steps import Files, Step
 
 if TYPE_CHECKING:
     from recon_cli.config import RunConfig
-    from recon_cli.stages import Outcome
+    from recon_cli.stages import StageOutcome
     from recon_cli.stages.tabulate import Tabulated
 
 
@@ -70,7 +70,7 @@ def command(
     _tabulate(options, force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> Outcome:
+def perform(options: RunOptions, *, force: bool) -> StageOutcome:
     """Run the stage in its work folder and print what came of it."""
     outcome = _tabulate(options, force=force).outcome
     if outcome is None:

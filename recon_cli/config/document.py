@@ -14,7 +14,7 @@ Loc = tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
-class Document:
+class ConfigDocument:
     """A parsed file.
 
     Attributes:
@@ -34,7 +34,7 @@ class Document:
         return None
 
 
-def parse(text: str, *, source: str) -> Document:
+def parse(text: str, *, source: str) -> ConfigDocument:
     """Parse a config file.
 
     Args:
@@ -57,7 +57,7 @@ def parse(text: str, *, source: str) -> Document:
     if not isinstance(data, dict):
         found = type(data).__name__
         raise ConfigError(f"{source}: keys and values are expected at the top, found a {found}")
-    return Document(data, lines)
+    return ConfigDocument(data, lines)
 
 
 def parse_value(text: str) -> Any:

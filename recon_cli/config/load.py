@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError, create_model
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from recon_cli.config.document import Document, parse, parse_value
+from recon_cli.config.document import ConfigDocument, parse, parse_value
 from recon_cli.config.model import FromCommandLine, RunConfig, Section, Top
 from recon_cli.config.sections import SECTIONS
 from recon_cli.errors import ConfigError
@@ -71,12 +71,12 @@ def run_model() -> type[Top]:
     return create_model("RunConfig", __base__=Top, **fields)
 
 
-def _read(path: Path | None, has_settings: bool) -> tuple[Document, str, Path]:
+def _read(path: Path | None, has_settings: bool) -> tuple[ConfigDocument, str, Path]:
     if path is None:
         path = Path(DEFAULT_FILE)
         if not path.exists():
             if has_settings:
-                return Document({}, {}), "--set", Path()
+                return ConfigDocument({}, {}), "--set", Path()
             raise ConfigError(
                 f"no config: give --config FILE, or start from a folder with a {DEFAULT_FILE}"
             )
@@ -122,7 +122,7 @@ def _put(data: dict[str, Any], keys: tuple[str, ...], value: Any, text: str) -> 
 def _findings(
     error: ValidationError,
     model: type[Section],
-    document: Document,
+    document: ConfigDocument,
     source: str,
     typed: dict[tuple[str, ...], str],
 ) -> list[str]:

@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from recon_cli.execute.job import Job, Revive, retry_once
+from recon_cli.execute.job import Job, OnDeath, retry_once
 from recon_cli.execute.pool import Pool
 from recon_cli.execute.shards import (
     DaskWorkers,
     Payload,
     Result,
     Results,
-    Shard,
-    ShardFunction,
     Shared,
     Usage,
+    WorkFunction,
+    WorkItem,
     default_workers,
     measured,
     peak_mb,
 )
-from recon_cli.progress import Tick, no_tick
+from recon_cli.progress import OnProgress, ignore_progress
 
 __all__ = [
     "DaskWorkers",
+    "OnDeath",
+    "OnProgress",
     "Results",
-    "Revive",
-    "Shard",
-    "ShardFunction",
-    "Tick",
     "Usage",
+    "WorkFunction",
+    "WorkItem",
     "default_workers",
-    "no_tick",
+    "ignore_progress",
     "peak_mb",
     "retry_once",
     "run_shards",
@@ -39,15 +39,15 @@ __all__ = [
 
 
 def run_shards(
-    function: ShardFunction[Shared, Payload, Result],
+    function: WorkFunction[Shared, Payload, Result],
     prepare: Callable[[], Shared],
-    shards: Sequence[Shard[Payload]],
+    shards: Sequence[WorkItem[Payload]],
     *,
     workers: int | None = None,
     grain: int = 0,
-    on_tick: Tick = no_tick,
+    on_tick: OnProgress = ignore_progress,
     on_done: Callable[[str, Usage], None] | None = None,
-    revive: Revive[Payload] = retry_once,
+    revive: OnDeath[Payload] = retry_once,
     cluster: DaskWorkers | None = None,
 ) -> Results[Result]:
     """Call ``function(shared, shard.payload, tick)`` for every shard.
@@ -88,7 +88,7 @@ def run_shards(
 
 
 def _run_here(
-    function: ShardFunction[Any, Any, Any],
+    function: WorkFunction[Any, Any, Any],
     prepare: Callable[[], object],
     job: Job,
     workers: int | None,
@@ -110,7 +110,7 @@ def _run_here(
 
 
 def _run_there(
-    function: ShardFunction[Any, Any, Any],
+    function: WorkFunction[Any, Any, Any],
     prepare: Callable[[], object],
     job: Job,
     cluster: DaskWorkers,

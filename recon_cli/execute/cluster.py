@@ -30,8 +30,8 @@ from recon_cli.execute.connection import (
     running_scheduler,
 )
 from recon_cli.execute.job import Job
-from recon_cli.execute.shards import DaskWorkers, ShardFunction
-from recon_cli.execute.ticks import Ticked
+from recon_cli.execute.progress_messages import ProgressMessage
+from recon_cli.execute.shards import DaskWorkers, WorkFunction
 
 _POLL_SECONDS = 0.02
 #: How often to ask who has come and who is gone.
@@ -65,7 +65,7 @@ class _Worker:
 
 
 def run_on_cluster(
-    function: ShardFunction[Any, Any, Any],
+    function: WorkFunction[Any, Any, Any],
     shared: object,
     job: Job,
     cluster: DaskWorkers,
@@ -210,7 +210,7 @@ class _Crew:
             news = self._news.get()
             index = self._attempts.get(news["key"])
             if index is not None:  # else of another call, or of an attempt that is over
-                ticked = Ticked(news["units"], news["people"], news["statuses"])
+                ticked = ProgressMessage(news["units"], news["people"], news["statuses"])
                 self._job.tick(index, ticked)
         for worker in list(self._workers.values()):
             if worker.future is not None and worker.future.done():
@@ -271,7 +271,7 @@ class _Crew:
 
 @contextmanager
 def _briefing(
-    function: ShardFunction[Any, Any, Any], shared: object, folder: Path
+    function: WorkFunction[Any, Any, Any], shared: object, folder: Path
 ) -> Iterator[remote.Briefing]:
     """What workers read before they get work, in a file that is removed in the end.
 

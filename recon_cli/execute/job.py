@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from recon_cli.errors import WorkerError
-from recon_cli.execute.shards import Payload, Shard, Usage
-from recon_cli.execute.ticks import Ticked
+from recon_cli.execute.progress_messages import ProgressMessage
+from recon_cli.execute.shards import Payload, Usage, WorkItem
 from recon_cli.execute.worker import Done, Failed, RemoteTraceback
-from recon_cli.progress import Tick
+from recon_cli.progress import OnProgress
 
 #: Asked when a worker died: the shard to try again, perhaps with another payload, or None.
 #: The shard's ``deaths`` count this one; the text is the cause.
-Revive = Callable[[Shard[Payload], str], Shard[Payload] | None]
+OnDeath = Callable[[WorkItem[Payload], str], WorkItem[Payload] | None]
 
 
-def retry_once(shard: Shard[Payload], cause: str) -> Shard[Payload] | None:  # noqa: ARG001
+def retry_once(shard: WorkItem[Payload], cause: str) -> WorkItem[Payload] | None:  # noqa: ARG001
     """The same shard, after its first death; then no more."""
     return shard if shard.deaths == 1 else None
 
@@ -32,13 +32,13 @@ class Job:
         outcomes: Value and cost of those that are finished.
     """
 
-    shards: list[Shard[Any]]
-    on_tick: Tick
+    shards: list[WorkItem[Any]]
+    on_tick: OnProgress
     on_done: Callable[[str, Usage], None]
-    revive: Revive[Any]
+    revive: OnDeath[Any]
     waiting: list[int] = field(init=False)
     outcomes: dict[int, tuple[Any, Usage]] = field(default_factory=dict)
-    _ticked: dict[int, Ticked] = field(default_factory=dict)
+    _ticked: dict[int, ProgressMessage] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.waiting = sorted(
@@ -54,9 +54,9 @@ class Job:
         """The next shard, which the caller now holds; None when none waits."""
         return self.waiting.pop() if self.waiting else None
 
-    def tick(self, index: int, news: Ticked) -> None:
+    def tick(self, index: int, news: ProgressMessage) -> None:
         """Pass on progress of the present attempt at a shard."""
-        self._ticked[index] = self._ticked.get(index, Ticked()) + news
+        self._ticked[index] = self._ticked.get(index, ProgressMessage()) + news
         self.on_tick(news.units, news.people, news.statuses)
 
     def settle(self, index: int, answer: Done | Failed) -> None:
@@ -67,7 +67,7 @@ class Job:
         """
         if isinstance(answer, Failed):
             raise answer.error from RemoteTraceback(answer.trace)
-        missing = answer.ticked - self._ticked.get(index, Ticked())
+        missing = answer.ticked - self._ticked.get(index, ProgressMessage())
         if missing:
             self.tick(index, missing)
         self.finish(index, answer.value, answer.usage)
@@ -83,9 +83,9 @@ class Job:
         Raises:
             WorkerError: The shard is given up.
         """
-        lost = self._ticked.pop(index, Ticked())
+        lost = self._ticked.pop(index, ProgressMessage())
         if lost:
-            back = Ticked() - lost
+            back = ProgressMessage() - lost
             self.on_tick(back.units, back.people, back.statuses)
         shard = self.shards[index]
         shard = replace(shard, deaths=shard.deaths + 1)

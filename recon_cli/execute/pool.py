@@ -19,8 +19,8 @@ from typing import Any
 
 from recon_cli.execute.children import deaf_to_interrupts, single_threaded
 from recon_cli.execute.job import Job
-from recon_cli.execute.shards import ShardFunction
-from recon_cli.execute.ticks import Ticked
+from recon_cli.execute.progress_messages import ProgressMessage
+from recon_cli.execute.shards import WorkFunction
 from recon_cli.execute.worker import work
 
 _STOP_SECONDS = 5.0
@@ -29,7 +29,7 @@ _STOP_SECONDS = 5.0
 class Pool:
     """Spawned workers, one pipe each."""
 
-    def __init__(self, function: ShardFunction[Any, Any, Any], count: int, job: Job) -> None:
+    def __init__(self, function: WorkFunction[Any, Any, Any], count: int, job: Job) -> None:
         self._function = function
         self._count = count
         self._job = job
@@ -92,7 +92,7 @@ class Pool:
         except (EOFError, OSError):
             self._mourn(pipe)
             return
-        if isinstance(message, Ticked):
+        if isinstance(message, ProgressMessage):
             self._job.tick(self._held[pipe], message)
         else:
             self._job.settle(self._held[pipe], message)

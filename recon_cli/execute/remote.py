@@ -22,8 +22,8 @@ from typing import Any
 
 from recon_cli import __version__
 from recon_cli.execute.children import THREAD_LIMITS
-from recon_cli.execute.shards import ShardFunction
-from recon_cli.execute.ticks import Ticked, Ticker
+from recon_cli.execute.progress_messages import ProgressMessage, ProgressSender
+from recon_cli.execute.shards import WorkFunction
 from recon_cli.execute.worker import attempt
 
 #: What ticks are published under.
@@ -76,7 +76,7 @@ class Stopped(BaseException):
 
 @dataclass(frozen=True)
 class _Known:
-    function: ShardFunction[Any, Any, Any]
+    function: WorkFunction[Any, Any, Any]
     shared: object
     folder: Path
 
@@ -128,7 +128,7 @@ def perform(job: str, key: str, payload: bytes) -> bytes | None:
         return None
     publish = _publisher()
 
-    def send(news: Ticked) -> None:
+    def send(news: ProgressMessage) -> None:
         if job not in _known:
             raise Stopped
         publish(
@@ -146,7 +146,7 @@ def perform(job: str, key: str, payload: bytes) -> bytes | None:
                 known.function,
                 known.shared,
                 pickle.loads(payload),  # noqa: S301 - our own bytes
-                Ticker(send, _TICK_SECONDS),
+                ProgressSender(send, _TICK_SECONDS),
             )
     except Stopped:
         return None

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from recon_cli.progress import Tick
+from recon_cli.progress import OnProgress
 
 Shared = TypeVar("Shared")
 Payload = TypeVar("Payload")
 Result = TypeVar("Result")
 
 #: What a shard runs: what all shards share, the shard's own payload, and where to report.
-ShardFunction = Callable[[Shared, Payload, Tick], Result]
+WorkFunction = Callable[[Shared, Payload, OnProgress], Result]
 
 
 @dataclass(frozen=True)
-class Shard(Generic[Payload]):
+class WorkItem(Generic[Payload]):
     """One unit of work.
 
     Attributes:

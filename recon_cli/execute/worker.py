@@ -12,8 +12,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from recon_cli.errors import ReconError
-from recon_cli.execute.shards import ShardFunction, Usage, measured
-from recon_cli.execute.ticks import Ticked, Ticker
+from recon_cli.execute.progress_messages import ProgressMessage, ProgressSender
+from recon_cli.execute.shards import Usage, WorkFunction, measured
 
 _TICK_SECONDS = 0.1
 
@@ -24,7 +24,7 @@ class Done:
 
     value: Any
     usage: Usage
-    ticked: Ticked
+    ticked: ProgressMessage
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def work(pipe: Connection) -> None:
     """Do what the pipe says until it says None or breaks: a function, what is shared, shards."""
     _die_with_parent()
     try:
-        function: ShardFunction[Any, Any, Any] = pipe.recv()
+        function: WorkFunction[Any, Any, Any] = pipe.recv()
         shared = pipe.recv()
     except (EOFError, OSError):
         return
@@ -57,11 +57,13 @@ def work(pipe: Connection) -> None:
             return
         if order is None:
             return
-        pipe.send_bytes(attempt(function, shared, order[0], Ticker(pipe.send, _TICK_SECONDS)))
+        pipe.send_bytes(
+            attempt(function, shared, order[0], ProgressSender(pipe.send, _TICK_SECONDS))
+        )
 
 
 def attempt(
-    function: ShardFunction[Any, Any, Any], shared: object, payload: object, ticker: Ticker
+    function: WorkFunction[Any, Any, Any], shared: object, payload: object, ticker: ProgressSender
 ) -> bytes:
     """Call the function; a pickle of `Done` or `Failed`, whatever it returns or raises."""
     try:

@@ -1,13 +1,13 @@
 """Published files from the publisher's site: found, downloaded, checked, remembered."""
 
-from recon_cli.fetch.catalogue import Catalogue, Part, catalogued_releases, load_catalogue
+from recon_cli.fetch.catalogue import Catalogue, CatalogueFile, catalogued_releases, load_catalogue
 from recon_cli.fetch.delivery import Delivery, Order, deliver
 
 __all__ = [
     "Catalogue",
+    "CatalogueFile",
     "Delivery",
     "Order",
-    "Part",
     "catalogued_releases",
     "deliver",
     "load_catalogue",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from recon_cli.errors import SourceError
-from recon_cli.fetch.catalogue import Part
+from recon_cli.fetch.catalogue import CatalogueFile
 from recon_cli.fetch.meter import meter
 from recon_cli.progress import Reporter
 from recon_cli.schema import Release
@@ -24,7 +24,7 @@ _ZIP_START: Final = b"PK\x03\x04"
 _CHUNK: Final = 1 << 20
 
 
-def accept(path: Path, part: Part, release: Release, reporter: Reporter) -> None:
+def accept(path: Path, part: CatalogueFile, release: Release, reporter: Reporter) -> None:
     """Check that a file is a whole zip with the members that `recon ingest` will read.
 
     Every byte of those members is decompressed, so that their checksums are compared too.

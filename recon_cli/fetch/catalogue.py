@@ -33,7 +33,7 @@ class _CatalogueSpec(Spec):
 
 
 @dataclass(frozen=True)
-class Part:
+class CatalogueFile:
     """One downloadable file.
 
     Attributes:
@@ -70,9 +70,9 @@ class Catalogue:
     title: str
     source: str
     site: str
-    parts: tuple[Part, ...]
+    parts: tuple[CatalogueFile, ...]
 
-    def find(self, text: str) -> Part:
+    def find(self, text: str) -> CatalogueFile:
         """The part that a person means by its key, name or number.
 
         Raises:
@@ -97,7 +97,7 @@ class Catalogue:
             f"to {last.key} ({last.name}, {last.number})"
         )
 
-    def address(self, part: Part, mirror: str | None = None) -> str:
+    def address(self, part: CatalogueFile, mirror: str | None = None) -> str:
         """Where ``part`` is: on the publisher's site, or below a mirror's address."""
         return f"{(mirror or self.site).rstrip('/')}/{part.path}"
 
@@ -126,7 +126,7 @@ def load_catalogue(release: str) -> Catalogue:
     except ValidationError as error:
         raise SchemaError(f"catalogue {release}: {describe(error, _CatalogueSpec)}") from error
     parts = tuple(
-        Part(
+        CatalogueFile(
             key,
             form.name,
             form.number,

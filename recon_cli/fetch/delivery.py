@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from recon_cli.errors import FetchError, SourceError
 from recon_cli.fetch.acceptance import accept
-from recon_cli.fetch.catalogue import Catalogue, Part
+from recon_cli.fetch.catalogue import Catalogue, CatalogueFile
 from recon_cli.fetch.checksums import FILE as SUMS
 from recon_cli.fetch.checksums import Checksums
 from recon_cli.fetch.transfer import WAITS, ResumingDownloader
@@ -62,14 +62,14 @@ class Delivery:
             hand, now checked and recorded.
     """
 
-    part: Part
+    part: CatalogueFile
     path: Path
     size: int
     digest: str
     how: Literal["fetched", "unchanged", "found"]
 
 
-def deliver(order: Order, part: Part) -> Delivery:
+def deliver(order: Order, part: CatalogueFile) -> Delivery:
     """Make sure that ``part`` is in the order's folder.
 
     Raises:
@@ -94,7 +94,7 @@ def deliver(order: Order, part: Part) -> Delivery:
         return Delivery(part, target, target.stat().st_size, digest, "fetched")
 
 
-def _present(order: Order, part: Part, sums: Checksums, known: str | None) -> Delivery:
+def _present(order: Order, part: CatalogueFile, sums: Checksums, known: str | None) -> Delivery:
     target = order.folder / part.file
     with _disk(target):
         digest, size = file_digest(target), target.stat().st_size
@@ -114,7 +114,7 @@ def _present(order: Order, part: Part, sums: Checksums, known: str | None) -> De
     return Delivery(part, target, size, digest, "unchanged")
 
 
-def _download(order: Order, part: Part, staging: Path, known: str | None) -> Path:
+def _download(order: Order, part: CatalogueFile, staging: Path, known: str | None) -> Path:
     """The downloaded and checked file, still in the staging folder."""
     import pooch  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
 
@@ -147,7 +147,7 @@ def _download(order: Order, part: Part, staging: Path, known: str | None) -> Pat
     return staged
 
 
-def _advice(order: Order, part: Part) -> str:
+def _advice(order: Order, part: CatalogueFile) -> str:
     return (
         "  --mirror URL asks another server; or get the file by hand, put it at\n"
         f"  {order.folder / part.file} and run the same command: it checks and records it"

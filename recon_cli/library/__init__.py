@@ -52,9 +52,9 @@ reads off insurance and conditions. Is he right more often than if he had guesse
 Two of four, as many as the modal guess (MDG) that needs no reconstruction.
 """
 
-from recon_cli.attack.lineup import Guesser
-from recon_cli.attack.reconstruct import Reconstruction
-from recon_cli.attack.solvar import Measurement, flag_certain
+from recon_cli.attack.linkage.specification import Guesser
+from recon_cli.attack.reconstruction.partition import Reconstruction
+from recon_cli.attack.variability.partition import Measurement, flag_certain
 from recon_cli.errors import ReconError
 from recon_cli.library.links import Linked, agreement, baselines, link, score
 from recon_cli.library.tables import (
@@ -64,7 +64,7 @@ from recon_cli.library.tables import (
     reconstruct,
     verify,
 )
-from recon_cli.published import Published
+from recon_cli.publication import Publication
 from recon_cli.schema import AttackKeys, Release, load_release, packaged_releases, parse_release
 from recon_cli.tabulate import tabulate
 from recon_cli.verify import Verification
@@ -74,7 +74,7 @@ __all__ = [
     "Guesser",
     "Linked",
     "Measurement",
-    "Published",
+    "Publication",
     "ReconError",
     "Reconstruction",
     "Release",

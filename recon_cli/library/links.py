@@ -8,15 +8,22 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from recon_cli.attack.baselines import Values, expected, most_frequent
-from recon_cli.attack.coding import Coder
-from recon_cli.attack.lineup import CEF, CEF_ATKR, HDF, TABLES, Guesser, Lineup
-from recon_cli.attack.linking import agreement as count_agreement
-from recon_cli.attack.outsider import outsider_records, published_margin
-from recon_cli.attack.reidentify import Attack, Counted
+from recon_cli.attack.linkage.baselines import ValueCounts, expected_correct, most_frequent
+from recon_cli.attack.linkage.key_encoding import KeyEncoder
+from recon_cli.attack.linkage.links import count_agreement
+from recon_cli.attack.linkage.published_margins import margin_records, published_margin
+from recon_cli.attack.linkage.reidentification import LinkageCounts, PartitionLinkage
+from recon_cli.attack.linkage.specification import (
+    CEF,
+    CEF_ATKR,
+    HDF,
+    TABLES,
+    Guesser,
+    LinkageSpecification,
+)
 from recon_cli.errors import ConfigError
 from recon_cli.library.tables import Choice, chosen_tables, inside
-from recon_cli.published import Published
+from recon_cli.publication import Publication
 from recon_cli.schema import AttackKeys, Release, Table
 from recon_cli.score.collect import Partition, add_up, collect
 from recon_cli.score.control import Control
@@ -36,9 +43,9 @@ class Linked:
         counted: Partition → what its links add up to; `score` makes rates of it.
     """
 
-    lineup: Lineup
+    lineup: LinkageSpecification
     links: pl.DataFrame
-    counted: Mapping[str, Counted]
+    counted: Mapping[str, LinkageCounts]
 
 
 def link(
@@ -47,7 +54,7 @@ def link(
     records: Mapping[str, pl.DataFrame],
     *,
     attackers: Mapping[str, pl.DataFrame | None] | None = None,
-    published: Published | None = None,
+    published: Publication | None = None,
     guessers: Sequence[Guesser] | None = None,
     tables: Choice = None,
     keys: AttackKeys | None = None,
@@ -89,7 +96,7 @@ def link(
     if published is None and any(guesser.origin == TABLES for guesser in guessers):
         raise ConfigError("guessers of tables need the published counts")
     known = None if published is None else _Known.of(release, published, tables)
-    lineup = Lineup.of(
+    lineup = LinkageSpecification.of(
         release,
         chosen,
         origins=tuple(origins),
@@ -220,18 +227,18 @@ def baselines(
     levels = release.geography.levels
     mode = most_frequent(coder.gain_counts(records, "records"))
     digits = levels[min(1, len(levels) - 1)].digits
-    return _by_geoid(coder, expected(Values.of(counts, coder.geoids, digits, mode)))
+    return _by_geoid(coder, expected_correct(ValueCounts.of(counts, coder.geoids, digits, mode)))
 
 
 @dataclass(frozen=True)
 class _Known:
     """What guessers of published tables know."""
 
-    published: Published
+    published: Publication
     tables: tuple[Table, ...]
 
     @classmethod
-    def of(cls, release: Release, published: Published, choice: Choice) -> _Known:
+    def of(cls, release: Release, published: Publication, choice: Choice) -> _Known:
         unit = release.geography.unit.name
         tables = chosen_tables(release, published, choice)
         if choice is None:
@@ -245,12 +252,12 @@ def _partitions(release: Release, records: pl.DataFrame) -> list[str]:
 
 
 def _attack_on(
-    lineup: Lineup,
+    lineup: LinkageSpecification,
     partition: str,
     records: Mapping[str, pl.DataFrame],
     files: Mapping[str, pl.DataFrame],
     known: _Known | None,
-) -> Attack:
+) -> PartitionLinkage:
     """The attack on one partition, as `recon link` makes it; its modes are not known yet."""
     release = lineup.release
     rows = pl.col(release.geoid_column).cast(pl.String).str.starts_with(partition)
@@ -260,16 +267,18 @@ def _attack_on(
         part = inside(known.published, partition)
         margin = published_margin(release, part, known.tables, lineup.keys.gains)
         margin = margin.rename({"geoid": release.geoid_column})
-        here[TABLES] = outsider_records(release, part, known.tables, lineup.keys)
-    return Attack(lineup, here, {n: file.filter(rows) for n, file in files.items()}, margin)
+        here[TABLES] = margin_records(release, part, known.tables, lineup.keys)
+    return PartitionLinkage(
+        lineup, here, {n: file.filter(rows) for n, file in files.items()}, margin
+    )
 
 
-def _national_modes(attacks: Sequence[Attack]) -> dict[str, int]:
+def _national_modes(attacks: Sequence[PartitionLinkage]) -> dict[str, int]:
     """The most frequent gained value of every origin, over all partitions."""
     counts: dict[str, Counter[int]] = {}
     for attack in attacks:
         lineup = attack.lineup
-        coder = Coder(lineup.release, lineup.keys, pl.Series([], dtype=pl.String))
+        coder = KeyEncoder(lineup.release, lineup.keys, pl.Series([], dtype=pl.String))
         for name in lineup.used:
             tally = counts.setdefault(name, Counter())
             if name != TABLES:
@@ -279,14 +288,14 @@ def _national_modes(attacks: Sequence[Attack]) -> dict[str, int]:
     return {name: most_frequent(found) for name, found in counts.items()}
 
 
-def _coder(release: Release, records: pl.DataFrame, keys: AttackKeys | None) -> Coder:
+def _coder(release: Release, records: pl.DataFrame, keys: AttackKeys | None) -> KeyEncoder:
     chosen = release.attack if keys is None else keys
     if chosen is None:
         raise ConfigError(f"release {release.name!r} does not say what an attacker links on")
     geoids = records[release.geoid_column].cast(pl.String).drop_nulls().unique().sort()
-    return Coder(release, chosen, geoids)
+    return KeyEncoder(release, chosen, geoids)
 
 
-def _by_geoid(coder: Coder, units: pl.DataFrame) -> pl.DataFrame:
+def _by_geoid(coder: KeyEncoder, units: pl.DataFrame) -> pl.DataFrame:
     geoid = coder.geoids.gather(units["unit"]).alias(coder.release.geoid_column)
     return units.select(geoid, pl.exclude("unit")).sort(geoid.name)

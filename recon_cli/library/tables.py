@@ -9,12 +9,12 @@ from typing import Literal
 import polars as pl
 
 from recon_cli import sources
-from recon_cli.attack import reconstruct as attack
-from recon_cli.attack import solvar
-from recon_cli.attack.reconstruct import Reconstruction
-from recon_cli.attack.solvar import Intervals, Measurement, Mode, Question
+from recon_cli.attack.reconstruction import partition as attack
+from recon_cli.attack.reconstruction.partition import Reconstruction
+from recon_cli.attack.variability import partition as solvar
+from recon_cli.attack.variability.partition import Intervals, Measurement, Mode, VariabilityOptions
 from recon_cli.errors import SourceError
-from recon_cli.published import COUNTS, GEOUNITS, Batch, Published, Source
+from recon_cli.publication import COUNTS, GEOUNITS, GeounitBatch, Publication, Source
 from recon_cli.schema import Release, Table
 from recon_cli.sources import Absent
 from recon_cli.stages.geounits import describe_geounits
@@ -26,7 +26,7 @@ from recon_cli.verify import verify as compare
 Choice = str | Sequence[str] | None
 
 
-def publish(release: Release, counts: pl.DataFrame, *, absent: Absent = "zero") -> Published:
+def publish(release: Release, counts: pl.DataFrame, *, absent: Absent = "zero") -> Publication:
     """Tidy counts as a publication: checked, with its geounits and what is published for each.
 
     Args:
@@ -46,7 +46,7 @@ def read_published(
     *,
     source: Literal["tidy", "sf1-legacy"] = "tidy",
     absent: Absent = "zero",
-) -> Published:
+) -> Publication:
     """Published files, whole in memory.
 
     Args:
@@ -65,7 +65,7 @@ def read_published(
 
 
 def reconstruct(
-    release: Release, published: Published, *, tables: Choice = None, seed: int = 0
+    release: Release, published: Publication, *, tables: Choice = None, seed: int = 0
 ) -> Reconstruction:
     """Records that have exactly the published counts.
 
@@ -93,7 +93,7 @@ def reconstruct(
 
 
 def verify(
-    release: Release, published: Published, records: pl.DataFrame, *, tables: Choice = None
+    release: Release, published: Publication, records: pl.DataFrame, *, tables: Choice = None
 ) -> Verification:
     """Tabulate records again and compare every published cell.
 
@@ -115,7 +115,7 @@ def verify(
 
 def measure_variability(
     release: Release,
-    published: Published,
+    published: Publication,
     microdata: pl.DataFrame,
     *,
     tables: Choice = None,
@@ -146,7 +146,7 @@ def measure_variability(
         StageError: The records do not have the published counts.
         SolverError: Two engines disagree.
     """
-    question = Question(mode, seed, unit_seconds, diameter=diameter, intervals=intervals)
+    question = VariabilityOptions(mode, seed, unit_seconds, diameter=diameter, intervals=intervals)
     used = chosen_tables(release, published, tables)
     found = [
         solvar.measure_variability(release, part, used, microdata, question)
@@ -160,20 +160,20 @@ def measure_variability(
     )
 
 
-def split(release: Release, published: Published) -> list[Published]:
+def split(release: Release, published: Publication) -> list[Publication]:
     """The partitions, each for itself as the commands work on them; at least one."""
     prefix = published.geounits["geoid"].str.head(release.geography.partition_digits)
     return [inside(published, name) for name in prefix.unique().sort()]
 
 
-def inside(published: Published, partition: str) -> Published:
+def inside(published: Publication, partition: str) -> Publication:
     """One partition of it."""
     rows = pl.col("geoid").str.starts_with(partition)
     geounits, counts = published.geounits.filter(rows), published.counts.filter(rows)
-    return Published(geounits, counts, published.coverage)
+    return Publication(geounits, counts, published.coverage)
 
 
-def chosen_tables(release: Release, published: Published, choice: Choice) -> tuple[Table, ...]:
+def chosen_tables(release: Release, published: Publication, choice: Choice) -> tuple[Table, ...]:
     """The published tables that a choice names.
 
     Raises:
@@ -183,14 +183,14 @@ def chosen_tables(release: Release, published: Published, choice: Choice) -> tup
     return select(release, named, published.coverage).tables
 
 
-def _gather(release: Release, source: Source) -> Published:
+def _gather(release: Release, source: Source) -> Publication:
     """All batches of a source as one publication, in the order of the stage folders."""
     geounits, counts = [GEOUNITS.to_frame()], [COUNTS.to_frame()]
     for batch in source.batches():
         geounits.append(batch.geounits)
         counts.append(batch.counts)
-    whole = Batch(pl.concat(geounits), pl.concat(counts).sort("geoid", "table", "cell"))
+    whole = GeounitBatch(pl.concat(geounits), pl.concat(counts).sort("geoid", "table", "cell"))
     if whole.geounits.is_empty():
         raise SourceError("the files hold no geounits of the release's levels")
     described = describe_geounits(release, source.coverage, whole)
-    return Published.of(release, described, whole.counts, source.coverage)
+    return Publication.of(release, described, whole.counts, source.coverage)

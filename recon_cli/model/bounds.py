@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
-from recon_cli.model.rows import Rows
 
 #: Valid at every sweep; the limit only stops systems that creep by one person a sweep.
 _SWEEPS = 500
@@ -34,7 +34,7 @@ class Bounds:
         return self.lower < self.upper
 
 
-def propagate(rows: Rows) -> Bounds:
+def propagate(rows: LinearConstraints) -> Bounds:
     """Tighten ``0 <= x`` under rows to a fixed point.
 
     Args:

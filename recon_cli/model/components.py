@@ -14,8 +14,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.model.bounds import Bounds
+from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
-from recon_cli.model.rows import Rows
 
 #: Cells in a pack, exceeded only by a connected part that is larger.
 _PACK = 256
@@ -34,7 +34,7 @@ class Component:
     """
 
     cells: IntArray
-    rows: Rows
+    rows: LinearConstraints
     lower: IntArray
     upper: IntArray
     origin: IntArray
@@ -49,12 +49,12 @@ class Component:
         )
 
 
-def limited(component: Component, rows: Rows) -> Component:
+def with_rows(component: Component, rows: LinearConstraints) -> Component:
     """The component with further rows; of the whole system they are none (origin -1)."""
     old = component.rows
     return Component(
         cells=component.cells,
-        rows=Rows(
+        rows=LinearConstraints(
             sparse.csr_array(sparse.vstack([old.A, rows.A])),
             np.concatenate([old.least, rows.least]),
             np.concatenate([old.most, rows.most]),
@@ -71,15 +71,15 @@ def part_labels(component: Component, targets: IntArray) -> IntArray:
     return labels
 
 
-def subset(component: Component, cells: IntArray) -> Component:
+def connected_subset(component: Component, cells: IntArray) -> Component:
     """Some whole connected parts of a component, given by their cells, rising."""
-    here = Rows(
+    here = LinearConstraints(
         sparse.csr_array(component.rows.A[:, cells]), component.rows.least, component.rows.most
     )
     return _taken(component, cells, here, np.diff(here.A.indptr) > 0)
 
 
-def alone(component: Component, cells: IntArray) -> Component:
+def relax_others(component: Component, cells: IntArray) -> Component:
     """Some cells of a component, whatever the others are within their bounds: a relaxation.
 
     Args:
@@ -92,10 +92,12 @@ def alone(component: Component, cells: IntArray) -> Component:
     least = component.rows.least - (A @ component.upper - here @ upper)
     most = component.rows.most - (A @ component.lower - here @ lower)
     binds = (here @ lower < least) | (here @ upper > most)
-    return _taken(component, cells, Rows(here, least, most), (np.diff(here.indptr) > 0) & binds)
+    return _taken(
+        component, cells, LinearConstraints(here, least, most), (np.diff(here.indptr) > 0) & binds
+    )
 
 
-def among(component: Component, cells: IntArray, values: IntArray) -> Component:
+def fix_others(component: Component, cells: IntArray, values: IntArray) -> Component:
     """Some cells of a component while the others stay at ``values``.
 
     Args:
@@ -109,10 +111,10 @@ def among(component: Component, cells: IntArray, values: IntArray) -> Component:
     least, most = component.rows.least - others, component.rows.most - others
     # A row without these cells stays if it is broken: then there is no solution here.
     keep = (np.diff(here.indptr) > 0) | (least > 0) | (most < 0)
-    return _taken(component, cells, Rows(here, least, most), keep)
+    return _taken(component, cells, LinearConstraints(here, least, most), keep)
 
 
-def changes(component: Component, start: IntArray) -> tuple[Component, IntArray]:
+def deviation_program(component: Component, start: IntArray) -> tuple[Component, IntArray]:
     """The same program in people more than ``start`` in each cell, and in people fewer.
 
     Only cells that have room for them are there: `Component.cells` has their columns. Also
@@ -124,7 +126,7 @@ def changes(component: Component, start: IntArray) -> tuple[Component, IntArray]
     base = A @ start
     program = Component(
         cells=np.concatenate([more, fewer]),
-        rows=Rows(
+        rows=LinearConstraints(
             sparse.csr_array(sparse.hstack([A[:, more], -A[:, fewer]])),
             component.rows.least - base,
             component.rows.most - base,
@@ -138,13 +140,13 @@ def changes(component: Component, start: IntArray) -> tuple[Component, IntArray]
 
 
 def _taken(
-    component: Component, cells: IntArray, here: Rows, keep: npt.NDArray[np.bool_]
+    component: Component, cells: IntArray, here: LinearConstraints, keep: npt.NDArray[np.bool_]
 ) -> Component:
     """Some cells of a component under some of these rows over them."""
     rows = np.flatnonzero(keep)
     return Component(
         cells=component.cells[cells],
-        rows=Rows(sparse.csr_array(here.A[rows]), here.least[rows], here.most[rows]),
+        rows=LinearConstraints(sparse.csr_array(here.A[rows]), here.least[rows], here.most[rows]),
         lower=component.lower[cells],
         upper=component.upper[cells],
         origin=component.origin[rows],
@@ -152,7 +154,7 @@ def _taken(
 
 
 def split_components(
-    system: Rows,
+    system: LinearConstraints,
     bounds: Bounds,
     regions: IntArray,
     targets: IntArray | None = None,
@@ -193,7 +195,9 @@ def split_components(
         members = row_order[row_ends[k] : row_ends[k + 1]]
         yield Component(
             cells=free[cells],
-            rows=Rows(sparse.csr_array(residue[members][:, cells]), least[members], most[members]),
+            rows=LinearConstraints(
+                sparse.csr_array(residue[members][:, cells]), least[members], most[members]
+            ),
             lower=bounds.lower[free[cells]],
             upper=bounds.upper[free[cells]],
             origin=rows[members],

@@ -12,7 +12,7 @@ from scipy import sparse
 from recon_cli.errors import SourceError
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
-from recon_cli.published import Published
+from recon_cli.publication import Publication
 
 BoolArray = npt.NDArray[np.bool_]
 Names = npt.NDArray[np.str_]
@@ -22,7 +22,7 @@ _MOST_PEOPLE = 50_000_000
 
 
 @dataclass(frozen=True)
-class Counts:
+class PartitionCounts:
     """One partition's counts, indexed by the row numbers of its geounits.
 
     Attributes:
@@ -46,7 +46,7 @@ class Counts:
     matrix: sparse.csr_array
 
 
-def arrange_counts(plan: Plan, published: Published) -> Counts:
+def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
     """Index a partition's counts.
 
     Raises:
@@ -83,7 +83,7 @@ def arrange_counts(plan: Plan, published: Published) -> Counts:
     regions, region = np.unique(
         _prefix(names[units], plan.release.region.digits), return_inverse=True
     )
-    return Counts(
+    return PartitionCounts(
         geoids=geounits["geoid"],
         population=geounits["population"],
         pattern=geounits["pattern"].cast(pl.Int64).to_numpy(),

@@ -49,7 +49,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Sums:
+class CountTransforms:
     """What the counts of a geounit come to.
 
     Attributes:
@@ -152,7 +152,7 @@ class Plan:
         return {cell: place for place, cell in enumerate(cells)}
 
     @cached_property
-    def sums(self) -> tuple[Sums, ...]:
+    def sums(self) -> tuple[CountTransforms, ...]:
         """For each of `patterns` what counts come to, by the plan's `columns`."""
         columns = {each.pattern: each.margins.columns for each in self.patterns}
 
@@ -163,14 +163,14 @@ class Plan:
             shape = (matrix.shape[0], len(self.columns))
             return sparse.csr_array(sparse.csr_array(entries, shape=shape).T)
 
-        def of_pattern(each: PatternPlan) -> Sums:
+        def of_pattern(each: PatternPlan) -> CountTransforms:
             matrices = [each.combine, each.fine, each.screen, each.margins.checks]
             ends = np.cumsum([matrix.shape[0] for matrix in matrices[:-1]])
             identity = each.identity
             if identity is not None:
                 units = {unit: wide(unit, [matrix]) for unit, matrix in identity.units.items()}
                 identity = Identity(wide(each.pattern, [identity.coarse]), units)
-            return Sums(wide(each.pattern, matrices), ends, identity)
+            return CountTransforms(wide(each.pattern, matrices), ends, identity)
 
         return tuple(of_pattern(each) for each in self.patterns)
 

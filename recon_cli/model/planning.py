@@ -22,7 +22,7 @@ from recon_cli.model.margins import (
     combination_matrix,
 )
 from recon_cli.model.plan import Identity, PatternPlan, Plan
-from recon_cli.published import Coverage, Pattern
+from recon_cli.publication import Coverage, CoveragePattern
 from recon_cli.schema import Release, Table
 
 
@@ -171,7 +171,7 @@ class _Close:
         return Identity(matrix(margins), {u: matrix(self.patterns[u]) for u in self.unit_patterns})
 
 
-def _columns(pattern: Pattern, tables: Sequence[Table]) -> tuple[tuple[str, int], ...]:
+def _columns(pattern: CoveragePattern, tables: Sequence[Table]) -> tuple[tuple[str, int], ...]:
     return tuple(
         (table.name, number) for table in tables for number in pattern.cells.get(table.name, ())
     )

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.cells import AtomArray, Candidates, Stratum, find_candidates
-from recon_cli.model.counts import Counts
+from recon_cli.model.candidates import AtomArray, Candidates, Stratum, find_candidates
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Identity, Plan
-from recon_cli.model.rows import Rows
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -44,7 +44,7 @@ class System:
     regions: IntArray
     strata: tuple[Stratum, ...]
     candidates: Candidates
-    rows: Rows
+    rows: LinearConstraints
     row_geounit: IntArray
     fine: tuple[IntArray, ...]
     is_bounded: BoolArray
@@ -53,7 +53,7 @@ class System:
     suspects: IntArray
 
 
-def build_systems(plan: Plan, counts: Counts, batch: int = _BATCH) -> Iterator[System]:
+def build_systems(plan: Plan, counts: PartitionCounts, batch: int = _BATCH) -> Iterator[System]:
     """The systems of a partition, a batch of whole regions at a time.
 
     Args:
@@ -72,7 +72,7 @@ def build_systems(plan: Plan, counts: Counts, batch: int = _BATCH) -> Iterator[S
         yield _build(plan, counts, slice(first, last))
 
 
-def _build(plan: Plan, counts: Counts, batch: slice) -> System:
+def _build(plan: Plan, counts: PartitionCounts, batch: slice) -> System:
     units = counts.units[batch]
     strata, fine, suspects = _strata(plan, counts, batch)
     candidates = find_candidates(plan.grain, len(units), strata)
@@ -93,7 +93,7 @@ def _build(plan: Plan, counts: Counts, batch: slice) -> System:
 
 
 def _strata(
-    plan: Plan, counts: Counts, batch: slice
+    plan: Plan, counts: PartitionCounts, batch: slice
 ) -> tuple[list[Stratum], list[IntArray], list[IntArray]]:
     strata: list[Stratum] = []
     fine: list[IntArray] = []
@@ -195,7 +195,7 @@ def _broken(
 
 def _equations(
     plan: Plan, strata: Sequence[Stratum], candidates: Candidates
-) -> tuple[Rows, IntArray, IntArray]:
+) -> tuple[LinearConstraints, IntArray, IntArray]:
     """Rows with at least one candidate; geounits with a count but no candidate are reported."""
     none = np.empty(0, dtype=np.int64)  # so that a release that publishes nothing has no rows
     numbers, cells, coefficients = [none], [none], [none]
@@ -225,7 +225,7 @@ def _equations(
         (np.concatenate(coefficients), entries), shape=(rows, len(candidates.unit))
     )
     b = np.concatenate(rhs)
-    return Rows(A, b, b), np.concatenate(geounits), np.concatenate(empty)
+    return LinearConstraints(A, b, b), np.concatenate(geounits), np.concatenate(empty)
 
 
 def _entries(

@@ -9,11 +9,11 @@ from recon_cli.progress.protocol import (
     NO_STATUSES,
     Bar,
     Finished,
+    OnProgress,
     Reporter,
     Silent,
     Task,
-    Tick,
-    no_tick,
+    ignore_progress,
     plural,
 )
 
@@ -23,10 +23,10 @@ __all__ = [
     "Events",
     "Finished",
     "OnConsole",
+    "OnProgress",
     "Reporter",
     "Silent",
     "Task",
-    "Tick",
-    "no_tick",
+    "ignore_progress",
     "plural",
 ]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recon_cli.progress.memory import Memory
+from recon_cli.progress.periodic import call_periodically
 from recon_cli.progress.protocol import Bar, Finished, Task
-from recon_cli.progress.pulse import pulse
 from recon_cli.progress.tally import Snapshot, Tally, clock_time, flow
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ class OnConsole:
         """A live view on a terminal; elsewhere a line every few seconds."""
         tally, memory = Tally(task), Memory()
         if not self.console.is_terminal:
-            with pulse(_EVERY, lambda: self.note(line(tally.snapshot(), self.place, memory.mb()))):
+            with call_periodically(
+                _EVERY, lambda: self.note(line(tally.snapshot(), self.place, memory.mb()))
+            ):
                 yield tally
             return
         from rich.live import Live  # noqa: PLC0415 - a library user pays for it only here

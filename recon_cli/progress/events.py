@@ -29,8 +29,8 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from recon_cli.progress.memory import Memory
+from recon_cli.progress.periodic import call_periodically
 from recon_cli.progress.protocol import Bar, Finished, Task
-from recon_cli.progress.pulse import pulse
 from recon_cli.progress.tally import Snapshot, Tally
 
 #: Seconds between two lines of progress.
@@ -70,7 +70,7 @@ class Events:
         def tell() -> None:
             self.emit("progress", **_progress(tally.snapshot(), memory.mb()))
 
-        with pulse(_EVERY, tell):
+        with call_periodically(_EVERY, tell):
             yield tally
         tell()
 

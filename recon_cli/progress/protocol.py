@@ -11,7 +11,7 @@ from typing import Protocol
 NO_STATUSES: Mapping[str, int] = MappingProxyType({})
 
 
-class Tick(Protocol):
+class OnProgress(Protocol):
     """Hears of progress: what was finished since the last call."""
 
     def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
@@ -21,7 +21,7 @@ class Tick(Protocol):
         """
 
 
-def no_tick(units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+def ignore_progress(units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
     """Ignore progress."""
 
 
@@ -63,7 +63,7 @@ class Bar(Protocol):
     """Progress of one task."""
 
     def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        """Count what was done since the last call; see `Tick`."""
+        """Count what was done since the last call; see `OnProgress`."""
 
 
 class Reporter(Protocol):

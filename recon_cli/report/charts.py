@@ -48,7 +48,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Segment:
+class BarSegment:
     """One part of stacked bars.
 
     Attributes:
@@ -95,7 +95,7 @@ def _longest(panels: Sequence[Panel]) -> int:
 def bars(
     title: str,
     sizes: Sequence[str],
-    segments: Sequence[Segment],
+    segments: Sequence[BarSegment],
     *,
     number: str,
     axis: str,
@@ -133,7 +133,7 @@ def bars(
     )
 
 
-def _stacked(there: alt.Chart, segments: Sequence[Segment], y: alt.Y, axis: str) -> alt.Chart:
+def _stacked(there: alt.Chart, segments: Sequence[BarSegment], y: alt.Y, axis: str) -> alt.Chart:
     """The bars; panels of one chart share a legend, and a single kind of bar needs none."""
     keys = [segment.key for segment in segments]
     labels = [segment.label for segment in segments]

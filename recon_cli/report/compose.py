@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from recon_cli.report.claim import make_claim
-from recon_cli.report.document import Document, Fact, Section, Term
-from recon_cli.report.findings import Findings, Missing, Scores
+from recon_cli.report.document import KeyFigure, ReportDocument, ReportSection, Term
+from recon_cli.report.findings import Findings, Missing, ScoreFindings
+from recon_cli.report.headline import make_headline
 from recon_cli.report.sections.agreement import agreement_section
 from recon_cli.report.sections.certain import certain_section
 from recon_cli.report.sections.precision import precision_section
 from recon_cli.report.sections.provenance import provenance_section
-from recon_cli.report.sections.standing import standing_section
+from recon_cli.report.sections.uniqueness import uniqueness_section
 from recon_cli.report.sections.variability import variability_section
 from recon_cli.report.sections.zero import zero_section
 from recon_cli.report.words import Words, share, words_of
 
 
-def compose(findings: Findings, title: str | None = None) -> Document:
+def compose(findings: Findings, title: str | None = None) -> ReportDocument:
     """The report of a run.
 
     Args:
@@ -23,14 +23,14 @@ def compose(findings: Findings, title: str | None = None) -> Document:
         title: Over it; default the release's title.
     """
     words = words_of(findings.release)
-    return Document(
+    return ReportDocument(
         title=title or findings.release.title,
         subject=f"What the published tables of {findings.release.name} give away",
-        claim=make_claim(findings, words),
+        claim=make_headline(findings, words),
         facts=_facts(findings, words),
         terms=_terms(findings, words),
         sections=(
-            standing_section(findings, words),
+            uniqueness_section(findings, words),
             variability_section(findings, words),
             certain_section(findings, words),
             *_attack_sections(findings.scores, words),
@@ -39,9 +39,11 @@ def compose(findings: Findings, title: str | None = None) -> Document:
     )
 
 
-def _attack_sections(scores: Scores | Missing, words: Words) -> tuple[Section, ...]:
+def _attack_sections(scores: ScoreFindings | Missing, words: Words) -> tuple[ReportSection, ...]:
     if isinstance(scores, Missing):
-        return (Section("attack", "Linking, and precision against guessing", missing=(scores,)),)
+        return (
+            ReportSection("attack", "Linking, and precision against guessing", missing=(scores,)),
+        )
     return (
         agreement_section(scores, words),
         precision_section(scores, words),
@@ -49,26 +51,26 @@ def _attack_sections(scores: Scores | Missing, words: Words) -> tuple[Section, .
     )
 
 
-def _facts(findings: Findings, words: Words) -> tuple[Fact, ...]:
+def _facts(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
     found = findings.reconstruction
     if isinstance(found, Missing):
         return ()
     whole, notes = found.whole, found.manifest.notes
     compared = found.manifest.totals.get("cells_compared", 0)
     return (
-        Fact("people", f"{found.people:,}"),
-        Fact(f"{words.units} with people", f"{whole['units']:,}"),
-        Fact(
+        KeyFigure("people", f"{found.people:,}"),
+        KeyFigure(f"{words.units} with people", f"{whole['units']:,}"),
+        KeyFigure(
             f"{words.units} proven to have one reconstruction",
             f"{whole['one_units']:,}",
             share(whole["one_units"], whole["units"]),
         ),
-        Fact(
+        KeyFigure(
             "records proven certain",
             f"{whole['certain']:,}",
             share(whole["certain"], found.people),
         ),
-        Fact(
+        KeyFigure(
             "published cells compared",
             f"{compared:,}" if notes["verified"] else "none",
             "all equal" if notes["verified"] else "not verified",
@@ -97,12 +99,12 @@ def _terms(findings: Findings, words: Words) -> tuple[Term, ...]:
         ),
         Term("Solvar", f"the largest share of a {words.unit}'s records that could differ."),
     ]
-    if isinstance(findings.scores, Scores):
+    if isinstance(findings.scores, ScoreFindings):
         terms += _attack_terms(findings.scores, words)
     return tuple(terms)
 
 
-def _attack_terms(scores: Scores, words: Words) -> list[Term]:
+def _attack_terms(scores: ScoreFindings, words: Words) -> list[Term]:
     gains = words.listed(scores.links.config["gains"])
     kinds = {scores.guessers[name]: name for name in scores.usual_guessers}
     terms = [

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.report.claim import Claim
 from recon_cli.report.findings import Missing
+from recon_cli.report.headline import Headline
 from recon_cli.report.words import share, size_label
-from recon_cli.score.sheet import Sheet
+from recon_cli.score.sheet import ResultTable
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,17 @@ class Figure:
     caption: str
     alt: str
     spec: dict[str, Any]
-    sheets: tuple[Sheet, ...]
+    sheets: tuple[ResultTable, ...]
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A part of the report.
 
     Attributes:
         key: For links to it.
         title: Its heading.
-        text: Paragraphs; ``**`` and backticks as in `Claim`.
+        text: Paragraphs; ``**`` and backticks as in `Headline`.
         figures: Charts.
         sheets: Tables without a chart.
         missing: What would be here.
@@ -52,12 +52,12 @@ class Section:
     title: str
     text: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
-    sheets: tuple[Sheet, ...] = ()
+    sheets: tuple[ResultTable, ...] = ()
     missing: tuple[Missing, ...] = ()
 
 
 @dataclass(frozen=True)
-class Fact:
+class KeyFigure:
     """A number at the top of the report.
 
     Attributes:
@@ -80,7 +80,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Document:
+class ReportDocument:
     """The whole report.
 
     Attributes:
@@ -94,10 +94,10 @@ class Document:
 
     title: str
     subject: str
-    claim: Claim
-    facts: tuple[Fact, ...]
+    claim: Headline
+    facts: tuple[KeyFigure, ...]
     terms: tuple[Term, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[ReportSection, ...]
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -107,7 +107,7 @@ class Document:
 
 def sheet(
     title: str, header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
-) -> Sheet:
+) -> ResultTable:
     """A table.
 
     Args:
@@ -116,7 +116,7 @@ def sheet(
         rows: Cells, as many as columns.
         words: How many columns, from the left, are words and not numbers.
     """
-    return Sheet(title, tuple(header), tuple(tuple(row) for row in rows), words)
+    return ResultTable(title, tuple(header), tuple(tuple(row) for row in rows), words)
 
 
 def by_size_words(frame: pl.DataFrame, part: str, whole: str, noun: str) -> str:

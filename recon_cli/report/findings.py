@@ -18,13 +18,13 @@ Mode = Literal["relaxed", "exact"]
 PROTECTED = "HDF"
 #: How many solutions a geounit has, as far as anybody knows.
 ONE, SEVERAL, UNDECIDED, OPEN = "one", "several", "undecided", "open"
-STANDINGS = (ONE, SEVERAL, UNDECIDED, OPEN)
+UNIQUENESS = (ONE, SEVERAL, UNDECIDED, OPEN)
 
-#: Sums of `standing_by_size` beside the class: they add up over partitions.
+#: Sums of `uniqueness_by_size` beside the class: they add up over partitions.
 _SUMS = (
     "units",
     "population",
-    *(f"{each}_{what}" for each in STANDINGS for what in ("units", "population")),
+    *(f"{each}_{what}" for each in UNIQUENESS for what in ("units", "population")),
     "certain",
     "certain_elsewhere",
 )
@@ -44,7 +44,7 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Reconstruction:
+class ReconstructionFindings:
     """What the records stand for.
 
     Attributes:
@@ -54,7 +54,7 @@ class Reconstruction:
         unbounded: Units whose number of people the tables in use do not tell.
         known: Histogram columns that the tables in use see.
         unknown: The others.
-        by_size: As from `standing_by_size`, the first row over all sizes.
+        by_size: As from `uniqueness_by_size`, the first row over all sizes.
     """
 
     manifest: Manifest
@@ -73,7 +73,7 @@ class Reconstruction:
 
 
 @dataclass(frozen=True)
-class Variability:
+class VariabilityFindings:
     """What `recon solvar` found.
 
     Attributes:
@@ -100,7 +100,7 @@ class Variability:
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScoreFindings:
     """What `recon score` found.
 
     Attributes:
@@ -172,12 +172,12 @@ class Findings:
 
     release: Release
     manifests: tuple[Manifest, ...]
-    reconstruction: Reconstruction | Missing
-    variability: Variability | Missing
-    scores: Scores | Missing
+    reconstruction: ReconstructionFindings | Missing
+    variability: VariabilityFindings | Missing
+    scores: ScoreFindings | Missing
 
 
-def standing_by_size(
+def uniqueness_by_size(
     units: pl.DataFrame,
     certain: pl.DataFrame,
     variability: pl.DataFrame | None,
@@ -205,7 +205,7 @@ def standing_by_size(
     people = pl.col("population").cast(pl.Int64)
     by_standing = [
         sum_of.alias(f"{each}_{what}")
-        for each in STANDINGS
+        for each in UNIQUENESS
         for what, sum_of in (
             ("units", (pl.col("standing") == each).cast(pl.Int64).sum()),
             ("population", people.filter(pl.col("standing") == each).sum()),
@@ -261,7 +261,7 @@ def _standing(mode: Mode | None) -> pl.Expr:
 
 
 def add_up_sizes(parts: Sequence[pl.DataFrame], sizes: Sizes) -> pl.DataFrame:
-    """Partitions as one; `standing_by_size` with ``size`` (a label), first over all sizes."""
+    """Partitions as one; `uniqueness_by_size` with ``size`` (a label), first over all sizes."""
     summed = (
         pl.concat(parts).group_by("number").agg(pl.col(name).sum() for name in _SUMS).sort("number")
     )

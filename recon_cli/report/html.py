@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from recon_cli.report.document import Document
+from recon_cli.report.document import ReportDocument
 from recon_cli.report.images import Picture, chart_library
 from recon_cli.report.page import render_page, template_text
 from recon_cli.report.palette import DARK
 
 
-def html_page(document: Document, pictures: Mapping[str, Picture]) -> str:
+def html_page(document: ReportDocument, pictures: Mapping[str, Picture]) -> str:
     """The page.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from recon_cli.published import Pattern
+from recon_cli.publication import CoveragePattern
 from recon_cli.report.view import CellLine, TableView
 from recon_cli.schema import Release, Table
 from recon_cli.schema.words import say_cell, say_condition
@@ -28,7 +28,7 @@ class PublishedTables:
 
 def published_tables(
     release: Release,
-    pattern: Pattern,
+    pattern: CoveragePattern,
     counts: Mapping[tuple[str, int], int],
     used: Collection[str],
 ) -> PublishedTables:

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 
 from recon_cli.report.document import sheet
-from recon_cli.report.findings import PROTECTED, Scores
+from recon_cli.report.findings import PROTECTED, ScoreFindings
 from recon_cli.report.palette import Series, draw_series
 from recon_cli.report.words import Words, count, percent, size_label
-from recon_cli.score.sheet import Sheet
+from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
 
 #: Rate → heading of its columns, in their order.
@@ -31,7 +31,7 @@ PEOPLE = {
 }
 
 
-def looks_of(scores: Scores, rows: pl.DataFrame) -> list[Series]:
+def looks_of(scores: ScoreFindings, rows: pl.DataFrame) -> list[Series]:
     """The sources of ``rows`` that are drawn: all with records, and a guesser of each kind.
 
     A source looks the same in every chart.
@@ -49,7 +49,7 @@ def sizes_of(rows: pl.DataFrame) -> list[str]:
     return sorted(found, key=lambda name: int(name.replace(",", "").rstrip("+").split("-")[0]))
 
 
-def rate_sheet(title: str, rows: pl.DataFrame, words: Words) -> Sheet:
+def rate_sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
     """Rates as a table: counts, percent and interval, the study's value where there is one.
 
     Args:

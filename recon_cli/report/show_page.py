@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recon_cli.report.page import render_page
-from recon_cli.report.view import Kind, View
+from recon_cli.report.view import RecordKind, View
 
 
 def show_page(view: View) -> str:
@@ -22,6 +22,6 @@ def show_page(view: View) -> str:
     )
 
 
-def most_people(kind: Kind) -> int:
+def most_people(kind: RecordKind) -> int:
     """The right end of a kind's interval, or what was reconstructed where there is none."""
     return kind.people if kind.upper is None else max(kind.upper, kind.people)

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from recon_cli.model.grain import refine
-from recon_cli.report.view import Kind
+from recon_cli.report.view import RecordKind
 from recon_cli.schema import Release, Table, Value
 from recon_cli.schema.words import say_condition, say_label, say_values
 
@@ -25,12 +25,12 @@ class UnitKinds:
         kinds: Where somebody was reconstructed, in the order of the schema.
         labels: For each of them its histogram columns as they stand in the data.
         possible: Where nobody was and somebody could be.
-        finer: Names of the columns of `Kind.finer`.
+        finer: Names of the columns of `RecordKind.finer`.
     """
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[RecordKind, ...]
     labels: tuple[Labels, ...]
-    possible: tuple[Kind, ...]
+    possible: tuple[RecordKind, ...]
     finer: tuple[str, ...]
 
 
@@ -58,14 +58,14 @@ def unit_kinds(
             pl.col("exact") if "exact" in intervals.columns else pl.lit(value=False),
         ).iter_rows()
     }
-    found: list[tuple[Labels, Kind]] = []
+    found: list[tuple[Labels, RecordKind]] = []
     grouped = records.group_by(columns).agg(pl.len(), pl.col("certain").sum(), *finer)
     for row in grouped.iter_rows(named=True):
         labels = tuple(row[name] for name in columns)
         lower, upper, exact = bounds.pop(
             tuple(row[name] for name in known), (row["certain"], None, False)
         )
-        kind = Kind(
+        kind = RecordKind(
             number=0,
             values=_headed(release, columns, labels),
             words=say_kind(release, labels),
@@ -81,13 +81,14 @@ def unit_kinds(
         at = dict(zip(known, key, strict=True))
         labels = tuple(at.get(name) for name in columns)
         values, words = _headed(release, columns, labels), say_kind(release, labels)
-        possible.append((labels, Kind(0, values, words, 0, lower, upper, exact)))
+        possible.append((labels, RecordKind(0, values, words, 0, lower, upper, exact)))
     rank = _Rank(release, columns)
     found.sort(key=rank.of)
     possible.sort(key=rank.of)
     return UnitKinds(
         kinds=tuple(
-            Kind(**{**vars(kind), "number": at}) for at, (_, kind) in enumerate(found, start=1)
+            RecordKind(**{**vars(kind), "number": at})
+            for at, (_, kind) in enumerate(found, start=1)
         ),
         labels=tuple(labels for labels, _ in found),
         possible=tuple(kind for _, kind in possible if kind.upper),
@@ -124,7 +125,7 @@ class _Rank:
             labels = release.column_groups(name).labels
             self._places.append({label: at for at, label in enumerate(labels)})
 
-    def of(self, item: tuple[Labels, Kind]) -> tuple[int, ...]:
+    def of(self, item: tuple[Labels, RecordKind]) -> tuple[int, ...]:
         pairs = zip(self._places, item[0], strict=True)
         return tuple(places.get(label, len(places)) for places, label in pairs)
 

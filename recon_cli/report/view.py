@@ -66,7 +66,7 @@ class TableView:
 
 
 @dataclass(frozen=True)
-class Kind:
+class RecordKind:
     """Reconstructed people with the same histogram cell, or a cell that could hold some.
 
     Attributes:
@@ -136,7 +136,7 @@ class Reason:
         note: How it is proven, or why there are no cells.
     """
 
-    kind: Kind
+    kind: RecordKind
     lines: tuple[ReasonLine, ...]
     is_minimal: bool
     note: str
@@ -180,7 +180,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Fact:
+class Detail:
     """A line of the head.
 
     Attributes:
@@ -205,8 +205,8 @@ class View:
         tables: Its published tables with a cell above zero.
         empty_tables: Published tables that are all zero.
         absent_tables: Tables that the schema has for the level, not published here.
-        columns: Headings of `Kind.values`.
-        finer_columns: Headings of `Kind.finer`.
+        columns: Headings of `RecordKind.values`.
+        finer_columns: Headings of `RecordKind.finer`.
         kinds: The reconstructed people.
         possible: Histogram cells where nobody was reconstructed and somebody could be.
         bounds: Where the intervals come from.
@@ -221,15 +221,15 @@ class View:
     title: str
     place: Place
     above: tuple[Place, ...]
-    facts: tuple[Fact, ...]
+    facts: tuple[Detail, ...]
     notes: tuple[str, ...]
     tables: tuple[TableView, ...]
     empty_tables: tuple[str, ...]
     absent_tables: tuple[str, ...]
     columns: tuple[str, ...] = ()
     finer_columns: tuple[str, ...] = ()
-    kinds: tuple[Kind, ...] = ()
-    possible: tuple[Kind, ...] = ()
+    kinds: tuple[RecordKind, ...] = ()
+    possible: tuple[RecordKind, ...] = ()
     bounds: str = ""
     reasons: tuple[Reason, ...] = ()
     unexplained: int = 0

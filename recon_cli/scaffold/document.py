@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 from recon_cli.config import SECTIONS
 from recon_cli.config.model import Top
 from recon_cli.errors import ConfigError
-from recon_cli.scaffold.found import Found
+from recon_cli.scaffold.recognition import RecognisedFiles
 
 #: Sections that `recon run` is asked for, and those that need files which not everybody has.
 _ASKED: Final = ("ingest", "reconstruct", "solvar", "report")
@@ -32,7 +32,7 @@ _ATTRIBUTE: Final = re.compile(r"^    (\w+): (.*)")
 Values = Mapping[str, object]
 
 
-def compose(found: Found, target: Path) -> str:
+def compose(found: RecognisedFiles, target: Path) -> str:
     """The config as YAML with comments.
 
     Every key of its sections is there; one behind ``#`` has its default.
@@ -69,7 +69,7 @@ def compose(found: Found, target: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _opening(found: Found) -> Iterator[str]:
+def _opening(found: RecognisedFiles) -> Iterator[str]:
     yield from _comment(f"{found.schema.title}.")
     for about in found.about:
         yield from _comment(f"{about}.")
@@ -189,7 +189,7 @@ def _release(name: str, target: Path) -> str:
     return _relative(Path(name), target) if name.endswith((".yaml", ".yml")) else name
 
 
-def _stem(found: Found) -> str:
+def _stem(found: RecognisedFiles) -> str:
     """``al2010`` for one state, the release's name for several."""
     if len(found.paths) > 1:
         return found.schema.name

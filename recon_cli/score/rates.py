@@ -40,7 +40,7 @@ EVERYBODY = pl.lit(value=True)
 
 
 @dataclass(frozen=True)
-class Family:
+class TableFamily:
     """Tables whose classes are published or withheld together.
 
     Attributes:
@@ -71,7 +71,7 @@ class Rules:
     kind: Kind = "bootstrap"
 
 
-def link_rates(collected: Collected, family: Family, rules: Rules) -> pl.DataFrame:
+def link_rates(collected: Collected, family: TableFamily, rules: Rules) -> pl.DataFrame:
     """Putative, confirmed and precision rates of a family of tables (`ROW`)."""
     frames = [pl.DataFrame(schema=ROW)]
     attackers = collected.targets.keys["attacker"].unique().sort()

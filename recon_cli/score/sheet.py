@@ -23,7 +23,7 @@ WITHHELD = "–"
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ResultTable:
     """Rows of text under a header.
 
     Attributes:
@@ -46,7 +46,7 @@ class Sheet:
         return f"## {self.title}\n\n{body}\n"
 
 
-def lay_out(title: str, rows: pl.DataFrame) -> Sheet:
+def lay_out(title: str, rows: pl.DataFrame) -> ResultTable:
     """One table's rates as a sheet.
 
     A rate is shown with its interval, and the published value and the difference where the rows
@@ -72,10 +72,10 @@ def lay_out(title: str, rows: pl.DataFrame) -> Sheet:
         for name in against:
             cells += _cells({r: found.get((name, r), {}) for r in rates}, compared=compared)
         body.append(tuple(cells))
-    return Sheet(title, tuple(header), tuple(body), len(words))
+    return ResultTable(title, tuple(header), tuple(body), len(words))
 
 
-def brief(title: str, rows: pl.DataFrame) -> list[Sheet]:
+def brief(title: str, rows: pl.DataFrame) -> list[ResultTable]:
     """One table's rates as narrow sheets, one for each file that is linked or agreed with.
 
     Of the rates with counts only the last, the one that the table is about, is shown in percent.
@@ -115,7 +115,7 @@ def brief(title: str, rows: pl.DataFrame) -> list[Sheet]:
                 cells.append(_decimal(each[last].get("published_pct")))
                 cells.append(_decimal(each[last].get("difference"), sign="+"))
             body.append(tuple(cells))
-        found.append(Sheet(f"{title}: {against}", tuple(header), tuple(body), len(words)))
+        found.append(ResultTable(f"{title}: {against}", tuple(header), tuple(body), len(words)))
     return found
 
 

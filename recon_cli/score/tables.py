@@ -15,8 +15,8 @@ from recon_cli.score.rates import (
     NONMODAL,
     UNIQUE,
     ZERO,
-    Family,
     Rules,
+    TableFamily,
     agreement_rates,
     guess_rates,
     link_rates,
@@ -143,23 +143,23 @@ def make_rates(
     return rows.drop("rank")
 
 
-def _families(collected: Collected, sources: Sources) -> list[Family]:
+def _families(collected: Collected, sources: Sources) -> list[TableFamily]:
     main, others = sources.main, sources.beside
     people = {"all": EVERYBODY, "nonmodal": NONMODAL, "modal": MODAL}
     unique = {f"{name}_unique": UNIQUE & who for name, who in people.items()}
     families = [
-        Family({"table09_overall": {"all": EVERYBODY}}, by_size=False, sources=sources.order),
-        Family(_MAIN, sources=main),
-        Family({"uniques_by_size": unique}, sources=main),
+        TableFamily({"table09_overall": {"all": EVERYBODY}}, by_size=False, sources=sources.order),
+        TableFamily(_MAIN, sources=main),
+        TableFamily({"uniques_by_size": unique}, sources=main),
     ]
     if sources.alternatives:
-        families.append(Family(_ALTERNATIVES, sources=others))
+        families.append(TableFamily(_ALTERNATIVES, sources=others))
     if collected.people.keys["zero"].null_count() < collected.people.keys.height:
         hard = {"nonmodal": NONMODAL & ZERO, "nonmodal_unique": NONMODAL & UNIQUE & ZERO}
         zero = {name: ZERO & who for name, who in people.items()}
         families += [
-            Family({"table10_zero_solvar": hard}, by_size=False, sources=sources.order),
-            Family({"zero_solvar_by_size": zero}, sources=main),
+            TableFamily({"table10_zero_solvar": hard}, by_size=False, sources=sources.order),
+            TableFamily({"zero_solvar_by_size": zero}, sources=main),
         ]
     return families
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from recon_cli.model.components import Component, among, changes
+from recon_cli.model.components import Component, deviation_program, fix_others
+from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
-from recon_cli.model.rows import Rows
-from recon_cli.solve.relaxation import FloatArray, cheapest
+from recon_cli.solve.linear_relaxation import FloatArray, solve_relaxation
 
 #: Prices at a vertex are mostly simple fractions: this is divisible by all up to tenths.
 _PARTS = 2520
@@ -32,11 +32,11 @@ class Cut:
         work: Deterministic seconds.
     """
 
-    rows: Rows
+    rows: LinearConstraints
     work: float
 
 
-def cut_off(component: Component, cells: IntArray, values: IntArray, limit: float) -> Cut:
+def feasibility_cut(component: Component, cells: IntArray, values: IntArray, limit: float) -> Cut:
     """An inequality on ``cells`` that ``values`` break, if the relaxation shows why they cannot be.
 
     Args:
@@ -47,10 +47,10 @@ def cut_off(component: Component, cells: IntArray, values: IntArray, limit: floa
     """
     others = np.setdiff1d(np.arange(len(values)), cells)
     number = np.arange(len(component.rows.most))
-    rest = among(replace(component, origin=number), others, values)
-    change, _ = changes(rest, values[others])
+    rest = fix_others(replace(component, origin=number), others, values)
+    change, _ = deviation_program(rest, values[others])
     elastic, cost = _elastic(change)
-    vertex = cheapest(elastic, cost, limit)
+    vertex = solve_relaxation(elastic, cost, limit)
     if not len(vertex.prices):
         return Cut(_no_rows(len(cells)), vertex.work)
     prices = np.zeros(len(number))
@@ -73,7 +73,7 @@ def _elastic(change: Component) -> tuple[Component, FloatArray]:
     slack = sparse.csr_array((sign, (missed, np.arange(size))), shape=(len(lacks), size))
     program = Component(
         cells=np.concatenate([change.cells, np.full(size, -1)]),
-        rows=Rows(
+        rows=LinearConstraints(
             sparse.csr_array(sparse.hstack([change.rows.A, slack])),
             change.rows.least,
             change.rows.most,
@@ -92,7 +92,9 @@ def _largest_sum(component: Component, weights: FloatArray) -> float:
     return float(np.abs(weights) @ (sides + abs(rows.A) @ component.upper).astype(np.float64))
 
 
-def _added_up(component: Component, cells: IntArray, others: IntArray, weights: IntArray) -> Rows:
+def _added_up(
+    component: Component, cells: IntArray, others: IntArray, weights: IntArray
+) -> LinearConstraints:
     """``coefficients @ x[cells] ≤ most``, from all rows with a weight each."""
     coefficients: IntArray = component.rows.A.T @ weights
     lower, upper = component.lower, component.upper
@@ -103,9 +105,9 @@ def _added_up(component: Component, cells: IntArray, others: IntArray, weights: 
     shared = max(int(np.gcd.reduce(here)), 1)
     here, most = here // shared, most // shared
     least = np.where(here > 0, lower[cells], upper[cells]) @ here
-    return Rows(sparse.csr_array(here[None, :]), np.array([least]), np.array([most]))
+    return LinearConstraints(sparse.csr_array(here[None, :]), np.array([least]), np.array([most]))
 
 
-def _no_rows(columns: int) -> Rows:
+def _no_rows(columns: int) -> LinearConstraints:
     none = np.empty(0, dtype=np.int64)
-    return Rows(sparse.csr_array(np.empty((0, columns), dtype=np.int64)), none, none)
+    return LinearConstraints(sparse.csr_array(np.empty((0, columns), dtype=np.int64)), none, none)

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.published import COUNTS, GEOUNITS, Batch, Coverage, Pattern
+from recon_cli.publication import COUNTS, GEOUNITS, Coverage, CoveragePattern, GeounitBatch
 from recon_cli.schema import Release, Table
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.tidy_file import TidyFile, open_file, open_frame, published_cells
@@ -53,7 +53,7 @@ class TidySource:
         """One pattern a level, or one for each distinct set of cells; finest level first."""
         return tuple(self._pattern(cells) for cells in self._patterns)
 
-    def batches(self) -> Generator[Batch, None, None]:
+    def batches(self) -> Generator[GeounitBatch, None, None]:
         """One batch for each group of partitions.
 
         Raises:
@@ -68,7 +68,7 @@ class TidySource:
                 units = units.with_columns(pattern.alias("pattern"))
             else:
                 units = self._own_units(rows)
-            yield Batch(self._geounits(units), self._counts(rows))
+            yield GeounitBatch(self._geounits(units), self._counts(rows))
 
     def _geounits(self, units: pl.DataFrame) -> pl.DataFrame:
         names = {level.digits: level.name for level in self._release.geography.levels}
@@ -178,14 +178,14 @@ class TidySource:
             .sort("geoid")
         )
 
-    def _pattern(self, cells: _Cells) -> Pattern:
+    def _pattern(self, cells: _Cells) -> CoveragePattern:
         digits, ordinals = cells
         numbers: dict[str, list[int]] = {}
         for ordinal in ordinals:
             name = self._cells.tables[self._cells.table_of[ordinal]]
             numbers.setdefault(name, []).append(int(self._cells.cell_of[ordinal]))
         level = self._release.geography.by_digits[digits].name
-        return Pattern(level, {name: tuple(cells) for name, cells in numbers.items()})
+        return CoveragePattern(level, {name: tuple(cells) for name, cells in numbers.items()})
 
 
 def open_tidy(

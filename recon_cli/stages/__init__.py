@@ -1,5 +1,5 @@
 """Stages: read, call, publish. One module a stage; each takes a `Run`."""
 
-from recon_cli.stages.run import Outcome, Run
+from recon_cli.pipeline.run import Run, StageOutcome
 
-__all__ = ["Outcome", "Run"]
+__all__ = ["Run", "StageOutcome"]

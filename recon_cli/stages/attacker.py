@@ -8,11 +8,11 @@ from pathlib import Path
 
 from recon_cli.config.sections.synth import Synth
 from recon_cli.errors import ConfigError
-from recon_cli.execute import Tick
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
 from recon_cli.schema import Release
 from recon_cli.seeding import generator
 from recon_cli.stages.reconstruct import input_digests
-from recon_cli.stages.run import Outcome, Run, pieces_of
 from recon_cli.stages.synth import SYNTH, nation_of
 from recon_cli.store import Piece, Stage, Staging, open_folder
 from recon_cli.synth import Nation
@@ -23,7 +23,7 @@ ATTACKER = Stage("synth attacker", ("comrcl", "cef_atkr"))
 _AGE, _BINS = "age", "agebin"
 
 
-def attacker(run: Run) -> Outcome:
+def attacker(run: Run) -> StageOutcome:
     """Make the files that attackers hold of the nation.
 
     Raises:
@@ -43,12 +43,12 @@ def attacker(run: Run) -> Outcome:
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
-            return Outcome(ATTACKER, stage.current, skipped=True)
+            return StageOutcome(ATTACKER, stage.current, skipped=True)
         pieces = pieces_of(folders[0].manifest)
         job = _Job(nation, age_bins(run.release), run.work, stage.staging, seed)
         results = run.work_through(stage, attacker_partition, lambda: job, pieces)
         manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
-        return Outcome(ATTACKER, manifest)
+        return StageOutcome(ATTACKER, manifest)
 
 
 def age_bins(release: Release) -> Integers:
@@ -74,7 +74,7 @@ class _Job:
     seed: int
 
 
-def attacker_partition(job: _Job, piece: Piece, tick: Tick) -> None:
+def attacker_partition(job: _Job, piece: Piece, tick: OnProgress) -> None:
     """Make and write one county's files; runs in a worker."""
     started, partition = time.perf_counter(), piece.partition
     persons = open_folder(job.work, SYNTH, "persons").read(partition)

@@ -15,10 +15,10 @@ from recon_cli.calibrate.study import load_study
 from recon_cli.calibrate.zero import publish_all, zero_solvar
 from recon_cli.config.sections.calibrate import Calibrate
 from recon_cli.config.sections.synth import Synth
-from recon_cli.execute import Tick
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.schema import Release
 from recon_cli.stages.attacker import ATTACKER, age_bins, attacker
-from recon_cli.stages.run import Run, pieces_of
 from recon_cli.stages.swap import SWAP, swap
 from recon_cli.stages.synth import SYNTH, synth
 from recon_cli.store import Piece, open_folder
@@ -94,7 +94,7 @@ class _Job:
     lower: Sequence[int]
 
 
-def count_partition(job: _Job, piece: Piece, tick: Tick) -> tuple[pl.DataFrame, pl.DataFrame]:
+def count_partition(job: _Job, piece: Piece, tick: OnProgress) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Count one county; runs in a worker."""
     partition = piece.partition
     persons = open_folder(job.work, SYNTH, "persons").read(partition)

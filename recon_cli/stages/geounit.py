@@ -8,14 +8,14 @@ from functools import cached_property
 
 import polars as pl
 
-from recon_cli.attack.propagated import propagated_intervals
+from recon_cli.attack.variability.propagation import propagated_intervals
 from recon_cli.errors import ConfigError, StageError
+from recon_cli.pipeline.run import Run
 from recon_cli.progress import plural
-from recon_cli.published import Published
+from recon_cli.publication import Publication
 from recon_cli.report.published_tables import PublishedTables, published_tables
 from recon_cli.schema import Level, Release, Table
 from recon_cli.stages.reconstruct import RECONSTRUCT
-from recon_cli.stages.run import Run
 from recon_cli.stages.solvar import SOLVAR
 from recon_cli.store import Folder, Span, open_folder, read_published
 from recon_cli.store.published import open_published
@@ -72,7 +72,7 @@ def level_of(release: Release, geoid: str) -> Level:
     return level
 
 
-def _check_listed(published: Published, level: Level, geoid: str) -> None:
+def _check_listed(published: Publication, level: Level, geoid: str) -> None:
     here = published.geounits.filter(pl.col("level") == level.name)["geoid"]
     inside = published.geounits["geoid"].str.starts_with(geoid)
     if (here == geoid).any() or (here.is_empty() and inside.any()):
@@ -109,7 +109,7 @@ class Located:
     geoid: str
     level: Level
     span: Span
-    published: Published
+    published: Publication
     microdata: Folder
 
     @property

@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.published import Batch, Coverage, Pattern
+from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch
 from recon_cli.schema import Level, Release
 
 
-def describe_geounits(release: Release, coverage: Coverage, batch: Batch) -> pl.DataFrame:
+def describe_geounits(release: Release, coverage: Coverage, batch: GeounitBatch) -> pl.DataFrame:
     """Check a batch's geounits, and add their region and population.
 
     Args:
@@ -47,7 +47,7 @@ def describe_geounits(release: Release, coverage: Coverage, batch: Batch) -> pl.
     )
 
 
-def total_cell(release: Release, pattern: Pattern) -> tuple[str, int] | None:
+def total_cell(release: Release, pattern: CoveragePattern) -> tuple[str, int] | None:
     """Table and number of the first published cell that counts everybody; None if none does."""
     for name, numbers in pattern.cells.items():
         for number in numbers:
@@ -65,7 +65,7 @@ def _totals(release: Release, coverage: Coverage) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _check(release: Release, coverage: Coverage, batch: Batch) -> None:
+def _check(release: Release, coverage: Coverage, batch: GeounitBatch) -> None:
     geounits, geography = batch.geounits, release.geography
     digits = {level.name: level.digits for level in geography.levels}
     levels = geounits["level"]

@@ -13,11 +13,11 @@ import polars as pl
 from recon_cli import sources
 from recon_cli.config import Ingest
 from recon_cli.errors import ConfigError, SourceError
+from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Bar, Task
-from recon_cli.published import Source
+from recon_cli.publication import Source
 from recon_cli.schema import Release
 from recon_cli.stages.geounits import describe_geounits
-from recon_cli.stages.run import Outcome, Run
 from recon_cli.store import (
     INGEST,
     InputFile,
@@ -34,7 +34,7 @@ from recon_cli.store.published import COVERAGE
 _HELD_ROWS = 2_000_000
 
 
-def ingest(run: Run) -> Outcome:
+def ingest(run: Run) -> StageOutcome:
     """Read the published files that the config names.
 
     Raises:
@@ -49,14 +49,14 @@ def ingest(run: Run) -> Outcome:
     recipe = run.recipe(INGEST, settings, files=input_files(config.paths))
     with run.transaction(recipe) as stage:
         if stage.current is not None:
-            return Outcome(INGEST, stage.current, skipped=True)
+            return StageOutcome(INGEST, stage.current, skipped=True)
         source = open_source(run.release, config)
         task = Task("ingest", run.release.geography.unit.name)
         with run.reporter.bar(task) as bar:
             pieces = _write(run.release, source, stage, bar, config.piece_people)
         stage.staging.write_extra("tables", COVERAGE, coverage_bytes(source.coverage, run.release))
         stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
-        return Outcome(INGEST, stage.publish(Piece(piece.partition) for piece in pieces))
+        return StageOutcome(INGEST, stage.publish(Piece(piece.partition) for piece in pieces))
 
 
 def open_source(release: Release, config: Ingest) -> Source:

@@ -9,15 +9,20 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.lineup import TABLES
-from recon_cli.attack.outsider import outsider_records, published_margin
-from recon_cli.attack.reidentify import Attack, Counted
+from recon_cli.attack.linkage.published_margins import margin_records, published_margin
+from recon_cli.attack.linkage.reidentification import LinkageCounts, PartitionLinkage
+from recon_cli.attack.linkage.specification import TABLES
 from recon_cli.config.sections.link import Link
-from recon_cli.execute import Tick
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.seeding import digest_seed
 from recon_cli.sources.records import Slice
-from recon_cli.stages.lineup import Cast, call_up, survey, with_modes
-from recon_cli.stages.run import Outcome, Run
+from recon_cli.stages.linkage_inputs import (
+    LinkageInputs,
+    count_gains,
+    open_linkage_inputs,
+    with_modes,
+)
 from recon_cli.store import Piece, Stage, Staging, read_published
 from recon_cli.store.files import key_of
 from recon_cli.store.published import open_published
@@ -29,7 +34,7 @@ LINK = Stage("link", ("links", "tallies", "targets", "agreement", "truth"))
 LIGHT = 1_000_000
 
 
-def link(run: Run) -> Outcome:
+def link(run: Run) -> StageOutcome:
     """Match every source with every attacker file, and confirm the links on the truth.
 
     Raises:
@@ -40,7 +45,7 @@ def link(run: Run) -> Outcome:
         WorkerError: A worker died.
     """
     config = run.config.section(Link)
-    cast = call_up(run)
+    cast = open_linkage_inputs(run)
     slices = {name: file.slices() for name, file in cast.files.items()}
     cast = replace(cast, present={name: frozenset(found) for name, found in slices.items()})
     partitions = {
@@ -60,11 +65,11 @@ def link(run: Run) -> Outcome:
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
-            return Outcome(LINK, stage.current, skipped=True)
+            return StageOutcome(LINK, stage.current, skipped=True)
         found = slices[cast.lineup.truth]
         whole = [Piece(name, people=found[name].rows) for name in sorted(partitions)]
         surveys = run.for_each(
-            "survey", survey, lambda: (cast, run.work), whole, light=LIGHT
+            "link", count_gains, lambda: (cast, run.work), whole, light=LIGHT
         ).values
         cast = with_modes(cast, surveys)
         pieces = [piece for each in surveys for piece in each.pieces]
@@ -76,21 +81,21 @@ def link(run: Run) -> Outcome:
             usages=results.usages,
             workers=results.workers,
         )
-    return Outcome(LINK, manifest)
+    return StageOutcome(LINK, manifest)
 
 
 @dataclass(frozen=True)
 class _Job:
     """What all partitions share."""
 
-    cast: Cast
+    cast: LinkageInputs
     work: Path
     staging: Staging
     draws: int
     rows: bool
 
 
-def link_piece(job: _Job, piece: Piece, tick: Tick) -> None:
+def link_piece(job: _Job, piece: Piece, tick: OnProgress) -> None:
     """Link and write one piece; runs in a worker."""
     started, partition = time.perf_counter(), piece.partition
     cast, lineup = job.cast, job.cast.lineup
@@ -107,12 +112,12 @@ def link_piece(job: _Job, piece: Piece, tick: Tick) -> None:
         published = read_published(job.work, lineup.release, partition, piece.span)
         margin = published_margin(lineup.release, published, cast.tables, lineup.keys.gains)
         margin = margin.rename({"geoid": lineup.release.geoid_column})
-        records[TABLES] = outsider_records(lineup.release, published, cast.tables, lineup.keys)
+        records[TABLES] = margin_records(lineup.release, published, cast.tables, lineup.keys)
     links: list[pl.DataFrame] = []
-    counted: list[Counted] = []
+    counted: list[LinkageCounts] = []
     for draw in range(job.draws):
         seed = lineup.seed if draw == 0 else digest_seed(lineup.seed, "draw", str(draw))
-        attack = Attack(replace(lineup, seed=seed), records, files, margin)
+        attack = PartitionLinkage(replace(lineup, seed=seed), records, files, margin)
         keep = links.append if draw == 0 and job.rows else _drop
         counted.append(attack.run(keep))
     first = counted[0]
@@ -143,7 +148,7 @@ def _by_draw(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _totals(counted: Counted) -> dict[str, int]:
+def _totals(counted: LinkageCounts) -> dict[str, int]:
     return {
         "units": counted.truth.height,
         "people": int(counted.truth["population"].sum()),
@@ -153,7 +158,7 @@ def _totals(counted: Counted) -> dict[str, int]:
     }
 
 
-def _settings(cast: Cast, config: Link) -> dict[str, object]:
+def _settings(cast: LinkageInputs, config: Link) -> dict[str, object]:
     lineup = cast.lineup
     return {
         "exact": list(lineup.keys.exact),
@@ -173,7 +178,7 @@ def _settings(cast: Cast, config: Link) -> dict[str, object]:
     }
 
 
-def _notes(cast: Cast, slices: Mapping[str, Mapping[str, Slice]]) -> dict[str, object]:
+def _notes(cast: LinkageInputs, slices: Mapping[str, Mapping[str, Slice]]) -> dict[str, object]:
     """What a reader of the counts must know; records of partitions that the truth lacks."""
     lineup = cast.lineup
     known = slices[lineup.truth]

@@ -9,17 +9,17 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli import verify
-from recon_cli.attack import reconstruct as attack
-from recon_cli.attack.reconstruct import Reconstruction
+from recon_cli.attack.reconstruction import partition as attack
+from recon_cli.attack.reconstruction.partition import Reconstruction
 from recon_cli.config import Reconstruct
 from recon_cli.errors import VerificationError
-from recon_cli.execute import Tick
+from recon_cli.execute import OnProgress
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan
-from recon_cli.published import Published
-from recon_cli.stages.guarding import Revival, guarding
-from recon_cli.stages.keeping import keeping_models
-from recon_cli.stages.run import Outcome, Run
+from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.pipeline.quarantine import QuarantineOnDeath, traced_quarantine
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.publication import Publication
 from recon_cli.stages.selection import select
 from recon_cli.store import Folder, Piece, Stage, Staging, read_published
 from recon_cli.store.pieces import read_pieces
@@ -28,7 +28,7 @@ from recon_cli.store.published import COVERAGE, open_published, read_coverage
 RECONSTRUCT = Stage("reconstruct", ("microdata", "blocks"))
 
 
-def reconstruct(run: Run) -> Outcome:
+def reconstruct(run: Run) -> StageOutcome:
     """Reconstruct the person records of every partition, and verify them.
 
     Raises:
@@ -54,14 +54,14 @@ def reconstruct(run: Run) -> Outcome:
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
-            return Outcome(RECONSTRUCT, stage.current, skipped=True)
+            return StageOutcome(RECONSTRUCT, stage.current, skipped=True)
         pieces = read_pieces(geounits)
 
         def prepare() -> _Job:
             plan = make_plan(run.release, selection.tables, coverage)
             return _Job(plan, run.work, stage.staging, seed, verify=config.verify)
 
-        revive = Revival("reconstruct", stage.staging, run.reporter)
+        revive = QuarantineOnDeath("reconstruct", stage.staging, run.reporter)
         results = run.work_through(stage, reconstruct_piece, prepare, pieces, revive)
         manifest = stage.publish(
             pieces,
@@ -73,7 +73,7 @@ def reconstruct(run: Run) -> Outcome:
             usages=results.usages,
             workers=results.workers,
         )
-        return Outcome(RECONSTRUCT, manifest)
+        return StageOutcome(RECONSTRUCT, manifest)
 
 
 def input_digests(*folders: Folder) -> dict[str, dict[str, str]]:
@@ -100,11 +100,11 @@ class _Job:
     verify: bool
 
 
-def reconstruct_piece(job: _Job, piece: Piece, tick: Tick) -> None:
+def reconstruct_piece(job: _Job, piece: Piece, tick: OnProgress) -> None:
     """Reconstruct, verify and write one piece; runs in a worker."""
     started = time.perf_counter()
     published = read_published(job.work, job.plan.release, piece.partition, piece.span)
-    with keeping_models(job.work), guarding(job.staging, piece) as guard:
+    with log_disagreements(job.work), traced_quarantine(job.staging, piece) as guard:
         result = attack.reconstruct_plan(
             job.plan, published, seed=job.seed, on_progress=tick, guard=guard
         )
@@ -133,12 +133,12 @@ def reconstruct_piece(job: _Job, piece: Piece, tick: Tick) -> None:
     )
 
 
-def _verified(job: _Job, piece: Piece, published: Published, result: Reconstruction) -> int:
+def _verified(job: _Job, piece: Piece, published: Publication, result: Reconstruction) -> int:
     """The number of published cells compared: all but those of quarantined regions."""
     release = job.plan.release
     gone = missing_units(result.blocks).str.head(release.region.digits).unique().implode()
     region = pl.col("geoid").str.head(release.region.digits)
-    kept = Published(
+    kept = Publication(
         published.geounits.filter(~region.is_in(gone)),
         published.counts.filter(~region.is_in(gone)),
         published.coverage,

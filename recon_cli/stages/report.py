@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recon_cli.config.sections.report import Report
-from recon_cli.report.claim import Claim
+from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.report.compose import compose
-from recon_cli.report.document import Document
+from recon_cli.report.document import ReportDocument
+from recon_cli.report.headline import Headline
 from recon_cli.report.html import html_page
 from recon_cli.report.images import draw, versions
 from recon_cli.report.markdown import markdown_page
 from recon_cli.report.markup import to_text
-from recon_cli.stages.gather import gather, reportable
-from recon_cli.stages.run import Outcome, Run
+from recon_cli.stages.findings import gather_findings, reportable
 from recon_cli.store import Stage, open_folder
 from recon_cli.store.files import file_digest, write_bytes
 from recon_cli.store.manifest import MANIFEST
@@ -35,7 +35,7 @@ class Written:
         missing: What is not in it, and the commands that would make it.
     """
 
-    outcome: Outcome
+    outcome: StageOutcome
     page: Path
     claim: tuple[str, ...]
     missing: tuple[str, ...]
@@ -60,12 +60,12 @@ def report(run: Run) -> Written:
     with run.transaction(recipe) as stage:
         current = stage.current
         if current is None:
-            document = compose(gather(run, tuple(found.values())), config.title)
+            document = compose(gather_findings(run, tuple(found.values())), config.title)
             for name, data in report_files(document).items():
                 stage.staging.write_extra("report", name, data)
-            outcome = Outcome(REPORT, stage.publish([], notes=_notes(document)))
+            outcome = StageOutcome(REPORT, stage.publish([], notes=_notes(document)))
         else:
-            outcome = Outcome(REPORT, current, skipped=True)
+            outcome = StageOutcome(REPORT, current, skipped=True)
     page = run.work / "report" / PAGE
     if config.to is not None:
         write_bytes(config.to, open_folder(run.work, REPORT, "report").beside(PAGE))
@@ -74,7 +74,7 @@ def report(run: Run) -> Written:
     return Written(outcome, page, tuple(notes["claim"]), tuple(notes["missing"]))
 
 
-def report_files(document: Document) -> dict[str, bytes]:
+def report_files(document: ReportDocument) -> dict[str, bytes]:
     """File name → bytes: the page, the Markdown, and every chart as SVG and PNG."""
     pictures = {figure.name: draw(figure.spec) for figure in document.figures}
     files = {
@@ -87,15 +87,15 @@ def report_files(document: Document) -> dict[str, bytes]:
     return files
 
 
-def _notes(document: Document) -> dict[str, list[str]]:
+def _notes(document: ReportDocument) -> dict[str, list[str]]:
     return {"claim": _plain(document.claim), "missing": _gaps(document)}
 
 
-def _plain(claim: Claim) -> list[str]:
+def _plain(claim: Headline) -> list[str]:
     return [to_text(sentence) for sentence in claim.sentences]
 
 
-def _gaps(document: Document) -> list[str]:
+def _gaps(document: ReportDocument) -> list[str]:
     return [
         f"{section.title}: {gap.why}" for section in document.sections for gap in section.missing
     ]

@@ -11,15 +11,15 @@ import polars as pl
 
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
+from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Task
 from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.control import Control
 from recon_cli.score.rates import Rules
-from recon_cli.score.sheet import Sheet, lay_out
+from recon_cli.score.sheet import ResultTable, lay_out
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.tables import TITLES, Sources, make_rates
 from recon_cli.stages.link import LINK
-from recon_cli.stages.run import Outcome, Run
 from recon_cli.store import Folder, Stage, open_folder
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.manifest import MANIFEST, read_manifest
@@ -43,7 +43,7 @@ class Zero:
     note: str
 
 
-def score(run: Run) -> Outcome:
+def score(run: Run) -> StageOutcome:
     """Make every result table.
 
     Raises:
@@ -68,7 +68,7 @@ def score(run: Run) -> Outcome:
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
-            return Outcome(SCORE, stage.current, skipped=True)
+            return StageOutcome(SCORE, stage.current, skipped=True)
         collected = _collect(run, config, folders, zero, seed)
         rates = make_rates(collected, sources, replace(rules, kind=collected.kind), config.compare)
         for name, data in result_files(rates).items():
@@ -79,7 +79,7 @@ def score(run: Run) -> Outcome:
             "intervals": collected.kind if _has_intervals(config, folders) else "none",
             "withheld": int(rates["withheld"].sum()),
         }
-        return Outcome(SCORE, stage.publish([], notes=described))
+        return StageOutcome(SCORE, stage.publish([], notes=described))
 
 
 def read_rates(run: Run) -> pl.DataFrame:
@@ -92,7 +92,7 @@ def read_rates(run: Run) -> pl.DataFrame:
     return pl.read_parquet(io.BytesIO(folder.beside(f"{RATES}.parquet")))
 
 
-def sheets(rates: pl.DataFrame) -> dict[str, Sheet]:
+def sheets(rates: pl.DataFrame) -> dict[str, ResultTable]:
     """The tables that there are, laid out."""
     names = rates["table"].unique(maintain_order=True)
     return {name: lay_out(TITLES[name], rates.filter(pl.col("table") == name)) for name in names}

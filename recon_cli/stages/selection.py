@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recon_cli.errors import ConfigError
-from recon_cli.published import Coverage
+from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 
 

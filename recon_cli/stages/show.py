@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from recon_cli.attack.facts import Facts, Scope, facts_around, people_of
-from recon_cli.attack.forcing import Budget
-from recon_cli.attack.reconstruct import QUARANTINED
+from recon_cli.attack.reconstruction.partition import QUARANTINED
 from recon_cli.errors import ConfigError
+from recon_cli.explain.facts import Facts, Scope, facts_around, record_counts_of
+from recon_cli.explain.minimal_explanation import SearchEffort
+from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task, plural
 from recon_cli.report.reasons import Reasons
 from recon_cli.report.unit_kinds import UnitKinds, unit_kinds
-from recon_cli.report.view import Fact, Kind, Member, Place, Reason, View
+from recon_cli.report.view import Detail, Member, Place, Reason, RecordKind, View
 from recon_cli.report.words import share, words_of
 from recon_cli.schema import Level, Table
 from recon_cli.stages.geounit import Located, locate
-from recon_cli.stages.keeping import keeping_models
-from recon_cli.stages.run import Run
 
 #: Kinds of people that are explained without being asked for.
 EXPLAINED = 3
@@ -108,14 +108,16 @@ def _unit_view(found: Located, why: Why) -> View:
     unseen = [each for each in release.histogram if records[each].null_count() == records.height]
     words = words_of(release)
     facts = [
-        Fact("people", _people(unit["population"], records.height)),
-        Fact("reconstruction", "nobody to place" if is_empty else _STATUSES[unit["status"]]),
-        Fact("solvar", _solvar_fact(found)),
-        Fact("certain", _certain_fact(certain, records.height)),
-        Fact("made from", _table_list(found.tables)),
+        Detail("people", _people(unit["population"], records.height)),
+        Detail("reconstruction", "nobody to place" if is_empty else _STATUSES[unit["status"]]),
+        Detail("solvar", _solvar_fact(found)),
+        Detail("certain", _certain_fact(certain, records.height)),
+        Detail("made from", _table_list(found.tables)),
     ]
     if unseen and records.height:
-        facts.append(Fact("not seen", f"{words.listed(unseen)}: no table in use tells them apart"))
+        facts.append(
+            Detail("not seen", f"{words.listed(unseen)}: no table in use tells them apart")
+        )
     reasons = _reasons(found, kinds, why)
     explained = {reason.kind.number for reason in reasons}
     return replace(
@@ -156,11 +158,11 @@ def _whole_view(found: Located) -> View:
     units = words_of(release).units
     at_least = "" if found.measured is not None else "at least "
     facts = (
-        Fact("people", f"{people:,}"),
-        Fact(f"{units}", f"{rows.height:,}, {counted.height:,} with people"),
-        Fact("proven unique", f"{unique:,} {units} ({share(unique, counted.height)})"),
-        Fact("certain", at_least + _certain_fact(certain, people)),
-        Fact("made from", _table_list(found.tables)),
+        Detail("people", f"{people:,}"),
+        Detail(f"{units}", f"{rows.height:,}, {counted.height:,} with people"),
+        Detail("proven unique", f"{unique:,} {units} ({share(unique, counted.height)})"),
+        Detail("certain", at_least + _certain_fact(certain, people)),
+        Detail("made from", _table_list(found.tables)),
     )
     return replace(
         _frame(found),
@@ -218,9 +220,9 @@ def _reasons(found: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
     def facts_of(scope: Scope) -> Facts:
         return facts_around(release, published, found.tables, found.geoid, scope)
 
-    people = people_of(release, found.records, facts_of(Scope.UNIT).units)
-    reasons = Reasons(release, facts_of, people, Budget(seed=found.run.config.top.seed))
-    with keeping_models(found.run.work):
+    people = record_counts_of(release, found.records, facts_of(Scope.UNIT).units)
+    reasons = Reasons(release, facts_of, people, SearchEffort(seed=found.run.config.top.seed))
+    with log_disagreements(found.run.work):
         if not why.is_asked:
             return _first_reasons(reasons, kinds, chosen)
         # Where nobody was placed, the region's records do not add up to its counts.
@@ -235,7 +237,7 @@ def _reasons(found: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
 
 
 def _first_reasons(
-    reasons: Reasons, kinds: UnitKinds, chosen: Sequence[Kind]
+    reasons: Reasons, kinds: UnitKinds, chosen: Sequence[RecordKind]
 ) -> tuple[Reason, ...]:
     """A few that are quickly found, from all over the list."""
     answers: list[Reason] = []
@@ -249,7 +251,7 @@ def _first_reasons(
     return tuple(sorted(answers, key=lambda reason: reason.kind.number))
 
 
-def _chosen(kinds: Sequence[Kind], why: Why) -> list[Kind]:
+def _chosen(kinds: Sequence[RecordKind], why: Why) -> list[RecordKind]:
     """The kinds to explain; without a wish all certain ones, the fewest people first."""
     certain = [kind for kind in kinds if kind.lower]
     if why.everyone:

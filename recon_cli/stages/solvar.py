@@ -9,23 +9,23 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.solvar import (
-    Question,
+from recon_cli.attack.variability.partition import (
+    VariabilityOptions,
     flag_certain,
     make_variability_plan,
     measure_with_plan,
 )
 from recon_cli.config.sections.solvar import Solvar
 from recon_cli.errors import StageError
-from recon_cli.execute import Tick
+from recon_cli.execute import OnProgress
 from recon_cli.model.plan import Plan
+from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.pipeline.quarantine import QuarantineOnDeath, traced_quarantine
+from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.schema import Release
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.variability import solvar_percentiles, variability_by_size
-from recon_cli.stages.guarding import Revival, guarding
-from recon_cli.stages.keeping import keeping_models
 from recon_cli.stages.reconstruct import RECONSTRUCT, input_digests, missing_units
-from recon_cli.stages.run import Outcome, Run
 from recon_cli.stages.selection import select
 from recon_cli.store import Folder, Piece, Stage, Staging, open_folder, read_published
 from recon_cli.store.pieces import read_pieces
@@ -37,7 +37,7 @@ SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))
 
 
 @dataclass(frozen=True)
-class Found:
+class SolvarOutcome:
     """What a finished stage says of the release.
 
     Attributes:
@@ -46,12 +46,12 @@ class Found:
         by_size: Table 7, with certain records.
     """
 
-    outcome: Outcome
+    outcome: StageOutcome
     percentiles: pl.DataFrame
     by_size: pl.DataFrame
 
 
-def solvar(run: Run) -> Found:
+def solvar(run: Run) -> SolvarOutcome:
     """Measure the solution variability of every partition.
 
     Raises:
@@ -81,10 +81,10 @@ def solvar(run: Run) -> Found:
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
-            return _found(run, Outcome(SOLVAR, stage.current, skipped=True))
+            return _found(run, StageOutcome(SOLVAR, stage.current, skipped=True))
         pieces = read_pieces(geounits)
         people = sum(piece.people for piece in pieces)
-        question = Question(
+        question = VariabilityOptions(
             config.mode,
             seed,
             config.unit_seconds,
@@ -97,7 +97,7 @@ def solvar(run: Run) -> Found:
             plan = make_variability_plan(run.release, selection.tables, coverage, config.mode)
             return _Job(plan, run.work, stage.staging, microdata, blocks, question)
 
-        revive = Revival("solvar", stage.staging, run.reporter)
+        revive = QuarantineOnDeath("solvar", stage.staging, run.reporter)
         results = run.work_through(stage, measure_piece, prepare, pieces, revive)
         _write_tables(stage.staging, tables.partitions)
         manifest = stage.publish(
@@ -106,7 +106,7 @@ def solvar(run: Run) -> Found:
             usages=results.usages,
             workers=results.workers,
         )
-        return _found(run, Outcome(SOLVAR, manifest))
+        return _found(run, StageOutcome(SOLVAR, manifest))
 
 
 @dataclass(frozen=True)
@@ -118,16 +118,16 @@ class _Job:
     staging: Staging
     microdata: Folder
     blocks: Folder
-    question: Question
+    question: VariabilityOptions
 
 
-def measure_piece(job: _Job, piece: Piece, tick: Tick) -> None:
+def measure_piece(job: _Job, piece: Piece, tick: OnProgress) -> None:
     """Measure and write one piece; runs in a worker."""
     started = time.perf_counter()
     published = read_published(job.work, job.plan.release, piece.partition, piece.span)
     microdata = job.microdata.read(piece.partition, piece.span)
     missing = missing_units(job.blocks.read(piece.partition, piece.span))
-    with keeping_models(job.work), guarding(job.staging, piece) as guard:
+    with log_disagreements(job.work), traced_quarantine(job.staging, piece) as guard:
         found = measure_with_plan(
             job.plan, published, microdata, job.question, tick, guard=guard, missing=missing
         )
@@ -180,7 +180,7 @@ def _write_tables(staging: Staging, partitions: Sequence[str]) -> None:
         staging.write_extra("solvar", name, table.write_csv(float_precision=4).encode())
 
 
-def _found(run: Run, outcome: Outcome) -> Found:
+def _found(run: Run, outcome: StageOutcome) -> SolvarOutcome:
     folder = open_folder(run.work, SOLVAR, "solvar")
     tables = [pl.read_csv(folder.beside(name)) for name in ("percentiles.csv", "by_size.csv")]
-    return Found(outcome, *tables)
+    return SolvarOutcome(outcome, *tables)

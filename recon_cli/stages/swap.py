@@ -15,12 +15,12 @@ import polars as pl
 
 from recon_cli.config.sections.swap import Swap as SwapSection
 from recon_cli.errors import ConfigError
-from recon_cli.execute import Tick
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
 from recon_cli.protect import Swap, Targeted, load_swap
 from recon_cli.protect.swap import NEEDED, apply_moves, find_swaps, moves_of, with_risk
 from recon_cli.schema import Release
 from recon_cli.seeding import generator
-from recon_cli.stages.run import Outcome, Run, pieces_of
 from recon_cli.stages.synth import SYNTH
 from recon_cli.store import Folder, Piece, Stage, Staging, open_folder
 
@@ -29,7 +29,7 @@ _LEVELS = ("tract", "county", "state")
 _SOURCES = ("persons", "households")
 
 
-def swap(run: Run) -> Outcome:
+def swap(run: Run) -> StageOutcome:
     """Swap households between blocks.
 
     Raises:
@@ -52,7 +52,7 @@ def swap(run: Run) -> Outcome:
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
-            return Outcome(SWAP, stage.current, skipped=True)
+            return StageOutcome(SWAP, stage.current, skipped=True)
         todo = [
             Piece(state, units=sum(p.units for p in inside), people=sum(p.people for p in inside))
             for state, inside in states.items()
@@ -66,7 +66,7 @@ def swap(run: Run) -> Outcome:
             usages=results.usages,
             workers=results.workers,
         )
-        return Outcome(SWAP, manifest)
+        return StageOutcome(SWAP, manifest)
 
 
 def _digits(release: Release) -> dict[str, int]:
@@ -111,7 +111,7 @@ class _Job:
     seed: int
 
 
-def swap_state(job: _Job, piece: Piece, tick: Tick) -> None:
+def swap_state(job: _Job, piece: Piece, tick: OnProgress) -> None:
     """Swap within one state and write its counties; runs in a worker."""
     started, state = time.perf_counter(), piece.partition
     persons, households = (_read(job, name, state) for name in _SOURCES)

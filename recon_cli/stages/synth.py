@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from recon_cli.config.sections.synth import Synth
-from recon_cli.execute import Tick
-from recon_cli.stages.run import Outcome, Run
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.store import Piece, Stage, Staging
 from recon_cli.synth import Nation, load_nation
 from recon_cli.synth.county import make_county
@@ -18,7 +18,7 @@ from recon_cli.synth.geography import County, plan_nation
 SYNTH = Stage("synth", ("persons", "households", "places"))
 
 
-def synth(run: Run) -> Outcome:
+def synth(run: Run) -> StageOutcome:
     """Make a nation, county by county.
 
     Raises:
@@ -37,7 +37,7 @@ def synth(run: Run) -> Outcome:
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
-            return Outcome(SYNTH, stage.current, skipped=True)
+            return StageOutcome(SYNTH, stage.current, skipped=True)
         plan = plan_nation(nation, people, seed)
         pieces = [
             Piece(county.geoid, units=len(county.population), people=county.people)
@@ -46,7 +46,7 @@ def synth(run: Run) -> Outcome:
         job = _Job(nation, {county.geoid: county for county in plan}, stage.staging, seed)
         results = run.work_through(stage, synth_partition, lambda: job, pieces)
         manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
-        return Outcome(SYNTH, manifest)
+        return StageOutcome(SYNTH, manifest)
 
 
 def nation_of(config: Synth) -> Nation:
@@ -74,7 +74,7 @@ class _Job:
     seed: int
 
 
-def synth_partition(job: _Job, piece: Piece, tick: Tick) -> None:
+def synth_partition(job: _Job, piece: Piece, tick: OnProgress) -> None:
     """Make and write one county; runs in a worker."""
     started, partition = time.perf_counter(), piece.partition
     county = job.plan[partition]

@@ -16,11 +16,11 @@ from recon_cli import sources
 from recon_cli import tabulate as counter
 from recon_cli.config import Tabulate
 from recon_cli.errors import ConfigError, SourceError, VerificationError
+from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Task
 from recon_cli.schema import Release, Table, column_dtype
 from recon_cli.sources.records import open_records
 from recon_cli.stages.reconstruct import RECONSTRUCT
-from recon_cli.stages.run import Outcome, Run
 from recon_cli.store import INGEST, InputFile, Recipe, Stage, open_folder
 from recon_cli.store.files import disk, file_digest, move
 
@@ -45,7 +45,7 @@ class Tabulated:
     people: int
     cells: int
     seconds: float
-    outcome: Outcome | None = None
+    outcome: StageOutcome | None = None
 
 
 def tabulate(run: Run) -> Tabulated:
@@ -62,11 +62,11 @@ def tabulate(run: Run) -> Tabulated:
         return _write(run, order)
     with run.transaction(_recipe(run, order)) as stage:
         if stage.current is not None:
-            outcome = Outcome(TABULATE, stage.current, skipped=True)
+            outcome = StageOutcome(TABULATE, stage.current, skipped=True)
         else:
             written = _write(run, order)
             counted = {"people": written.people, "cells": written.cells}
-            outcome = Outcome(TABULATE, stage.publish([], notes=counted))
+            outcome = StageOutcome(TABULATE, stage.publish([], notes=counted))
     notes, wall = outcome.manifest.notes, outcome.manifest.run.wall_seconds
     return Tabulated(order.to, order.format, notes["people"], notes["cells"], wall, outcome)
 

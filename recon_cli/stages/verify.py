@@ -10,10 +10,10 @@ import polars as pl
 
 from recon_cli import verify as checker
 from recon_cli.errors import StageError
-from recon_cli.execute import Tick
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release, Table
 from recon_cli.stages.reconstruct import RECONSTRUCT
-from recon_cli.stages.run import Run
 from recon_cli.stages.selection import select
 from recon_cli.store import Folder, Piece, open_folder, read_published
 from recon_cli.store.pieces import read_pieces
@@ -21,7 +21,7 @@ from recon_cli.store.published import open_published, read_coverage
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VerifyOutcome:
     """What a verification found.
 
     Attributes:
@@ -46,7 +46,7 @@ class Verdict:
         return self.mismatches.is_empty()
 
 
-def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> Verdict:
+def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> VerifyOutcome:
     """Compare the run's records with its published counts.
 
     Args:
@@ -77,7 +77,7 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> Verdict:
     pieces = read_pieces(geounits)
     job = _Job(run.release, run.work, selection.tables)
     found = run.for_each("verify", verify_piece, lambda: job, pieces).values
-    return Verdict(
+    return VerifyOutcome(
         tables=tuple(table.name for table in selection.tables),
         cells_compared=sum(each.cells_compared for each in found),
         people=microdata.manifest.rows,
@@ -96,7 +96,7 @@ class _Job:
     tables: tuple[Table, ...]
 
 
-def verify_piece(job: _Job, piece: Piece, tick: Tick) -> checker.Verification:
+def verify_piece(job: _Job, piece: Piece, tick: OnProgress) -> checker.Verification:
     """Verify one piece; runs in a worker."""
     published = read_published(job.work, job.release, piece.partition, piece.span)
     records = open_folder(job.work, RECONSTRUCT, "microdata").read(piece.partition, piece.span)

@@ -2,10 +2,10 @@
 
 from recon_cli.store.folder import Folder, open_folder, partitions, read_partition
 from recon_cli.store.manifest import Manifest, PartitionEntry
-from recon_cli.store.outlook import Outlook, State, outlook
 from recon_cli.store.piece import Piece, Span
 from recon_cli.store.published import INGEST, coverage_bytes, read_published
 from recon_cli.store.recipe import InputFile, Recipe, Stage
+from recon_cli.store.stage_status import StageStatus, State, stage_status
 from recon_cli.store.staging import PartWriter, Staging
 from recon_cli.store.transaction import Transaction, shared_transaction, transaction
 
@@ -14,22 +14,22 @@ __all__ = [
     "Folder",
     "InputFile",
     "Manifest",
-    "Outlook",
     "PartWriter",
     "PartitionEntry",
     "Piece",
     "Recipe",
     "Span",
     "Stage",
+    "StageStatus",
     "Staging",
     "State",
     "Transaction",
     "coverage_bytes",
     "open_folder",
-    "outlook",
     "partitions",
     "read_partition",
     "read_published",
     "shared_transaction",
+    "stage_status",
     "transaction",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from recon_cli.errors import SourceError, StageError
-from recon_cli.published import Coverage, Pattern, Published
+from recon_cli.publication import Coverage, CoveragePattern, Publication
 from recon_cli.schema import Release
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder, open_folder
@@ -45,7 +45,7 @@ def read_coverage(tables: Folder, release: Release) -> Coverage:
 
 def read_published(
     work: Path, release: Release, partition: str, span: Span = EVERYWHERE
-) -> Published:
+) -> Publication:
     """The published counts of one partition, or of the regions of it in ``span``.
 
     Raises:
@@ -54,7 +54,7 @@ def read_published(
     tables, geounits = open_published(work, release)
     coverage = read_coverage(tables, release)
     found = geounits.read(partition, span)
-    return Published.of(release, found, tables.read(partition, span), coverage)
+    return Publication.of(release, found, tables.read(partition, span), coverage)
 
 
 def open_published(work: Path, release: Release) -> tuple[Folder, Folder]:
@@ -73,7 +73,7 @@ def open_published(work: Path, release: Release) -> tuple[Folder, Folder]:
     return tables, geounits
 
 
-def _pattern_json(pattern: Pattern, release: Release) -> dict[str, Any]:
+def _pattern_json(pattern: CoveragePattern, release: Release) -> dict[str, Any]:
     def cells(name: str, numbers: Sequence[int]) -> str | list[int]:
         every = len(release.table_by_name[name].cells)
         return "all" if len(numbers) == every else list(numbers)
@@ -84,7 +84,7 @@ def _pattern_json(pattern: Pattern, release: Release) -> dict[str, Any]:
     }
 
 
-def _pattern(item: Any, release: Release) -> Pattern:
+def _pattern(item: Any, release: Release) -> CoveragePattern:
     def cells(name: str, numbers: Any) -> tuple[int, ...]:
         if numbers == "all":
             return tuple(range(1, len(release.table_by_name[name].cells) + 1))
@@ -92,4 +92,4 @@ def _pattern(item: Any, release: Release) -> Pattern:
 
     named = {name: cells(name, numbers) for name, numbers in item["tables"].items()}
     in_order = {t.name: named.pop(t.name) for t in release.tables if t.name in named}
-    return Pattern(item["level"], {**in_order, **named})
+    return CoveragePattern(item["level"], {**in_order, **named})

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from recon_cli.synth.households import Homes, Kind, Role, running
+from recon_cli.synth.households import Homes, HouseholdKind, Role, running
 from recon_cli.synth.origins import Booleans
 from recon_cli.synth.parameters import Ages, Floats, Households, Weights
 from recon_cli.synth.sizes import Integers
@@ -49,7 +49,7 @@ def live(
     alone_male = _head_sex(homes, households, rng)
     oldest, age = _children(ages, households.twins, homes, place, rng)
     head = _heads(ages, homes, place=place, oldest=oldest, male=alone_male, rng=rng)
-    solo = homes.kind == Kind.ALONE
+    solo = homes.kind == HouseholdKind.ALONE
     step = np.clip((head - ages.first) // ages.step, 0, len(ages.men_alone) - 1).astype(np.int64)
     chance = rng.random(homes.count)
     male_head = np.where(solo, chance < np.array(ages.men_alone)[step], alone_male)
@@ -76,8 +76,8 @@ def _head_sex(homes: Homes, households: Households, rng: np.random.Generator) ->
     """Whether the householder of a household of several is a man."""
     chance = rng.random(homes.count)
     couple, other = households.head_male
-    man = np.where(homes.kind == Kind.FAMILY, 1 - households.single_mother, other)
-    return np.asarray(chance < np.where(homes.kind == Kind.MARRIED, couple, man), np.bool_)
+    man = np.where(homes.kind == HouseholdKind.FAMILY, 1 - households.single_mother, other)
+    return np.asarray(chance < np.where(homes.kind == HouseholdKind.MARRIED, couple, man), np.bool_)
 
 
 def _children(
@@ -120,10 +120,10 @@ def _heads(
     rng: np.random.Generator,
 ) -> Floats:
     tables = {
-        Kind.ALONE: ages.alone,
-        Kind.MARRIED: ages.couple,
-        Kind.FAMILY: ages.family,
-        Kind.OTHER: ages.other,
+        HouseholdKind.ALONE: ages.alone,
+        HouseholdKind.MARRIED: ages.couple,
+        HouseholdKind.FAMILY: ages.family,
+        HouseholdKind.OTHER: ages.other,
     }
     head = np.zeros(homes.count)
     for kind, table in tables.items():

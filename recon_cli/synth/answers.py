@@ -18,7 +18,7 @@ from recon_cli.synth.sizes import Integers
 
 
 @dataclass(frozen=True)
-class Family:
+class HouseholdAnswers:
     """Everything that the answers of a county's households depend on.
 
     Attributes:

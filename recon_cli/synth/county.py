@@ -10,7 +10,7 @@ import polars as pl
 
 from recon_cli.seeding import generator
 from recon_cli.synth.ages import Lives, live
-from recon_cli.synth.answers import Family
+from recon_cli.synth.answers import HouseholdAnswers
 from recon_cli.synth.geography import County
 from recon_cli.synth.households import RELATIONSHIPS, Homes, make_homes
 from recon_cli.synth.linkage import give_keys, originals, repeat_households
@@ -53,7 +53,7 @@ PLACES = pl.Schema({"geoid_block": pl.String, "population": pl.Int32, "units": p
 
 
 @dataclass(frozen=True)
-class People:
+class CountyRecords:
     """A county as frames; see `make_county`."""
 
     places: pl.DataFrame
@@ -61,7 +61,7 @@ class People:
     persons: pl.DataFrame
 
 
-def make_county(nation: Nation, county: County, seed: int) -> People:
+def make_county(nation: Nation, county: County, seed: int) -> CountyRecords:
     """People one county.
 
     Args:
@@ -110,7 +110,7 @@ class _Maker:
         """Id of the county's first housing unit."""
         return int(self.county.geoid) * IDS_OF_COUNTY + 1
 
-    def make(self) -> People:
+    def make(self) -> CountyRecords:
         nation, places = self.nation, self.places
         population = self.county.population[places]
         residents = house_residents(
@@ -131,7 +131,7 @@ class _Maker:
             rng=self.rng("keys"),
         )
         units = self._units(homes, rows)
-        return People(self._places(units), self._households(units), self._persons(rows))
+        return CountyRecords(self._places(units), self._households(units), self._persons(rows))
 
     def _kinship(self, homes: Homes) -> Floats:
         """A standard normal score of each household, correlated within blocks and tracts."""
@@ -157,7 +157,7 @@ class _Maker:
             diversity=self.county.diversity[self.places],
             rng=self.rng("mixes"),
         )
-        family = Family(self.nation.origins, homes, blocks, tracts)
+        family = HouseholdAnswers(self.nation.origins, homes, blocks, tracts)
         inside = family.answer(self.rng("answers"))
         rng = self.rng("residents")
         outside = Ballot(self.nation.origins).fill(draw(blocks[residents.block], rng), rng)

@@ -14,7 +14,7 @@ from recon_cli.synth.parameters import Floats, Households
 from recon_cli.synth.sizes import Integers
 
 
-class Kind(IntEnum):
+class HouseholdKind(IntEnum):
     """Kinds of household."""
 
     ALONE = 0
@@ -57,7 +57,7 @@ class Homes:
     Attributes:
         block: For each household the position of its block.
         size: People in it.
-        kind: A `Kind`.
+        kind: A `HouseholdKind`.
         first: For each household the row of its first member, the householder.
         home: For each person the household.
         role: For each person a `Role`.
@@ -130,9 +130,11 @@ def _kinds(
     local = np.sqrt(common) * rng.standard_normal(blocks)[block]
     chance = ndtr(local + np.sqrt(1 - common) * rng.standard_normal(len(size)))
     several = np.where(
-        chance < married, Kind.MARRIED, np.where(chance < family, Kind.FAMILY, Kind.OTHER)
+        chance < married,
+        HouseholdKind.MARRIED,
+        np.where(chance < family, HouseholdKind.FAMILY, HouseholdKind.OTHER),
     )
-    return np.where(size == 1, Kind.ALONE, several).astype(np.int64)
+    return np.where(size == 1, HouseholdKind.ALONE, several).astype(np.int64)
 
 
 def _roles(
@@ -148,14 +150,14 @@ def _roles(
     chance = rng.random(len(home))
     further = Role.PARENT + rng.choice(len(others), len(home), p=others)
     role = np.where(chance < parameters.own_child, Role.CHILD, further)
-    of_other = kind[home] == Kind.OTHER
+    of_other = kind[home] == HouseholdKind.OTHER
     role[of_other] = Role.NONRELATIVE
     role[first] = Role.HOUSEHOLDER
     couple = rng.random(len(size))
     second = first + 1
-    role[second[kind == Kind.MARRIED]] = Role.SPOUSE
-    cohabit = (kind == Kind.FAMILY) & (size > 2) & (couple < parameters.partner)
-    cohabit |= (kind == Kind.OTHER) & (size == 2) & (couple < parameters.partner_other)
+    role[second[kind == HouseholdKind.MARRIED]] = Role.SPOUSE
+    cohabit = (kind == HouseholdKind.FAMILY) & (size > 2) & (couple < parameters.partner)
+    cohabit |= (kind == HouseholdKind.OTHER) & (size == 2) & (couple < parameters.partner_other)
     role[second[cohabit]] = Role.PARTNER
     _ensure_family(role, kind, first, cohabit)
     return role.astype(np.int64)
@@ -163,7 +165,7 @@ def _roles(
 
 def _ensure_family(role: Integers, kind: Integers, first: Integers, cohabit: Booleans) -> None:
     """Somebody in a family without a married couple is a relative: a child, if need be."""
-    families = np.flatnonzero(kind == Kind.FAMILY)
+    families = np.flatnonzero(kind == HouseholdKind.FAMILY)
     spot = first[families] + 1 + cohabit[families]
     role[spot[role[spot] == Role.NONRELATIVE]] = Role.CHILD
 

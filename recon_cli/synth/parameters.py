@@ -24,13 +24,13 @@ BySize = tuple[float, ...]
 PACKAGED = "nation_2010.yaml"
 
 
-class Part(BaseModel):
+class ParameterSection(BaseModel):
     """Base of the file's parts: frozen, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Geography(Part):
+class GeographyParameters(ParameterSection):
     """Block sizes and how blocks, tracts, counties and states nest; see the file's comments."""
 
     people_per_tract: Annotated[int, Field(gt=0)]
@@ -70,7 +70,7 @@ class Geography(Part):
         return np.asarray(np.interp(at, anchors, np.array(values)), np.float64)
 
 
-class Households(Part):
+class Households(ParameterSection):
     """Sizes, kinds and members of households."""
 
     sizes: Weights
@@ -88,7 +88,7 @@ class Households(Part):
     twins: Share
 
 
-class Ages(Part):
+class Ages(ParameterSection):
     """Ages of householders, and of the others relative to them."""
 
     first: int
@@ -109,7 +109,7 @@ class Ages(Part):
     alike_tract: Share
 
 
-class Origins(Part):
+class Origins(ParameterSection):
     """Race and ethnicity of tracts, blocks, households and persons."""
 
     names: tuple[str, ...]
@@ -144,7 +144,7 @@ class Origins(Part):
         return np.array([name.startswith("hispanic_") for name in self.names])
 
 
-class Quarters(Part):
+class Quarters(ParameterSection):
     """Group quarters."""
 
     share_of_blocks: BySize
@@ -157,7 +157,7 @@ class Quarters(Part):
     institutional: tuple[bool, ...]
 
 
-class Units(Part):
+class Units(ParameterSection):
     """Housing units: vacancy and tenure."""
 
     vacant: Share
@@ -168,14 +168,14 @@ class Units(Part):
     no_rent: Share
 
 
-class Linkage(Part):
+class Linkage(ParameterSection):
     """Which records have a person key, and which keys occur twice."""
 
     pik: BySize
     duplicates: Share
 
 
-class Attacker(Part):
+class Attacker(ParameterSection):
     """The commercial file: coverage, stale addresses, errors."""
 
     records: BySize
@@ -190,10 +190,10 @@ class Attacker(Part):
     outside: Annotated[float, Field(ge=0)]
 
 
-class Nation(Part):
+class Nation(ParameterSection):
     """Everything the generator depends on besides the seed and the size."""
 
-    geography: Geography
+    geography: GeographyParameters
     households: Households
     ages: Ages
     origins: Origins

@@ -9,7 +9,7 @@ import numpy as np
 from recon_cli.synth.ages import OLDEST
 from recon_cli.synth.households import Role
 from recon_cli.synth.origins import Booleans
-from recon_cli.synth.parameters import Geography, Quarters
+from recon_cli.synth.parameters import GeographyParameters, Quarters
 from recon_cli.synth.sizes import Integers
 
 #: From this block size on, prisons and colleges outnumber small homes.
@@ -36,7 +36,10 @@ class Residents:
 
 
 def house_residents(
-    quarters: Quarters, geography: Geography, population: Integers, rng: np.random.Generator
+    quarters: Quarters,
+    geography: GeographyParameters,
+    population: Integers,
+    rng: np.random.Generator,
 ) -> Residents:
     """Choose the blocks that have group quarters and people them.
 

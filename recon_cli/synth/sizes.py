@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from recon_cli.synth.parameters import Floats, Geography
+from recon_cli.synth.parameters import Floats, GeographyParameters
 
 Integers = npt.NDArray[np.int64]
 
 
-def block_sizes(geography: Geography, people: int, rng: np.random.Generator) -> Integers:
+def block_sizes(geography: GeographyParameters, people: int, rng: np.random.Generator) -> Integers:
     """Populations of inhabited blocks, largest first, that sum to ``people``.
 
     The sizes are quantiles of the published distribution, evenly spaced, so that the share of
@@ -27,13 +27,13 @@ def block_sizes(geography: Geography, people: int, rng: np.random.Generator) -> 
     return _settle(geography, sizes.astype(np.int64), people, rng)
 
 
-def class_of(geography: Geography, sizes: npt.NDArray[np.integer]) -> Integers:
+def class_of(geography: GeographyParameters, sizes: npt.NDArray[np.integer]) -> Integers:
     """The position of each size's class in the published tables."""
     return np.searchsorted(np.array(geography.lower), sizes, side="right") - 1
 
 
 @cache
-def _probabilities(geography: Geography) -> Floats:
+def _probabilities(geography: GeographyParameters) -> Floats:
     """Probability of each block size from 1 up: in each class the published mean, else flat."""
     total = np.zeros(geography.upper[-1])
     for low, high, blocks, mean in zip(
@@ -56,7 +56,7 @@ def _exponential(sizes: Integers, mean: float) -> Floats:
 
 
 def _settle(
-    geography: Geography, sizes: Integers, people: int, rng: np.random.Generator
+    geography: GeographyParameters, sizes: Integers, people: int, rng: np.random.Generator
 ) -> Integers:
     """Move sizes by one, as often as it takes, until they sum to ``people``."""
     low, high = np.array(geography.lower), np.array(geography.upper)

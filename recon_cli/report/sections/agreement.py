@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.report.charts import assemble, rate_rows, rates
-from recon_cli.report.document import Figure, Section
-from recon_cli.report.findings import Scores
+from recon_cli.report.document import Figure, ReportSection
+from recon_cli.report.findings import ScoreFindings
 from recon_cli.report.rates import looks_of, rate_sheet, reading, sizes_of
 from recon_cli.report.words import Words, percent, size_label
 from recon_cli.score.sizes import ALL
@@ -15,7 +15,7 @@ _RATES = {"agree_exact": "exact columns", "agree_binned": "coarse columns"}
 _TABLES = ("table08_agreement", "table11_agreement_alternatives")
 
 
-def agreement_section(found: Scores, words: Words) -> Section:
+def agreement_section(found: ScoreFindings, words: Words) -> ReportSection:
     """Agreement of every pair of files, by size."""
     rows = found.table(*_TABLES).unique(
         ["source", "against", "block_size", "rate"], keep="first", maintain_order=True
@@ -28,10 +28,10 @@ def agreement_section(found: Scores, words: Words) -> Section:
         f"{gains} (exact), or on {binned}, {gains} (coarse).",
         _sentence(found, rows),
     )
-    return Section("agreement", "Agreement", text, (_figure(found, rows, words),))
+    return ReportSection("agreement", "Agreement", text, (_figure(found, rows, words),))
 
 
-def _sentence(found: Scores, rows: pl.DataFrame) -> str:
+def _sentence(found: ScoreFindings, rows: pl.DataFrame) -> str:
     whole = rows.filter(
         block_size=ALL, source=found.reconstruction, against=found.truth, rate="agree_binned"
     )
@@ -43,7 +43,7 @@ def _sentence(found: Scores, rows: pl.DataFrame) -> str:
     )
 
 
-def _figure(found: Scores, rows: pl.DataFrame, words: Words) -> Figure:
+def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
     against = rows["against"].unique(maintain_order=True).to_list()
     looks = looks_of(found, rows)
     sizes = [size_label(name) for name in sizes_of(rows)]

@@ -6,20 +6,20 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.report.charts import Panel, Segment, assemble, bars, with_number
-from recon_cli.report.document import Figure, Section, by_size_words, sheet
-from recon_cli.report.findings import Findings, Missing, Reconstruction
+from recon_cli.report.charts import BarSegment, Panel, assemble, bars, with_number
+from recon_cli.report.document import Figure, ReportSection, by_size_words, sheet
+from recon_cli.report.findings import Findings, Missing, ReconstructionFindings
 from recon_cli.report.palette import BLUE, GREY
 from recon_cli.report.words import Words, count, percent, percent_of, share, size_label
-from recon_cli.score.sheet import Sheet
+from recon_cli.score.sheet import ResultTable
 
 
-def certain_section(findings: Findings, words: Words) -> Section:
+def certain_section(findings: Findings, words: Words) -> ReportSection:
     """Certain records, and uniques where they were counted."""
     key, title = "certain", "Certain records and unique people"
     found = findings.reconstruction
     if isinstance(found, Missing):
-        return Section(key, title, missing=(found,))
+        return ReportSection(key, title, missing=(found,))
     whole = found.whole
     certain, elsewhere = whole["certain"], whole["certain_elsewhere"]
     others = found.people - whole["one_population"]
@@ -34,13 +34,15 @@ def certain_section(findings: Findings, words: Words) -> Section:
         )
     uniques = _uniques(findings)
     if isinstance(uniques, Missing):
-        return Section(key, title, tuple(text), (_figure(found, None, words),), (), (uniques,))
+        return ReportSection(
+            key, title, tuple(text), (_figure(found, None, words),), (), (uniques,)
+        )
     whole_row = uniques.row(0, named=True)
     text.append(
         f"{count(whole_row['unique'])} people ({percent(whole_row['unique_pct'])}%) are unique: "
         f"nobody else in their {words.unit} has the same {_key(findings)}."
     )
-    return Section(key, title, tuple(text), (_figure(found, uniques, words),))
+    return ReportSection(key, title, tuple(text), (_figure(found, uniques, words),))
 
 
 def _uniques(findings: Findings) -> pl.DataFrame | Missing:
@@ -60,7 +62,7 @@ def _key(findings: Findings) -> str:
     return " and ".join(f"`{name}`" for name in keys.binned) if keys is not None else "key"
 
 
-def _figure(found: Reconstruction, uniques: pl.DataFrame | None, words: Words) -> Figure:
+def _figure(found: ReconstructionFindings, uniques: pl.DataFrame | None, words: Words) -> Figure:
     rows = _rows(found.by_size)
     panels = [_certain_panel(rows, words)]
     sheets = [_certain_sheet(found.by_size, words)]
@@ -79,7 +81,7 @@ def _figure(found: Reconstruction, uniques: pl.DataFrame | None, words: Words) -
             }
             for row in uniques.iter_rows(named=True)
         ]
-        segment = Segment("unique", "unique", GREY[0])
+        segment = BarSegment("unique", "unique", GREY[0])
         known = [size_label(name) for name in uniques["size"]]
         panels.append(
             bars(
@@ -121,16 +123,16 @@ def _rows(by_size: pl.DataFrame) -> list[dict[str, Any]]:
 
 def _certain_panel(rows: list[dict[str, Any]], words: Words) -> Panel:
     segments = [
-        Segment("sure", f"certain, one reconstruction of the {words.unit}", BLUE[0]),
-        Segment("elsewhere", "certain, elsewhere", BLUE[1]),
-        Segment("rest", "not shown to be certain", GREY[1]),
+        BarSegment("sure", f"certain, one reconstruction of the {words.unit}", BLUE[0]),
+        BarSegment("elsewhere", "certain, elsewhere", BLUE[1]),
+        BarSegment("rest", "not shown to be certain", GREY[1]),
     ]
     shown = [each for each in segments if each is segments[0] or any(r[each.key] for r in rows)]
     sizes = [str(row["size"]) for row in rows]
     return bars("Certain records", sizes, shown, number="all", axis="% of people")
 
 
-def _certain_sheet(by_size: pl.DataFrame, words: Words) -> Sheet:
+def _certain_sheet(by_size: pl.DataFrame, words: Words) -> ResultTable:
     header = [
         *(f"people in the {words.unit}", "people", "certain", "%"),
         *(f"of them in {words.units} not proven to have one", "% of people"),
@@ -149,7 +151,7 @@ def _certain_sheet(by_size: pl.DataFrame, words: Words) -> Sheet:
     return sheet("Certain records by size", header, body)
 
 
-def _unique_sheet(uniques: pl.DataFrame, words: Words) -> Sheet:
+def _unique_sheet(uniques: pl.DataFrame, words: Words) -> ResultTable:
     body = [
         [
             size_label(row["size"]),

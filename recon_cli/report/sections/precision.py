@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import polars as pl
 
 from recon_cli.report.charts import Spec, assemble, rate_rows, rates
-from recon_cli.report.document import Figure, Section
-from recon_cli.report.findings import Scores
+from recon_cli.report.document import Figure, ReportSection
+from recon_cli.report.findings import ScoreFindings
 from recon_cli.report.rates import PEOPLE, looks_of, rate_sheet, reading, sizes_of
 from recon_cli.report.words import Words, enumerate_words, percent, size_label
 from recon_cli.score.sizes import ALL
@@ -23,7 +23,7 @@ _ALTERNATIVES = {
 _SHARES = {"putative": "Putative", "confirmed": "Confirmed"}
 
 
-def precision_section(found: Scores, words: Words) -> Section:
+def precision_section(found: ScoreFindings, words: Words) -> ReportSection:
     """Precision of links against guessing, then the shares of people who are linked."""
     text = [
         "A link that a guess would get right as often tells nobody anything. Compare the "
@@ -39,10 +39,10 @@ def precision_section(found: Scores, words: Words) -> Section:
     if others.height:
         name, what = "precision-alternatives", "Links that are right, by protection"
         figures.append(_precision(name, what, others, found, words))
-    return Section("precision", "Precision against guessing", tuple(text), tuple(figures))
+    return ReportSection("precision", "Precision against guessing", tuple(text), tuple(figures))
 
 
-def _sentences(found: Scores) -> list[str]:
+def _sentences(found: ScoreFindings) -> list[str]:
     """For every attacker file, the precision among nonmodal people."""
     said = []
     for attacker in found.attackers:
@@ -61,7 +61,9 @@ def _sentences(found: Scores) -> list[str]:
     return said
 
 
-def _precision(name: str, what: str, rows: pl.DataFrame, found: Scores, words: Words) -> Figure:
+def _precision(
+    name: str, what: str, rows: pl.DataFrame, found: ScoreFindings, words: Words
+) -> Figure:
     rows = rows.filter(rate="precision")
     people = {panel: PEOPLE[panel] for panel in _TABLES}
     alt, spec = _multiples("panel", people, rows, found, words)
@@ -80,7 +82,7 @@ def _precision(name: str, what: str, rows: pl.DataFrame, found: Scores, words: W
     )
 
 
-def _shares(panel: str, rows: pl.DataFrame, found: Scores, words: Words) -> Figure:
+def _shares(panel: str, rows: pl.DataFrame, found: ScoreFindings, words: Words) -> Figure:
     rows = rows.filter(pl.col("rate").is_in(list(_SHARES)))
     people = PEOPLE[panel]
     alt, spec = _multiples("rate", _SHARES, rows, found, words)
@@ -98,7 +100,7 @@ def _shares(panel: str, rows: pl.DataFrame, found: Scores, words: Words) -> Figu
 
 
 def _multiples(
-    by: str, labels: Mapping[str, str], rows: pl.DataFrame, found: Scores, words: Words
+    by: str, labels: Mapping[str, str], rows: pl.DataFrame, found: ScoreFindings, words: Words
 ) -> tuple[str, Spec]:
     """A panel for each value of column ``by`` and each attacker file: in words, and as a chart."""
     rows = rows.filter(pl.col("block_size") != ALL)
@@ -119,7 +121,7 @@ def _multiples(
     return " ".join(said), spec
 
 
-def _caption(found: Scores, text: str) -> str:
+def _caption(found: ScoreFindings, text: str) -> str:
     others = [name for name in found.guessers if name not in found.usual_guessers]
     also = f" Further guessers are in the tables: {', '.join(others)}." if others else ""
     kind = found.manifest.notes["intervals"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from recon_cli.progress import plural
-from recon_cli.report.document import Section, sheet
+from recon_cli.report.document import ReportSection, sheet
 from recon_cli.report.findings import Findings
 from recon_cli.report.words import count
-from recon_cli.score.sheet import Sheet
+from recon_cli.score.sheet import ResultTable
 from recon_cli.store import Manifest
 from recon_cli.store.files import key_of
 
@@ -17,7 +17,7 @@ _LONGEST = 300
 _FIXED = "\N{NO-BREAK SPACE}"
 
 
-def provenance_section(findings: Findings) -> Section:
+def provenance_section(findings: Findings) -> ReportSection:
     """The manifests of the work folder."""
     release = findings.release
     text = (
@@ -26,10 +26,10 @@ def provenance_section(findings: Findings) -> Section:
         "anything that the stage's output depends on; equal keys mean equal data.",
     )
     sheets = (_stages(findings), _inputs(findings), _settings(findings))
-    return Section("provenance", "Provenance", text, (), sheets)
+    return ReportSection("provenance", "Provenance", text, (), sheets)
 
 
-def _stages(findings: Findings) -> Sheet:
+def _stages(findings: Findings) -> ResultTable:
     header = (
         *("stage", "finished", "key", "version", "seed", "rows", "seconds", "CPU seconds"),
         *("memory, MB", "workers"),
@@ -52,7 +52,7 @@ def _stages(findings: Findings) -> Sheet:
     return sheet("Stages", header, rows, 3)
 
 
-def _inputs(findings: Findings) -> Sheet:
+def _inputs(findings: Findings) -> ResultTable:
     rows = [row for manifest in findings.manifests for row in _inputs_of(manifest)]
     return sheet("Inputs", ("stage", "input", "size", "sha256"), rows, 4)
 
@@ -80,7 +80,7 @@ def _inputs_of(manifest: Manifest) -> list[list[str]]:
     return rows
 
 
-def _settings(findings: Findings) -> Sheet:
+def _settings(findings: Findings) -> ResultTable:
     rows = []
     for manifest in findings.manifests:
         for name, value in sorted(manifest.config.items()):

@@ -6,20 +6,20 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from recon_cli.report.charts import BAR, Panel, Segment, assemble, bars, steps, with_number
-from recon_cli.report.document import Figure, Section, by_size_words, sheet
-from recon_cli.report.findings import Findings, Missing, Reconstruction, Variability
+from recon_cli.report.charts import BAR, BarSegment, Panel, assemble, bars, steps, with_number
+from recon_cli.report.document import Figure, ReportSection, by_size_words, sheet
+from recon_cli.report.findings import Findings, Missing, ReconstructionFindings, VariabilityFindings
 from recon_cli.report.palette import BLUE, GREY, Series
 from recon_cli.report.words import Words, count, of_units, percent, share, size_label
-from recon_cli.score.sheet import Sheet
+from recon_cli.score.sheet import ResultTable
 
 
-def variability_section(findings: Findings, words: Words) -> Section:
+def variability_section(findings: Findings, words: Words) -> ReportSection:
     """Solvar by percentile, and where it is zero."""
     key, title = "variability", "Solution variability"
     found = findings.variability
     if isinstance(found, Missing):
-        return Section(key, title, missing=(found,))
+        return ReportSection(key, title, missing=(found,))
     whole = found.by_size.row(0, named=True)
     how = (
         f"Each {words.unit} was examined alone, with coarser counts as upper bounds "
@@ -42,7 +42,7 @@ def variability_section(findings: Findings, words: Words) -> Section:
             f"In {of_units(more, words)} more, `recon reconstruct` proved from all counts at once "
             "that there is one reconstruction; the claim counts them, these tables do not."
         )
-    return Section(key, title, tuple(text), (_figure(found, words),))
+    return ReportSection(key, title, tuple(text), (_figure(found, words),))
 
 
 def _zeros(whole: Mapping[str, int], words: Words) -> str:
@@ -59,13 +59,13 @@ def _zeros(whole: Mapping[str, int], words: Words) -> str:
     )
 
 
-def _proven_elsewhere(reconstruction: Reconstruction | Missing, zero: int) -> int:
+def _proven_elsewhere(reconstruction: ReconstructionFindings | Missing, zero: int) -> int:
     if isinstance(reconstruction, Missing):
         return 0
     return reconstruction.whole["one_units"] - zero
 
 
-def _figure(found: Variability, words: Words) -> Figure:
+def _figure(found: VariabilityFindings, words: Words) -> Figure:
     rows: list[dict[str, Any]] = [
         {
             "percentile": row["percentile"],
@@ -102,7 +102,7 @@ def _figure(found: Variability, words: Words) -> Figure:
     )
 
 
-def _panels(found: Variability, top: float, words: Words) -> list[Panel]:
+def _panels(found: VariabilityFindings, top: float, words: Words) -> list[Panel]:
     here = Series(f"the {words.unit} at this percentile", BLUE[0], "circle", (1, 0))
     below = Series(f"all {words.units} up to it together", GREY[0], "square", (4, 3))
     return [
@@ -116,14 +116,14 @@ def _panels(found: Variability, top: float, words: Words) -> list[Panel]:
         bars(
             "Zero solvar, by number of people",
             [size_label(name) for name in found.by_size["size"]],
-            [Segment("zero", "zero", BLUE[0])],
+            [BarSegment("zero", "zero", BLUE[0])],
             number="zero",
             axis=f"% of {words.units}",
         ),
     ]
 
 
-def _percentile_sheet(found: Variability, words: Words) -> Sheet:
+def _percentile_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
     return sheet(
         f"Table 6. Solvar by percentile of {words.units}",
         [
@@ -150,7 +150,7 @@ def _percentile_sheet(found: Variability, words: Words) -> Sheet:
     )
 
 
-def _size_sheet(found: Variability, words: Words) -> Sheet:
+def _size_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
     pairs = (
         ("unique", "unique_pct"),
         ("zero_solvar_units", "zero_solvar_units_pct"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.report.charts import assemble, dots, rate_rows
-from recon_cli.report.document import Figure, Section
-from recon_cli.report.findings import Missing, Scores
+from recon_cli.report.document import Figure, ReportSection
+from recon_cli.report.findings import Missing, ScoreFindings
 from recon_cli.report.rates import PEOPLE, looks_of, rate_sheet
 from recon_cli.report.words import Words, enumerate_words, percent
 
@@ -14,13 +14,13 @@ _TABLE = "table10_zero_solvar"
 _GROUPS = ("nonmodal", "nonmodal_unique")
 
 
-def zero_section(found: Scores, words: Words) -> Section:
+def zero_section(found: ScoreFindings, words: Words) -> ReportSection:
     """Precision among nonmodal people and the unique of them in zero-solvar units."""
     key, title = "zero-solvar", f"Nonmodal people in zero-solvar {words.units}"
     rows = found.table(_TABLE)
     if rows.is_empty():
         why = "where the variability is zero was not known to `recon score`"
-        return Section(key, title, missing=(Missing(why, ("recon solvar", "recon score")),))
+        return ReportSection(key, title, missing=(Missing(why, ("recon solvar", "recon score")),))
     keys = enumerate_words([f"`{name}`" for name in found.links.config["binned"]])
     text = (
         "Where only one reconstruction is possible, and a person differs from most of the "
@@ -28,10 +28,10 @@ def zero_section(found: Scores, words: Words) -> Section:
         "believe a link.",
         f"Zero variability is from {found.manifest.notes['zero_variability']}.",
     )
-    return Section(key, title, text, (_figure(found, rows, words),))
+    return ReportSection(key, title, text, (_figure(found, rows, words),))
 
 
-def _figure(found: Scores, rows: pl.DataFrame, words: Words) -> Figure:
+def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
     shown = rows.filter(rate="precision")
     looks = looks_of(found, shown)
     drawn = shown.filter(pl.col("source").is_in([each.name for each in looks]))

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.published import GEOUNITS, Batch, Coverage, Pattern
+from recon_cli.publication import GEOUNITS, Coverage, CoveragePattern, GeounitBatch
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.legacy.archive import (
@@ -48,7 +48,7 @@ class LegacySource:
         self._chunk_records = chunk_records
         self._cells = CellIndex.of(release)
         self._coverage = tuple(
-            Pattern.complete(release, level) for level in self._layout.summary_levels
+            CoveragePattern.complete(release, level) for level in self._layout.summary_levels
         )
         for path in paths:
             with open_archive(path) as archive:
@@ -59,7 +59,7 @@ class LegacySource:
         """One complete pattern for each level with tables, finest level first."""
         return self._coverage
 
-    def batches(self) -> Generator[Batch, None, None]:
+    def batches(self) -> Generator[GeounitBatch, None, None]:
         """One batch for each chunk of the header that has geounits.
 
         Raises:
@@ -73,7 +73,7 @@ class LegacySource:
 
     def _state(
         self, archive: Archive, inventory: Inventory, seen: _SeenGeounits, path: Path
-    ) -> Iterator[Batch]:
+    ) -> Iterator[GeounitBatch]:
         read_size = min(max(self._chunk_records * _SEGMENT_BYTES, _LEAST_READ), _MOST_READ)
         with ExitStack() as stack:
             header = stack.enter_context(open_stream(archive, inventory.geography))
@@ -96,7 +96,7 @@ class LegacySource:
             for reader in segments:
                 reader.finish()
 
-    def _batch(self, records: Records, segments: list[SegmentReader]) -> Batch:
+    def _batch(self, records: Records, segments: list[SegmentReader]) -> GeounitBatch:
         parts = [counts for segment in segments for counts in segment.read(records)]
         none = np.empty(0, np.int64)
         counts = self._cells.counts(
@@ -114,7 +114,7 @@ class LegacySource:
             },
             schema=GEOUNITS,
         )
-        return Batch(geounits, counts)
+        return GeounitBatch(geounits, counts)
 
 
 def open_legacy(

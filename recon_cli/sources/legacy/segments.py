@@ -29,7 +29,7 @@ _CIFSN_COLUMN = 3
 
 
 @dataclass(frozen=True)
-class Run:
+class ColumnRun:
     """Neighbouring columns: ``first`` holds the cell with ordinal ``ordinals[0]``, and so on."""
 
     first: int
@@ -46,7 +46,7 @@ class Group:
     """
 
     levels: tuple[int, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[ColumnRun, ...]
 
 
 def column_groups(segment: Segment, layout: Layout, cells: CellIndex) -> tuple[Group, ...]:
@@ -61,9 +61,9 @@ def column_groups(segment: Segment, layout: Layout, cells: CellIndex) -> tuple[G
     )
 
 
-def _runs(segment: Segment, names: tuple[str, ...], cells: CellIndex) -> tuple[Run, ...]:
+def _runs(segment: Segment, names: tuple[str, ...], cells: CellIndex) -> tuple[ColumnRun, ...]:
     """Tables side by side are one run: the fewer runs, the fewer array operations."""
-    runs: list[Run] = []
+    runs: list[ColumnRun] = []
     for placement in segment.placements:
         if placement.table.name not in names:
             continue
@@ -71,14 +71,14 @@ def _runs(segment: Segment, names: tuple[str, ...], cells: CellIndex) -> tuple[R
         ordinals = np.arange(offset, offset + len(placement.table.cells))
         if runs and runs[-1].first + len(runs[-1].ordinals) == placement.first:
             last = runs.pop()
-            runs.append(Run(last.first, np.concatenate([last.ordinals, ordinals])))
+            runs.append(ColumnRun(last.first, np.concatenate([last.ordinals, ordinals])))
         else:
-            runs.append(Run(placement.first, ordinals))
+            runs.append(ColumnRun(placement.first, ordinals))
     return tuple(runs)
 
 
 @dataclass(frozen=True)
-class Rows:
+class SegmentRows:
     """Consecutive records of a segment.
 
     Attributes:
@@ -93,16 +93,16 @@ class Rows:
     logrecno: NDArray[np.int64]
     line: int
 
-    def split(self, count: int) -> tuple[Rows, Rows]:
+    def split(self, count: int) -> tuple[SegmentRows, SegmentRows]:
         """The first ``count`` rows, and the others."""
         return (
-            Rows(self.block, self.stops[:count], self.logrecno[:count], self.line),
-            Rows(self.block, self.stops[count:], self.logrecno[count:], self.line + count),
+            SegmentRows(self.block, self.stops[:count], self.logrecno[:count], self.line),
+            SegmentRows(self.block, self.stops[count:], self.logrecno[count:], self.line + count),
         )
 
 
 @dataclass(frozen=True)
-class Counts:
+class SegmentCounts:
     """Non-zero counts: place of the geounit in the chunk, ordinal of the cell, value."""
 
     row: NDArray[np.int64]
@@ -122,10 +122,10 @@ class SegmentReader:
         self._cells = cells
         self._groups = column_groups(segment, layout, cells)
         self._levels = [level for group in self._groups for level in group.levels]
-        self._pending: Rows | None = None
+        self._pending: SegmentRows | None = None
         self._previous = -1
 
-    def read(self, records: Records) -> Iterator[Counts]:
+    def read(self, records: Records) -> Iterator[SegmentCounts]:
         """The counts of one chunk of the header.
 
         Raises:
@@ -153,7 +153,7 @@ class SegmentReader:
         if rows is not None:
             raise self._unknown(rows, 0)
 
-    def _rows_until(self, last: int) -> Iterator[Rows]:
+    def _rows_until(self, last: int) -> Iterator[SegmentRows]:
         """Rows up to LOGRECNO ``last``; what was read beyond waits for the next chunk."""
         while True:
             rows = self._take_rows()
@@ -167,12 +167,12 @@ class SegmentReader:
                 return
             yield rows
 
-    def _take_rows(self) -> Rows | None:
+    def _take_rows(self) -> SegmentRows | None:
         """Rows that wait, else the next ones of the stream."""
         rows, self._pending = self._pending, None
         return rows if rows is not None else self._next_rows()
 
-    def _next_rows(self) -> Rows | None:
+    def _next_rows(self) -> SegmentRows | None:
         block = self._lines.next_block()
         if block is None:
             return None
@@ -187,7 +187,7 @@ class SegmentReader:
         if self._previous < 0:
             self._check_file_number(block, stops)
         self._previous = int(logrecno[-1])
-        return Rows(block, stops, logrecno, block.line)
+        return SegmentRows(block, stops, logrecno, block.line)
 
     def _separators(self, block: Block) -> NDArray[np.int64]:
         """Positions of the commas and line ends, a row a line."""
@@ -217,12 +217,12 @@ class SegmentReader:
                 f"{self._segment.number:02}, found {text!r}"
             )
 
-    def _check_known(self, rows: Rows, records: Records) -> None:
+    def _check_known(self, rows: SegmentRows, records: Records) -> None:
         unknown = np.flatnonzero(_places(records.all_logrecno, rows.logrecno) < 0)
         if len(unknown):
             raise self._unknown(rows, int(unknown[0]))
 
-    def _unknown(self, rows: Rows, at: int) -> SourceError:
+    def _unknown(self, rows: SegmentRows, at: int) -> SourceError:
         return SourceError(
             f"{self.label}: line {rows.line + at}: LOGRECNO {rows.logrecno[at]:07} "
             "is not in the geography member"
@@ -241,12 +241,12 @@ class SegmentReader:
 
     def _counts(
         self,
-        rows: Rows,
+        rows: SegmentRows,
         index: NDArray[np.int64],
         place: NDArray[np.int64],
-        run: Run,
+        run: ColumnRun,
         records: Records,
-    ) -> Counts:
+    ) -> SegmentCounts:
         """Non-zero counts of rows ``index`` in the columns of ``run``."""
         data = rows.block.data
         edges = rows.stops[index, run.first - 1 : run.first + len(run.ordinals)]
@@ -271,7 +271,7 @@ class SegmentReader:
             )
         # A zero may also be spelled 00 or end in a CR.
         keep = value > 0
-        return Counts(place[row[keep]], run.ordinals[column[keep]], value[keep])
+        return SegmentCounts(place[row[keep]], run.ordinals[column[keep]], value[keep])
 
 
 def _places(among: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:

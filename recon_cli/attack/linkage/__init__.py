@@ -1,0 +1,1 @@
+"""Linking records with attackers' files, and guessing without."""

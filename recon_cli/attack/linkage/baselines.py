@@ -1,0 +1,293 @@
+"""What an attacker can guess without linking: the modal and the proportional guesser.
+
+MDG says of everybody what is most frequent in the geounit; PRG draws from the geounit's own
+distribution. A reconstruction that does no better tells nobody anything. Both are made from
+records (the study took the HDF's) or from published counts; *leave one out* makes the guess for a
+person from everybody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from recon_cli.attack.linkage.record_order import place_in_unit, record_hashes, uniform, unit_salts
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ValueCounts:
+    """How often each gained value occurs, by geounit.
+
+    Attributes:
+        counts: ``unit``, ``gain``, ``n`` (Int64, above zero), sorted, each pair once.
+        geoids: Geoids of all units, in the order of ``unit``.
+        parent: For each unit the number of the next coarser geounit.
+        mode: The most frequent value of all, for when nothing nearer has one.
+    """
+
+    counts: pl.DataFrame
+    geoids: pl.Series
+    parent: Integers
+    mode: int
+
+    @classmethod
+    def of(cls, counts: pl.DataFrame, geoids: pl.Series, digits: int, mode: int) -> ValueCounts:
+        """Count by unit; parents are the prefixes of ``digits`` characters."""
+        ordered = counts.select("unit", "gain", pl.col("n").cast(pl.Int64)).sort("unit", "gain")
+        prefixes = geoids.str.slice(0, digits)
+        names = prefixes.unique().sort()
+        numbers = pl.Series(range(len(names)), dtype=pl.Int64)
+        parent = prefixes.replace_strict(names, numbers, return_dtype=pl.Int64).to_numpy()
+        return cls(ordered, geoids, parent, mode)
+
+    @cached_property
+    def above(self) -> pl.DataFrame:
+        """The counts of the parents, in the columns of ``counts``."""
+        parent = pl.Series(self.parent)
+        return (
+            self.counts.with_columns(parent.gather(self.counts["unit"]).alias("unit"))
+            .group_by("unit", "gain")
+            .agg(pl.col("n").sum())
+            .sort("unit", "gain")
+        )
+
+    @property
+    def parents(self) -> int:
+        """How many parents there are."""
+        return int(self.parent.max(initial=-1)) + 1
+
+    @cached_property
+    def modes(self) -> Integers:
+        """For each unit the modal guess (MDG).
+
+        The unit's mode; where two values tie or one person lives alone, the mode of the parent,
+        which must have no tie and count two or more; failing that the national one.
+        """
+        own, _, ties, total = _mode_of(self.counts, len(self.geoids))
+        above, above_top, above_ties, _ = _mode_of(self.above, self.parents)
+        lent = np.where((above_ties == 1) & (above_top > 1), above, self.mode)[self.parent]
+        return np.where((ties == 1) & (total > 1), own, lent)
+
+    @cached_property
+    def starts(self) -> Integers:
+        """For each unit where its people begin in `people`; one more entry at the end."""
+        totals = np.zeros(len(self.geoids) + 1, np.int64)
+        np.add.at(totals, self.counts["unit"].to_numpy() + 1, self.counts["n"].to_numpy())
+        return np.cumsum(totals)
+
+    @cached_property
+    def people(self) -> Integers:
+        """The value of every person, sorted by unit and value."""
+        return np.repeat(self.counts["gain"].to_numpy(), self.counts["n"].to_numpy())
+
+
+def most_frequent(counts: Mapping[int, int]) -> int:
+    """The value with the highest count; of several the smallest, of none 0.
+
+    >>> most_frequent({7: 2, 3: 5, 1: 5}), most_frequent({})
+    (1, 0)
+    """
+    return min(counts, key=lambda value: (-counts[value], value), default=0)
+
+
+def _mode_of(counts: pl.DataFrame, units: int) -> tuple[Integers, Integers, Integers, Integers]:
+    """For each unit: a most frequent value, how often it occurs, how many tie, people in all."""
+    found = (
+        counts.group_by("unit")
+        .agg(
+            pl.col("gain").sort_by("n", "gain", descending=[True, False]).first(),
+            pl.col("n").max().alias("top"),
+            (pl.col("n") == pl.col("n").max()).sum().alias("ties"),
+            pl.col("n").sum().alias("total"),
+        )
+        .filter(pl.col("top") > 0)
+    )
+    at = found["unit"].to_numpy()
+    columns = []
+    for name in ("gain", "top", "ties", "total"):
+        column = np.zeros(units, np.int64)
+        column[at] = found[name].to_numpy()
+        columns.append(column)
+    return columns[0], columns[1], columns[2], columns[3]
+
+
+def modal_guess(values: ValueCounts, records: pl.DataFrame, *, leave_one_out: bool) -> pl.Series:
+    """MDG: a value for every record.
+
+    Args:
+        values: Of the source that the records come from.
+        records: ``unit``, and to leave one out ``gain``, the record's own value.
+        leave_one_out: Make each guess from everybody but the record.
+    """
+    unit = records["unit"].to_numpy()
+    if not leave_one_out:
+        return pl.Series("gain", values.modes[unit])
+    guesses = modal_without(values)
+    return (
+        records.select("unit", "gain")
+        .join(guesses, on=["unit", "gain"], how="left", maintain_order="left")["guess"]
+        .rename("gain")
+    )
+
+
+def modal_without(values: ValueCounts) -> pl.DataFrame:
+    """The modal guess that the others of a unit give for somebody with a certain value.
+
+    Returns:
+        ``unit, gain, guess``, for every value that occurs in a unit.
+    """
+    cases = values.counts.select("unit", "gain").with_row_index("case")
+    within = _without_one(cases, values.counts)
+    parent = pl.Series(values.parent)
+    placed = cases.with_columns(parent.gather(cases["unit"]).alias("unit"))
+    own_value, _, own_ties, own_total = _mode_of(within, cases.height)
+    up_cases = placed.select("unit", "gain").unique().with_row_index("case")
+    up = _without_one(up_cases, values.above)
+    up_value, up_top, up_ties, _ = _mode_of(up, up_cases.height)
+    case_above = placed.join(
+        up_cases, on=["unit", "gain"], how="left", maintain_order="left", suffix="_up"
+    )["case_up"].to_numpy()
+    lent = np.where((up_ties == 1) & (up_top > 1), up_value, values.mode)[case_above]
+    guess = np.where((own_ties == 1) & (own_total > 1), own_value, lent)
+    return cases.select("unit", "gain", pl.Series("guess", guess))
+
+
+def _without_one(cases: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
+    """The counts of each case's unit with one person of the case's value taken away.
+
+    Returns:
+        ``unit`` (the case's number), ``gain``, ``n``.
+    """
+    taken = (pl.col("gain") == pl.col("gain_right")).cast(pl.Int64)
+    return (
+        cases.join(counts, on="unit")
+        .select(
+            pl.col("case").alias("unit"),
+            (pl.col("n") - taken).alias("n"),
+            pl.col("gain_right").alias("gain"),
+        )
+        .filter(pl.col("n") > 0)
+    )
+
+
+def proportional_guess(
+    values: ValueCounts, records: pl.DataFrame, seed: int, purpose: str, *, leave_one_out: bool
+) -> pl.Series:
+    """PRG: one draw for every record, in proportion to the unit's values.
+
+    A draw picks a person of the unit and says what he is. Leaving one out, it picks somebody
+    else, and where nobody else lives, somebody else of the parent.
+
+    Args:
+        values: Of the source that the records come from.
+        records: ``unit``, and ``exact, binned`` and perhaps ``gain``, which tell records apart.
+        seed: The seed.
+        purpose: Keeps the draws apart from other uses of the seed.
+        leave_one_out: Never pick the record itself.
+    """
+    identity = [name for name in ("exact", "binned", "gain") if name in records.columns]
+    places = place_in_unit(records, "unit", identity).to_numpy()
+    unit = records["unit"].to_numpy()
+    salts = unit_salts(values.geoids.to_list(), seed, purpose)
+    chance = uniform(record_hashes(salts[unit], places))
+    if not leave_one_out:
+        size = np.diff(values.starts)[unit]
+        picked = values.starts[unit] + (chance * size).astype(np.int64)
+        return pl.Series("gain", values.people[picked])
+    return pl.Series("gain", _draw_another(values, records, chance))
+
+
+def _draw_another(values: ValueCounts, records: pl.DataFrame, chance: Floats) -> Integers:
+    unit, own = records["unit"].to_numpy(), records["gain"].to_numpy()
+    guess, alone = _pick_another(values.counts, len(values.geoids), unit, own, chance)
+    if alone.any():
+        above = values.parent[unit]
+        lent, lonely = _pick_another(values.above, values.parents, above, own, chance)
+        guess = np.where(alone, np.where(lonely, values.mode, lent), guess)
+    return guess
+
+
+def _pick_another(
+    counts: pl.DataFrame, units: int, unit: Integers, own: Integers, chance: Floats
+) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """Somebody's value in ``unit`` who is not one of those with ``own``; and who lives alone."""
+    n = counts["n"].to_numpy()
+    people = np.repeat(counts["gain"].to_numpy(), n)
+    starts = np.zeros(units + 1, np.int64)
+    np.add.at(starts, counts["unit"].to_numpy() + 1, n)
+    starts = np.cumsum(starts)
+    first = (
+        pl.DataFrame({"unit": unit, "gain": own})
+        .join(
+            counts.select(
+                pl.col("unit").cast(pl.Int64), "gain", pl.Series("first", np.cumsum(n) - n)
+            ),
+            on=["unit", "gain"],
+            how="left",
+            maintain_order="left",
+        )["first"]
+        .to_numpy()
+    )  # one person of the record's own value stands for the record
+    others = np.diff(starts)[unit] - 1
+    alone = others < 1
+    picked = starts[unit] + (chance * np.maximum(others, 0)).astype(np.int64)
+    picked += picked >= first
+    return people[np.where(alone, starts[unit], picked)], alone
+
+
+def expected_correct(values: ValueCounts) -> pl.DataFrame:
+    """How many people of each unit the guessers are right about, on their own source.
+
+    The closed forms: Σ over the people of a unit of the chance that the guess is right. Divided
+    by the people that is the modal share, Σp², and what is left of them when nobody helps to
+    guess himself.
+
+    Returns:
+        ``unit``, ``people`` (Int64), ``modal``, ``proportional``, ``modal_without``,
+        ``proportional_without`` (Float64).
+    """
+    counts = values.counts.join(modal_without(values), on=["unit", "gain"])
+    mode = pl.Series(values.modes).gather(counts["unit"])
+    total, n = pl.col("n").sum().over("unit"), pl.col("n")
+    others = pl.when(total > 1).then(n * (n - 1) / (total - 1)).otherwise(0.0)
+    return (
+        counts.with_columns(
+            (n * (pl.col("gain") == mode)).cast(pl.Float64).alias("modal"),
+            (n * n / total).alias("proportional"),
+            (n * (pl.col("gain") == pl.col("guess"))).cast(pl.Float64).alias("modal_without"),
+            others.alias("proportional_without"),
+        )
+        .group_by("unit")
+        .agg(
+            n.sum().alias("people"),
+            pl.col("modal", "proportional", "modal_without", "proportional_without").sum(),
+        )
+        .sort("unit")
+    )
+
+
+def chance_of(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
+    """The chance that PRG says of each person what is true: p of his value in his unit.
+
+    Args:
+        values: Of the guesser's source.
+        people: ``unit`` and ``true_gain`` (null: nothing is true of them, chance 0).
+    """
+    shares = values.counts.select(
+        "unit",
+        pl.col("gain").alias("true_gain"),
+        (pl.col("n") / pl.col("n").sum().over("unit")).alias("chance"),
+    )
+    return (
+        people.select("unit", "true_gain")
+        .join(shares, on=["unit", "true_gain"], how="left", maintain_order="left")["chance"]
+        .fill_null(0.0)
+    )

@@ -1,0 +1,251 @@
+"""Records as integers: one number for a geounit, one for each set of linking columns.
+
+Linking compares columns for equality only, so a record is reduced to ``unit`` (the place of its
+geoid among the geounits of the truth), ``exact`` and ``binned`` (unit and keys in one number) and
+``gain`` (the columns that an attacker gains in one number).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from recon_cli.errors import SourceError
+from recon_cli.schema import AttackKeys, Feature, Release, Value, bits, column_dtype
+
+_TRUTH = {"true": True, "false": False, "1": True, "0": False}
+
+
+@dataclass(frozen=True)
+class EncodedRecords:
+    """Records that can be linked.
+
+    Attributes:
+        records: ``unit`` (Int32), ``exact`` (Int64, null where a key is not known), ``binned``,
+            ``gain`` (Int64, only if asked for), and the columns to keep.
+        left_out: Why others were left out: ``outside`` the geounits of the truth, ``incomplete``.
+    """
+
+    records: pl.DataFrame
+    left_out: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class KeyEncoder:
+    """Encodes the records of one partition.
+
+    Attributes:
+        release: The schema.
+        keys: Its linking columns.
+        geoids: The geounits of the truth, sorted, each once (String).
+    """
+
+    release: Release
+    keys: AttackKeys
+    geoids: pl.Series
+
+    def encode(
+        self,
+        records: pl.DataFrame,
+        *,
+        name: str,
+        gains: bool = True,
+        lenient: bool = False,
+        keep: Sequence[str] = (),
+    ) -> EncodedRecords:
+        """Encode records, leaving out those that nothing can be linked to.
+
+        A record is incomplete when a binned key, or with ``gains`` a gained value, is null.
+
+        Args:
+            records: The unit's geoid and the features, or recodes that stand for them.
+            name: What messages call the file.
+            gains: Whether the columns that are gained are there, and needed.
+            lenient: Whether a value that the schema does not know makes a record incomplete
+                instead of the file wrong.
+            keep: Further columns to pass on.
+
+        Raises:
+            SourceError: A column is missing, or holds a value that the schema does not know.
+        """
+        require(records, keep, name)
+        sets = {"exact": self.keys.exact, "binned": self.keys.binned}
+        packed = {"unit": self.units(records, name)}
+        for key, columns in sets.items():
+            offset = packed["unit"].cast(pl.Int64) * self.sizes[key]
+            packed[key] = self.pack(records, columns, name, lenient=lenient) + offset
+        if gains:
+            packed["gain"] = self.pack(records, self.keys.gains, name, lenient=lenient)
+        numbers = pl.DataFrame([column.alias(key) for key, column in packed.items()])
+        whole = numbers.hstack(records.select(keep)) if keep else numbers
+        inside = whole.filter(pl.col("unit").is_not_null())
+        known = inside.drop_nulls([key for key in packed if key != "exact"])
+        left_out = {
+            "outside": whole.height - inside.height,
+            "incomplete": inside.height - known.height,
+        }
+        return EncodedRecords(known, left_out)
+
+    def units(self, records: pl.DataFrame, name: str) -> pl.Series:
+        """The number of every record's geounit (Int32); null outside those of the truth.
+
+        Raises:
+            SourceError: There is no column with geoids.
+        """
+        place = self.release.geoid_column
+        require(records, (place,), name)
+        numbers = pl.Series(range(len(self.geoids)), dtype=pl.Int32)
+        return (
+            records[place]
+            .cast(pl.String)
+            .replace_strict(self.geoids, numbers, default=None, return_dtype=pl.Int32)
+        )
+
+    def pack(
+        self, records: pl.DataFrame, columns: Sequence[str], name: str, *, lenient: bool = False
+    ) -> pl.Series:
+        """Several columns as one number (Int64); null where one of them is.
+
+        Raises:
+            SourceError: See `column_codes`.
+        """
+        number = pl.Series([0], dtype=pl.Int64).new_from_index(0, records.height)
+        for column in columns:
+            codes = column_codes(self.release, records, column, name, lenient=lenient)
+            number = number * self._size(column) + codes
+        return number
+
+    def gain_counts(
+        self, records: pl.DataFrame, name: str, people: pl.Series | None = None
+    ) -> dict[int, int]:
+        """Packed gained value → how many people have it; nulls are not counted.
+
+        Args:
+            records: The gained columns.
+            name: What messages call the file.
+            people: For how many people each row stands; default one.
+
+        Raises:
+            SourceError: See `column_codes`.
+        """
+        values = self.pack(records, self.keys.gains, name)
+        if people is None:
+            people = pl.repeat(1, records.height, eager=True, dtype=pl.Int64)
+        tallied = pl.DataFrame({"gain": values, "n": people}).drop_nulls()
+        return dict(tallied.group_by("gain").agg(pl.col("n").sum()).iter_rows())
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """How many values each packed number can take within a unit."""
+        sets = {"exact": self.keys.exact, "binned": self.keys.binned, "gain": self.keys.gains}
+        return {name: math.prod(map(self._size, columns)) for name, columns in sets.items()}
+
+    def unpack(self, numbers: pl.Series, columns: Sequence[str]) -> pl.DataFrame:
+        """The columns that were packed into ``numbers``, as a release's records show them.
+
+        Args:
+            numbers: Null gives nulls; of ``exact`` and ``binned`` the unit is ignored.
+            columns: In the order they were packed.
+        """
+        series, rest = [], numbers.cast(pl.Int64)
+        for column in reversed(columns):
+            groups, size = self.release.column_groups(column), self._size(column)
+            labels = pl.Series(column, list(groups.labels), dtype=groups.dtype)
+            series.append(labels.gather(rest % size))
+            rest = rest // size
+        return pl.DataFrame(series[::-1])
+
+    def _size(self, column: str) -> int:
+        return len(self.release.column_groups(column).labels)
+
+
+def require(records: pl.DataFrame, columns: Sequence[str], name: str) -> None:
+    """Refuse a file that lacks a column.
+
+    Raises:
+        SourceError: Names it, and those that are there.
+    """
+    for column in columns:
+        if column not in records.columns:
+            found = ", ".join(records.columns)
+            raise SourceError(f"{name}: no column {column!r} (columns: {found})")
+
+
+def column_codes(
+    release: Release, records: pl.DataFrame, column: str, name: str, *, lenient: bool = False
+) -> pl.Series:
+    """The place of every record's value among the values of a feature or recode.
+
+    A recode is worked out from its feature; its own column is used where there is no feature. A
+    multi-select feature may also come as one column of 0 and 1 for each option.
+
+    Returns:
+        Int64; null where the value is null or, with ``lenient``, not one that the schema knows.
+
+    Raises:
+        SourceError: There is no such column, or it has a value that the schema does not know.
+    """
+    groups = release.column_groups(column)
+    feature = release.features[release.feature_index[groups.feature]]
+    found = _feature_column(records, feature)
+    if found is None:
+        if column == feature.name or column not in records.columns:
+            require(records, (feature.name,), name)
+        return _places(records[column], groups.labels, name, lenient=lenient)
+    codes = _places(found, feature.values, name, lenient=lenient)
+    if column == feature.name:
+        return codes
+    group_of = [0] * len(feature.values)
+    for group, mask in enumerate(groups.masks):
+        for at in bits(mask):
+            group_of[at] = group
+    codes = pl.Series(group_of, dtype=pl.Int64).gather(codes)
+    if codes.null_count() and column in records.columns:
+        own = _places(records[column], groups.labels, name, lenient=True)
+        codes = codes.fill_null(own)
+    return codes
+
+
+def _feature_column(records: pl.DataFrame, feature: Feature) -> pl.Series | None:
+    if feature.name in records.columns:
+        return records[feature.name]
+    if not feature.options or any(option not in records.columns for option in feature.options):
+        return None
+    picked = pl.sum_horizontal(
+        pl.col(option).cast(pl.Int64, strict=False) * (1 << i)
+        for i, option in enumerate(feature.options)
+    )
+    return records.select(picked.alias(feature.name))[feature.name]
+
+
+def _places(column: pl.Series, values: tuple[Value, ...], name: str, *, lenient: bool) -> pl.Series:
+    dtype = column_dtype(values)
+    codes = _plain(column, dtype).replace_strict(
+        pl.Series(list(values), dtype=dtype),
+        pl.Series(range(len(values)), dtype=pl.Int64),
+        default=None,
+        return_dtype=pl.Int64,
+    )
+    unknown = column.is_not_null() & codes.is_null()
+    if not lenient and unknown.any():
+        wrong = column.filter(unknown)
+        known = ", ".join(repr(value) for value in values[:5])
+        raise SourceError(
+            f"{name}: column {column.name!r}: {wrong[0]!r} is not a value of the release "
+            f"(such as {known}; {len(wrong):,} such records)"
+        )
+    return codes
+
+
+def _plain(column: pl.Series, dtype: type[pl.DataType]) -> pl.Series:
+    """The column in the schema's own type; null where that cannot be."""
+    if dtype == pl.Boolean and column.dtype != pl.Boolean:
+        text = column.cast(pl.String).str.to_lowercase()
+        return text.replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean)
+    if column.dtype.is_float() and dtype != pl.String:
+        column = pl.select(pl.when(column == column.floor()).then(column)).to_series()
+    return column.cast(dtype, strict=False)

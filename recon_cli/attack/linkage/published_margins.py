@@ -1,0 +1,170 @@
+"""What an outsider reads off published tables: exact counts by a few columns, no solver.
+
+The study's P8 and P9 together give every block's people by race and ethnicity, P12 and P14 by
+sex and binned age. Which tables determine which columns is worked out from the release schema.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.publication import Publication
+from recon_cli.schema import AttackKeys, Cell, Recode, Release, Table
+
+Matrix = npt.NDArray[np.float64]
+
+#: Below this a singular value is zero: the cells' predicates are zeros and ones.
+_TINY = 1e-9
+
+
+def published_margin(
+    release: Release, published: Publication, tables: Sequence[Table], columns: Sequence[str]
+) -> pl.DataFrame:
+    """Counts by unit and ``columns``, from the published cells of ``tables`` alone.
+
+    Every cell that says nothing of other features is an equation in the counts; they must
+    determine every count.
+
+    Args:
+        release: The schema.
+        published: Counts of one partition.
+        tables: Those that may be used.
+        columns: Features or partition recodes.
+
+    Returns:
+        ``geoid``, each of ``columns`` and ``n`` (Int64), non-zero counts.
+
+    Raises:
+        ConfigError: The tables do not determine the counts.
+        SourceError: The published counts contradict each other.
+    """
+    groups = [release.column_groups(column) for column in columns]
+    units = published.geounits.filter(pl.col("level") == release.geography.unit.name)
+    used = _cells(release, published, units, tables, groups)
+    atoms = int(np.prod([len(group.labels) for group in groups]))
+    equations = np.array([_row(release, cell, groups) for _, cell in used]).reshape(-1, atoms)
+    inverse = _inverse(equations.tobytes(), atoms)
+    if inverse is None:
+        names = ", ".join(table.name for table in tables)
+        raise ConfigError(
+            f"{names}: these tables do not determine people by {' × '.join(columns)}; "
+            "name tables that do"
+        )
+    counts = _counts(units["geoid"], published.counts, used)
+    found = np.rint(counts @ inverse.T).astype(np.int64)
+    wrong = np.flatnonzero((found @ equations.T != counts).any(axis=1) | (found < 0).any(axis=1))
+    if len(wrong):
+        raise SourceError(
+            f"{units['geoid'][int(wrong[0])]}: the published counts by {' × '.join(columns)} "
+            f"contradict each other ({len(wrong):,} such units)"
+        )
+    unit, atom = np.nonzero(found)
+    labels = list(itertools.product(*(range(len(group.labels)) for group in groups)))
+    places = np.array(labels, np.int64)[atom]
+    shown = [
+        pl.Series(column, list(group.labels), dtype=group.dtype).gather(places[:, i])
+        for i, (column, group) in enumerate(zip(columns, groups, strict=True))
+    ]
+    geoids = units["geoid"].gather(unit).alias("geoid")
+    return pl.DataFrame([geoids, *shown, pl.Series("n", found[unit, atom])])
+
+
+def margin_records(
+    release: Release, published: Publication, tables: Sequence[Table], keys: AttackKeys
+) -> pl.DataFrame:
+    """Records with the binned keys that published counts give, and exact keys unknown.
+
+    Returns:
+        The release's geoid column, the columns of ``keys.binned``, and those of ``keys.exact``
+        that they do not have, null.
+
+    Raises:
+        ConfigError: The tables do not determine the binned keys.
+        SourceError: The published counts contradict each other.
+    """
+    found = published_margin(release, published, tables, keys.binned)
+    rows = np.repeat(np.arange(found.height), found["n"].to_numpy())
+    unknown = [
+        pl.lit(None, dtype=release.column_groups(column).dtype).alias(column)
+        for column in keys.exact
+        if column not in keys.binned
+    ]
+    people = found.drop("n")[rows].rename({"geoid": release.geoid_column})
+    return people.with_columns(unknown)
+
+
+def _cells(
+    release: Release,
+    published: Publication,
+    units: pl.DataFrame,
+    tables: Sequence[Table],
+    groups: Sequence[Recode],
+) -> list[tuple[str, Cell]]:
+    """Published for every unit, count people, and speak of nothing but ``groups``."""
+    known = {group.feature for group in groups}
+    others = [i for i, feature in enumerate(release.features) if feature.name not in known]
+    patterns = [published.coverage[number] for number in units["pattern"].unique()]
+    found = []
+    for table in tables:
+        numbers = [set(pattern.cells.get(table.name, ())) for pattern in patterns]
+        everywhere = set.intersection(*numbers) if numbers else set()
+        found += [
+            (table.name, cell)
+            for cell in table.cells
+            if cell.number in everywhere
+            and cell.tally is None
+            and all(cell.masks[i] == release.features[i].full for i in others)
+            and _is_union(release, cell, groups)
+        ]
+    return found
+
+
+def _is_union(release: Release, cell: Cell, groups: Sequence[Recode]) -> bool:
+    """Whether the cell splits no group."""
+    for group in groups:
+        mask = cell.masks[release.feature_index[group.feature]]
+        if any(mask & each not in (0, each) for each in group.masks):
+            return False
+    return True
+
+
+def _row(release: Release, cell: Cell, groups: Sequence[Recode]) -> Matrix:
+    row = np.ones(1)
+    for group in groups:
+        mask = cell.masks[release.feature_index[group.feature]]
+        row = np.kron(row, np.array([float(mask & each == each) for each in group.masks]))
+    return row
+
+
+@lru_cache(maxsize=8)
+def _inverse(equations: bytes, atoms: int) -> Matrix | None:
+    """The pseudo-inverse, or None where the equations leave something open.
+
+    The same for all partitions that publish the same cells, and far dearer than its use.
+    """
+    matrix = np.frombuffer(equations, dtype=np.float64).reshape(-1, atoms)
+    if len(matrix) < atoms or np.linalg.matrix_rank(matrix, tol=_TINY) < atoms:
+        return None
+    inverse: Matrix = np.linalg.pinv(matrix, rcond=_TINY).astype(np.float64)
+    return inverse
+
+
+def _counts(geoids: pl.Series, counts: pl.DataFrame, used: Sequence[tuple[str, Cell]]) -> Matrix:
+    """Units × used cells."""
+    matrix = np.zeros((len(geoids), len(used)))
+    columns = pl.DataFrame(
+        [(table, cell.number, at) for at, (table, cell) in enumerate(used)],
+        schema={"table": pl.String, "cell": pl.Int16, "_column": pl.Int64},
+        orient="row",
+    )
+    rows = pl.DataFrame({"geoid": geoids}).with_row_index("_row")
+    found = counts.join(columns, on=["table", "cell"]).join(rows, on="geoid")
+    matrix[found["_row"].to_numpy(), found["_column"].to_numpy()] = found["count"].to_numpy()
+    return matrix

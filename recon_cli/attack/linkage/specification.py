@@ -1,0 +1,132 @@
+"""Who attacks with what: the sources, guessers and attacker files of a linking attack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from recon_cli.schema import AttackKeys, Release
+
+#: The truth, and what was tabulated from it, in the study's words.
+CEF, HDF = "CEF", "HDF"
+#: The attacker file that is the truth's own columns.
+CEF_ATKR = "CEF_atkr"
+#: The origin of guessers that know nothing but published tables.
+TABLES = "tables"
+
+
+@dataclass(frozen=True)
+class Guesser:
+    """A source that guesses what is gained.
+
+    Attributes:
+        name: What results call it.
+        kind: MDG or PRG.
+        origin: Where it knows the geounits' values and the records' keys from: a source, or
+            `TABLES`.
+        leave_one_out: Whether each guess is made from everybody else.
+    """
+
+    name: str
+    kind: Literal["modal", "proportional"]
+    origin: str
+    leave_one_out: bool = False
+
+
+@dataclass(frozen=True)
+class LinkageSpecification:
+    """What is linked with what, the same for all partitions.
+
+    Attributes:
+        release: The schema.
+        keys: Its linking columns.
+        truth: Name of the truth among the sources (``CEF``).
+        origins: Names of the sources that have records, the truth first.
+        guessers: The sources that guess.
+        attackers: Names of the attacker files; `from_truth` are the truth's own columns.
+        from_truth: Those attackers that have no file of their own.
+        comparisons: Pairs of origins whose agreement is counted.
+        baseline: The origin of the closed forms.
+        modes: Origin → its most frequent gained value, over all partitions; a packed number.
+        seed: The seed.
+        id: Column with a person's identifier.
+        data_defined: Column of the truth that is false for records that nobody can be found by.
+    """
+
+    release: Release
+    keys: AttackKeys
+    truth: str
+    origins: tuple[str, ...]
+    guessers: tuple[Guesser, ...]
+    attackers: tuple[str, ...]
+    from_truth: tuple[str, ...]
+    comparisons: tuple[tuple[str, str], ...]
+    baseline: str
+    modes: Mapping[str, int]
+    seed: int
+    id: str = "pik"
+    data_defined: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        keys: AttackKeys,
+        *,
+        origins: Sequence[str],
+        guessers: Sequence[Guesser],
+        attackers: Mapping[str, bool],
+        seed: int,
+        id: str = "pik",  # noqa: A002 - the config's own word
+        data_defined: str | None = None,
+    ) -> LinkageSpecification:
+        """A lineup that compares every origin with the CEF and the HDF; modes come later.
+
+        Args:
+            release: The schema.
+            keys: What is linked on and gained.
+            origins: `CEF`, the truth, and the other sources with records.
+            guessers: The sources that guess.
+            attackers: Attacker files, and whether each is the truth's own columns.
+            seed: The seed.
+            id: See there.
+            data_defined: Likewise.
+        """
+        reference = [name for name in (CEF, HDF) if name in origins]
+        return cls(
+            release=release,
+            keys=keys,
+            truth=CEF,
+            origins=tuple(origins),
+            guessers=tuple(guessers),
+            attackers=tuple(attackers),
+            from_truth=tuple(name for name, own in attackers.items() if own),
+            comparisons=tuple(
+                (name, other)
+                for i, name in enumerate(origins)
+                for other in reference
+                if other in origins[:i]
+            ),
+            baseline=guessers[0].origin if guessers else reference[-1],
+            modes={},
+            seed=seed,
+            id=id,
+            data_defined=data_defined,
+        )
+
+    @property
+    def parent_digits(self) -> int:
+        """Length of the geoids of the next coarser level, or of the unit where it is the only."""
+        levels = self.release.geography.levels
+        return levels[min(1, len(levels) - 1)].digits
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The origins to be read, `TABLES` too where a guesser starts from them."""
+        origins = (*self.origins, *(g.origin for g in self.guessers), self.baseline)
+        return tuple(dict.fromkeys(origins))
+
+    def sharing(self, origin: str) -> tuple[Guesser, ...]:
+        """The guessers whose records have the keys of ``origin``."""
+        return tuple(guesser for guesser in self.guessers if guesser.origin == origin)

@@ -1,0 +1,1 @@
+"""One solution of the published counts, as person records."""

@@ -1,0 +1,146 @@
+"""Reconstruction: published counts of one partition → the person records that they imply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from recon_cli.attack.quarantine import NO_QUARANTINE, Quarantine
+from recon_cli.attack.reconstruction.person_records import histogram_resolved, person_records
+from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
+from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_plan
+from recon_cli.model.system import build_systems
+from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+
+#: Status of a unit that kills the solver.
+QUARANTINED = "quarantined"
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """The records of one partition.
+
+    Attributes:
+        microdata: One row a person: the unit's geoid, the release's microdata columns, and
+            ``certain``, true when propagation shows that the record's histogram columns are in
+            every solution of the same tables (``recon solvar`` finds all such records).
+        blocks: One row a unit: its geoid, ``population`` (null where unknown),
+            ``candidates``, ``free`` (candidates
+            that propagation left open), ``status`` (``unique``: proven the only solution on the
+            release's histogram; ``solved``: not proven unique; ``open``: the tables in use do
+            not bound everybody, so there may be more people; ``quarantined``: a solver was
+            kept from it, so that people are missing, see `recon_cli.attack.quarantine`), ``method``
+            (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
+    """
+
+    microdata: pl.DataFrame
+    blocks: pl.DataFrame
+
+
+def reconstruct(
+    release: Release,
+    published: Publication,
+    tables: Sequence[Table],
+    *,
+    seed: int,
+    on_progress: OnProgress = ignore_progress,
+) -> Reconstruction:
+    """Records that have exactly the published counts of ``tables`` (Eq. 4.4 and 4.5).
+
+    Args:
+        release: The schema.
+        published: Counts of one partition.
+        tables: Block tables only for Eq. 4.5, block and tract tables for Eq. 4.4, or any others.
+        seed: Decides among solutions, the same for any split of the work.
+        on_progress: Told of units and people done since the last call.
+
+    Raises:
+        ContradictionError: No records have these counts; names the cells.
+        SourceError: A unit lacks the coarser geounit that the tables need.
+        SolverError: The solver could not decide, or two engines disagree.
+    """
+    plan = make_plan(release, tables, published.coverage)
+    return reconstruct_plan(plan, published, seed=seed, on_progress=on_progress)
+
+
+def reconstruct_plan(
+    plan: Plan,
+    published: Publication,
+    *,
+    seed: int,
+    on_progress: OnProgress = ignore_progress,
+    guard: Quarantine = NO_QUARANTINE,
+) -> Reconstruction:
+    """`reconstruct` with a plan already made; see there. ``guard`` is for attempts that died."""
+    counts = arrange_counts(plan, published)
+    microdata, blocks = [], []
+    for system in build_systems(plan, counts):
+        solved = solve_system(plan, published, counts, system, seed=seed, guard=guard)
+        records = person_records(plan, counts, solved, seed)
+        microdata.append(records)
+        units = _unit_records(plan, counts, solved)
+        blocks.append(units)
+        on_progress(len(system.units), len(records), count_statuses(units))
+    if not blocks:
+        return Reconstruction(_no_records(plan), pl.DataFrame(schema=_unit_schema(plan)))
+    return Reconstruction(pl.concat(microdata), pl.concat(blocks))
+
+
+def count_statuses(units: pl.DataFrame) -> dict[str, int]:
+    """``status`` → how many rows of ``units`` have it."""
+    return dict(units["status"].value_counts().iter_rows())
+
+
+def _no_records(plan: Plan) -> pl.DataFrame:
+    columns = {name: plan.release.column_groups(name).dtype for name in plan.release.microdata}
+    return pl.DataFrame(
+        schema={plan.release.geoid_column: pl.String, **columns, "certain": pl.Boolean}
+    )
+
+
+def _unit_schema(plan: Plan) -> dict[str, type[pl.DataType]]:
+    return {
+        plan.release.geoid_column: pl.String,
+        "population": pl.Int32,
+        "candidates": pl.Int32,
+        "free": pl.Int32,
+        "status": pl.String,
+        "method": pl.String,
+        "seconds": pl.Float64,
+    }
+
+
+def _unit_records(plan: Plan, counts: PartitionCounts, solved: BatchSolution) -> pl.DataFrame:
+    system = solved.system
+    unit = system.candidates.unit
+    n = len(system.units)
+    free = solved.bounds.free
+    blurred = (solved.people > 0) & ~histogram_resolved(plan, system.candidates.atoms)
+    varies = np.bincount(unit, weights=free | blurred, minlength=n) > 0
+    status = np.where(system.is_bounded, varies.astype(np.int64), 2)
+    status[solved.unsolved] = 3
+    placed = pl.Series(np.bincount(unit, weights=solved.people, minlength=n).astype(np.int32))
+    placed = placed.set(pl.Series(~system.is_bounded | solved.unsolved), None)
+    columns: list[Any] = [
+        counts.geoids[system.units],
+        counts.population[system.units].fill_null(placed),
+        np.bincount(unit, minlength=n),
+        np.bincount(unit, weights=free, minlength=n),
+        pl.Series(["unique", "solved", "open", QUARANTINED])[status],
+        pl.Series(["propagation", "solver"])[solved.used_solver.astype(np.int64)],
+        solved.effort.round(6),
+    ]
+    return pl.DataFrame(
+        [
+            pl.Series(name, column).cast(dtype)
+            for (name, dtype), column in zip(_unit_schema(plan).items(), columns, strict=True)
+        ]
+    )

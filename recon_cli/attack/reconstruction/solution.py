@@ -1,0 +1,116 @@
+"""One solution of a batch: bounds first, the solver on the residue only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recon_cli.attack.quarantine import BatchQuarantine, Quarantine
+from recon_cli.errors import DisagreementError, SolverError
+from recon_cli.explain.contradictions import contradiction
+from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.components import split_components
+from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.plan import Plan
+from recon_cli.model.system import System
+from recon_cli.publication import Publication
+from recon_cli.seeding import digest_seed
+from recon_cli.solve.feasibility import Feasibility, solve_component
+
+
+@contextmanager
+def errors_naming(level: str, geoid: str) -> Iterator[None]:
+    """Say in a solver's error which geounit it is about.
+
+    Raises:
+        SolverError: As raised inside, with the geounit in front.
+    """
+    try:
+        yield
+    except DisagreementError as error:
+        raise DisagreementError(f"{level} {geoid}: {error}", error.model) from error
+    except SolverError as error:
+        raise SolverError(f"{level} {geoid}: {error}") from error
+
+
+@dataclass(frozen=True)
+class BatchSolution:
+    """A batch with one solution.
+
+    Attributes:
+        system: The equations.
+        bounds: What propagation proved.
+        people: People in each candidate.
+        effort: For each unit its share of the solver's deterministic seconds.
+        used_solver: For each unit whether the solver placed anyone in it.
+        unsolved: For each unit whether a solver was kept from some of it: only the lower bounds
+            are there.
+    """
+
+    system: System
+    bounds: Bounds
+    people: IntArray
+    effort: npt.NDArray[np.float64]
+    used_solver: npt.NDArray[np.bool_]
+    unsolved: npt.NDArray[np.bool_]
+
+
+def solve_system(
+    plan: Plan,
+    published: Publication,
+    counts: PartitionCounts,
+    system: System,
+    *,
+    seed: int,
+    guard: Quarantine,
+) -> BatchSolution:
+    """One solution of a batch: bounds first, the solver on the residue only.
+
+    Raises:
+        ContradictionError: The batch has no solution; names the cells.
+        SolverError: The solver could not decide, or two engines disagree.
+    """
+    if len(system.suspects):
+        raise contradiction(plan, published, counts, system.suspects)
+    bounds = propagate(system.rows)
+    if bounds.conflict.any():
+        suspects = np.unique(system.row_geounit[bounds.conflict])
+        raise contradiction(plan, published, counts, suspects)
+    people = bounds.lower.copy()
+    effort = np.zeros(len(system.units))
+    used_solver = np.zeros(len(system.units), dtype=bool)
+    unsolved = np.zeros(len(system.units), dtype=bool)
+    regions = system.regions[system.candidates.unit]
+    watch = quarantine_of_batch(guard, counts, system)
+    components = split_components(system.rows, bounds, regions)
+    for component in (
+        part
+        for whole in components
+        for part in watch.parts(whole, system.candidates.unit[whole.cells], whole.cells)
+    ):
+        units = system.candidates.unit[component.cells]
+        if not watch.admits(units):
+            unsolved[units] = True
+            continue
+        region = counts.region_geoids[int(system.regions[units[0]])]
+        with errors_naming(plan.release.region.name, region):
+            solution = solve_component(component, digest_seed(seed, region))
+        if solution.outcome is Feasibility.INFEASIBLE:
+            suspects = np.unique(system.row_geounit[component.origin])
+            raise contradiction(plan, published, counts, suspects)
+        people[component.cells] = solution.values
+        np.add.at(effort, units, solution.work / len(units))
+        used_solver[units] = True
+    return BatchSolution(system, bounds, people, effort, used_solver, unsolved)
+
+
+def quarantine_of_batch(
+    guard: Quarantine, counts: PartitionCounts, system: System
+) -> BatchQuarantine:
+    """The guard over one batch."""
+    return BatchQuarantine(guard, counts.geoids[system.units], counts.region_geoids[system.regions])

@@ -1,0 +1,88 @@
+"""What solvers may be asked, and what it has cost: deterministic seconds, by unit and region."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recon_cli.model.components import Component
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.grain import IntArray
+from recon_cli.solve.cp_sat import Effort, SolveResult, find_feasible, maximize
+from recon_cli.solve.cuts import feasibility_cut
+from recon_cli.solve.feasibility_pump import PumpResult, pump
+from recon_cli.solve.objectives import Maximization
+
+
+@dataclass(frozen=True)
+class EffortBudget:
+    """How hard to try.
+
+    Attributes:
+        seeds: For the solver's own choices, by region, so that batches do not matter.
+        unit: Deterministic seconds for each question about one unit, or about all at once.
+        diameter: Whether to measure the diameter, too.
+        regions: Deterministic seconds that each region may take in all, or None.
+        exact_intervals: Whether to solve for the ends that propagation leaves open.
+    """
+
+    seeds: dict[int, int]
+    unit: float
+    diameter: bool = False
+    regions: dict[int, float] | None = None
+    exact_intervals: bool = True
+
+
+class EffortAccount:
+    """A budget, being spent.
+
+    Attributes:
+        budget: What there was at first.
+        work: For each unit its share of the deterministic seconds so far.
+    """
+
+    def __init__(self, budget: EffortBudget, regions: IntArray) -> None:
+        """A budget for units, given the region of each."""
+        self.work = np.zeros(len(regions))
+        self.budget = budget
+        self._regions = regions
+        self._left = dict(budget.regions or {})
+
+    def effort(self, units: IntArray, seconds: float) -> Effort:
+        """So many deterministic seconds for some units of one region, if it has as many left."""
+        region = int(self._regions[units[0]])
+        return Effort(self.budget.seeds[region], min(seconds, self._left.get(region, seconds)))
+
+    def spend(self, units: IntArray, work: float) -> None:
+        """Share deterministic seconds among units of one region."""
+        self.work[units] += work / len(units)
+        region = int(self._regions[units[0]])
+        if region in self._left:
+            self._left[region] = max(self._left[region] - work, 0.0)
+
+    def maximize(self, question: Maximization, units: IntArray, seconds: float) -> SolveResult:
+        """The best answer to a question about some units."""
+        answer = maximize(question.program, question.objective, self.effort(units, seconds))
+        self.spend(units, answer.work)
+        return answer
+
+    def pump(self, component: Component, start: IntArray, units: IntArray) -> PumpResult:
+        """A solution near values that are none, for a question about some units."""
+        mended = pump(component, start, self.effort(units, self.budget.unit).limit)
+        self.spend(units, mended.work)
+        return mended
+
+    def feasibility_cut(
+        self, component: Component, cells: IntArray, values: IntArray, units: IntArray
+    ) -> LinearConstraints:
+        """Why cells cannot have these values, for a question about some units; or no rows."""
+        cut = feasibility_cut(component, cells, values, self.effort(units, self.budget.unit).limit)
+        self.spend(units, cut.work)
+        return cut.rows
+
+    def find_feasible(self, component: Component, units: IntArray) -> SolveResult:
+        """Any solution of a component, for a question about some units."""
+        answer = find_feasible(component, self.effort(units, self.budget.unit))
+        self.spend(units, answer.work)
+        return answer

@@ -1,0 +1,83 @@
+"""Records back to counts of candidates: the solution that variability is measured from."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+
+from recon_cli.errors import StageError
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.plan import Plan
+from recon_cli.model.system import System
+
+
+def encode_incumbent(
+    plan: Plan,
+    counts: PartitionCounts,
+    system: System,
+    microdata: pl.DataFrame,
+    missing: npt.NDArray[np.bool_],
+) -> IntArray:
+    """People in each candidate of a batch, counted from reconstructed records.
+
+    Args:
+        plan: The static half.
+        counts: The partition's counts.
+        system: The batch.
+        microdata: Records; those of other units are passed over.
+        missing: For each unit whether it was quarantined, so that people may be missing.
+
+    Raises:
+        StageError: The records are not a solution of the system.
+    """
+    column = plan.release.geoid_column
+    units = pl.DataFrame(
+        {column: counts.geoids.gather(system.units), "unit": np.arange(len(system.units))}
+    )
+    here = microdata.join(units, on=column, how="inner")
+    codes = here["unit"].to_numpy().astype(np.int64)
+    known = system.candidates.unit.astype(np.int64)
+    for f, (feature, size) in enumerate(zip(plan.release.features, plan.grain.sizes, strict=True)):
+        codes = codes * size + _atoms(plan, f, here[feature.name])
+        known = known * size + system.candidates.atoms[:, f]
+    place = np.minimum(np.searchsorted(known, codes), max(len(known) - 1, 0))
+    if len(codes) and (not len(known) or (known[place] != codes).any()):
+        raise StageError(
+            "microdata/ has records that no published table allows: it was made from other "
+            "tables; run `recon reconstruct` again"
+        )
+    people = np.bincount(place, minlength=len(known)).astype(np.int64)
+    if not _without(system, missing).are_met_by(people):
+        raise StageError(
+            "microdata/ does not reproduce the published counts: run `recon reconstruct` again"
+        )
+    return people
+
+
+def _without(system: System, missing: npt.NDArray[np.bool_]) -> LinearConstraints:
+    """The rows that count nobody of the missing units."""
+    if not missing.any():
+        return system.rows
+    A = system.rows.A
+    rows = np.flatnonzero(A @ missing[system.candidates.unit].astype(np.int64) == 0)
+    return LinearConstraints(
+        sparse.csr_array(A[rows]), system.rows.least[rows], system.rows.most[rows]
+    )
+
+
+def _atoms(plan: Plan, f: int, values: pl.Series) -> IntArray:
+    """The atom of each value; the first for a null, where no table sees the feature."""
+    feature = plan.release.features[f]
+    atom_of = {
+        value: atom
+        for value, position in feature.position.items()
+        for atom, mask in enumerate(plan.grain.atoms[f])
+        if mask >> position & 1
+    }
+    old = pl.Series(list(atom_of), dtype=feature.dtype)
+    atoms = values.replace_strict(old, list(atom_of.values()), return_dtype=pl.Int64, default=None)
+    return atoms.fill_null(0).to_numpy()

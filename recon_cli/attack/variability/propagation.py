@@ -1,0 +1,55 @@
+"""Intervals of histogram cells from propagation alone, where nobody measured them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from recon_cli.attack.variability.histogram import histogram_columns, histogram_masks, histogram_of
+from recon_cli.model.bounds import propagate
+from recon_cli.model.counts import arrange_counts
+from recon_cli.model.planning import make_plan
+from recon_cli.model.system import build_systems
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+
+
+def propagated_intervals(
+    release: Release, published: Publication, tables: Sequence[Table]
+) -> pl.DataFrame:
+    """Valid intervals of the histogram cells of whole regions, without a solver.
+
+    Args:
+        release: The schema.
+        published: The regions.
+        tables: The tables in use.
+
+    Returns:
+        One row a histogram cell that may hold people: the unit's geoid, the histogram columns
+        that the tables see, ``lower`` and ``upper``.
+    """
+    columns = histogram_columns(release, tables, published.coverage)
+    plan = make_plan(release, tables, published.coverage, histogram_masks(release, columns))
+    counts = arrange_counts(plan, published)
+    schema: dict[str, type[pl.DataType]] = {release.geoid_column: pl.String}
+    schema |= {name: release.column_groups(name).dtype for name in columns}
+    schema |= {"lower": pl.Int32, "upper": pl.Int32}
+    frames = [pl.DataFrame(schema=schema)]
+    for system in build_systems(plan, counts):
+        bounds = propagate(system.rows)
+        histogram = histogram_of(plan, system.candidates, columns)
+        lower, upper = (
+            np.bincount(histogram.of_cell, each, len(histogram.unit)).astype(np.int64)
+            for each in (bounds.lower, bounds.upper)
+        )
+        frame = histogram.frame(plan, counts, system).with_columns(
+            lower=pl.Series(lower), upper=pl.Series(upper)
+        )
+        frames.append(
+            frame.filter(pl.col("upper") > 0).select(
+                pl.col(name).cast(dtype) for name, dtype in schema.items()
+            )
+        )
+    return pl.concat(frames)

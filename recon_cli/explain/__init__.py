@@ -1,0 +1,1 @@
+"""Why: which published cells force a record, or contradict each other."""

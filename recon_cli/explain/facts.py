@@ -1,0 +1,275 @@
+"""The published cells around one unit as facts, and which of them notice a change of records.
+
+A fact is one published cell of one geounit with its count, zeros included. Records are value
+positions at the finest grain, so nothing here depends on a working grain or on candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from recon_cli.explain.contradictions import PublishedCell
+from recon_cli.model.grain import IntArray
+from recon_cli.publication import Publication
+from recon_cli.schema import Cell, Release, Table
+
+BoolArray = npt.NDArray[np.bool_]
+
+#: Records whose cells are looked up in one go.
+_CHUNK = 2_000
+
+
+class Scope(IntEnum):
+    """Whose published cells may be facts; each scope holds those before it."""
+
+    UNIT = 0
+    ABOVE = 1
+    REGION = 2
+
+
+@dataclass(frozen=True)
+class RecordCounts:
+    """Records, each kind once.
+
+    Attributes:
+        unit: The place of each kind's unit among the units.
+        positions: (kinds × features) value positions.
+        count: Records of each kind; in a change, how many more or fewer there are.
+    """
+
+    unit: IntArray
+    positions: IntArray
+    count: IntArray
+
+    def __len__(self) -> int:
+        return len(self.unit)
+
+
+@dataclass(frozen=True)
+class PatternCells:
+    """The cells of one coverage pattern that belong to the tables in use.
+
+    Attributes:
+        level: The level that the pattern is of.
+        cells: In published order.
+        inside: For each feature (cells × values) whether the cell counts the value.
+        picked: Tallied feature → for each of its values how many options it picks.
+    """
+
+    level: str
+    cells: tuple[tuple[Table, Cell], ...]
+    inside: tuple[BoolArray, ...]
+    picked: dict[int, IntArray]
+
+    def weights(self, positions: IntArray, columns: IntArray | None = None) -> IntArray:
+        """(records × cells) how much a record adds to each cell, or to some ``columns``."""
+        which = np.arange(len(self.cells)) if columns is None else columns
+        found = np.ones((len(positions), len(which)), dtype=np.int64)
+        for f, inside in enumerate(self.inside):
+            found *= inside[which][:, positions[:, f]].T
+        for f, picked in self.picked.items():
+            tallied = np.array([self.cells[i][1].tally == f for i in which.tolist()], dtype=bool)
+            found[:, tallied] *= picked[positions[:, f]][:, None]
+        return found
+
+    @cached_property
+    def gaps(self) -> tuple[IntArray, ...]:
+        """For each feature (values × values) how many cells tell two values apart."""
+        gaps = []
+        for inside in self.inside:
+            ones = inside.astype(np.int64)
+            both, alone = ones.T @ ones, ones.sum(axis=0)
+            gaps.append(alone[:, None] + alone[None, :] - 2 * both)
+        return tuple(gaps)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All facts of one scope.
+
+    Attributes:
+        release: The schema.
+        scope: Which geounits the facts are of.
+        unit: The place of the unit in question among `units`.
+        units: Geoids of the units of its region.
+        geoids: The geounits with facts.
+        sheets: For each of them its cells.
+        counts: For each of them its counts, in the order of its cells.
+    """
+
+    release: Release
+    scope: Scope
+    unit: int
+    units: tuple[str, ...]
+    geoids: tuple[str, ...]
+    sheets: tuple[PatternCells, ...]
+    counts: tuple[IntArray, ...]
+
+    @cached_property
+    def first(self) -> IntArray:
+        """The number of each geounit's first fact, and one past the last fact of all."""
+        sizes = [len(sheet.cells) for sheet in self.sheets]
+        return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+    @cached_property
+    def covers(self) -> BoolArray:
+        """(geounits × units) whether a unit lies in a geounit."""
+        units = pl.Series(self.units, dtype=pl.String)
+        inside = [units.str.starts_with(geoid).to_numpy() for geoid in self.geoids]
+        return np.stack(inside) if inside else np.zeros((0, len(self.units)), dtype=bool)
+
+    def places(self, facts: Iterable[int]) -> dict[int, IntArray]:
+        """Geounit → which of its cells are among ``facts``, rising."""
+        numbers = np.array(sorted(facts), dtype=np.int64)
+        geounit = np.searchsorted(self.first, numbers, side="right") - 1
+        return {
+            int(g): numbers[geounit == g] - self.first[g] for g in dict.fromkeys(geounit.tolist())
+        }
+
+    def cell(self, fact: int) -> PublishedCell:
+        """The published cell behind a fact."""
+        g = int(np.searchsorted(self.first, fact, side="right")) - 1
+        column = fact - int(self.first[g])
+        table, cell = self.sheets[g].cells[column]
+        count = int(self.counts[g][column])
+        return PublishedCell(self.sheets[g].level, self.geoids[g], table, cell, count)
+
+    def noticed(self, changes: Sequence[RecordCounts]) -> list[frozenset[int]]:
+        """For each change the facts that it breaks: their counts would come out different."""
+        found: list[frozenset[int]] = []
+        ends = np.cumsum([len(change) for change in changes])
+        start = 0
+        while start < len(changes):
+            base = int(ends[start - 1]) if start else 0
+            stop = max(int(np.searchsorted(ends, base + _CHUNK, side="right")), start + 1)
+            found += self._noticed(changes[start:stop])
+            start = stop
+        return found
+
+    def _noticed(self, changes: Sequence[RecordCounts]) -> list[frozenset[int]]:
+        unit = np.concatenate([change.unit for change in changes])
+        positions = np.concatenate([change.positions for change in changes])
+        step = np.concatenate([change.count for change in changes])
+        owner = np.repeat(np.arange(len(changes)), [len(change) for change in changes])
+        broken: list[list[int]] = [[] for _ in changes]
+        for g in np.flatnonzero(self.covers[:, np.unique(unit)].any(axis=1)).tolist():
+            rows = np.flatnonzero(self.covers[g, unit])
+            weights = self.sheets[g].weights(positions[rows]) * step[rows][:, None]
+            owners, starts = np.unique(owner[rows], return_index=True)
+            total = np.add.reduceat(weights, starts, axis=0)
+            for at, which in zip(owners.tolist(), total, strict=True):
+                broken[at] += (np.flatnonzero(which) + self.first[g]).tolist()
+        return [frozenset(facts) for facts in broken]
+
+
+def facts_around(
+    release: Release, published: Publication, tables: Sequence[Table], unit: str, scope: Scope
+) -> Facts:
+    """The facts of a unit, of the geounits that it lies in, or of its whole region.
+
+    Args:
+        release: The schema.
+        published: The unit's partition.
+        tables: The tables in use.
+        unit: The unit's geoid.
+        scope: Which geounits count.
+    """
+    region = unit[: release.region.digits]
+    inside = published.geounits.filter(pl.col("geoid").str.starts_with(region))
+    name = release.geography.unit.name
+    units = tuple(inside.filter(pl.col("level") == name)["geoid"].to_list())
+    if scope is Scope.UNIT:
+        inside = inside.filter(pl.col("geoid") == unit)
+    elif scope is Scope.ABOVE:
+        inside = inside.filter([unit.startswith(geoid) for geoid in inside["geoid"]])
+    sheets: dict[int, PatternCells] = {}
+    for pattern in inside["pattern"].unique().to_list():
+        sheet = _sheet(release, tables, published, pattern)
+        if sheet.cells:
+            sheets[pattern] = sheet
+    used = inside.filter(pl.col("pattern").is_in(list(sheets)))
+    counts = _counts(published.counts, used["geoid"])
+    return Facts(
+        release=release,
+        scope=scope,
+        unit=units.index(unit),
+        units=units,
+        geoids=tuple(used["geoid"].to_list()),
+        sheets=tuple(sheets[pattern] for pattern in used["pattern"]),
+        counts=tuple(
+            np.array(
+                [counts.get((geoid, t.name, c.number), 0) for t, c in sheets[pattern].cells],
+                dtype=np.int64,
+            )
+            for geoid, pattern in used.select("geoid", "pattern").iter_rows()
+        ),
+    )
+
+
+def record_counts_of(
+    release: Release, microdata: pl.DataFrame, units: Sequence[str]
+) -> RecordCounts:
+    """Reconstructed records of some units; a null, which no table sees, is the first value.
+
+    Args:
+        release: The schema.
+        microdata: Records; those of other units are passed over.
+        units: The units' geoids.
+    """
+    names = [feature.name for feature in release.features]
+    place = pl.DataFrame({"unit": range(len(units)), release.geoid_column: list(units)})
+    here = microdata.join(place, on=release.geoid_column, how="inner")
+    kinds = here.group_by("unit", *names).len().sort("unit", *names)
+    columns = [
+        kinds[feature.name]
+        .replace_strict(
+            pl.Series(feature.values, dtype=feature.dtype),
+            list(range(len(feature.values))),
+            default=None,
+            return_dtype=pl.Int64,
+        )
+        .fill_null(0)
+        .to_numpy()
+        for feature in release.features
+    ]
+    return RecordCounts(
+        unit=kinds["unit"].cast(pl.Int64).to_numpy(),
+        positions=np.stack(columns, axis=1),
+        count=kinds["len"].cast(pl.Int64).to_numpy(),
+    )
+
+
+def _counts(counts: pl.DataFrame, geoids: pl.Series) -> dict[tuple[str, str, int], int]:
+    here = counts.filter(pl.col("geoid").is_in(geoids.implode()))
+    return {(geoid, table, cell): n for geoid, table, cell, n in here.iter_rows()}
+
+
+def _sheet(
+    release: Release, tables: Sequence[Table], published: Publication, pattern: int
+) -> PatternCells:
+    numbers = published.coverage[pattern].cells
+    cells = tuple(
+        (table, table.cells[number - 1])
+        for table in tables
+        for number in numbers.get(table.name, ())
+    )
+    inside = []
+    for f, feature in enumerate(release.features):
+        rows = {
+            mask: [bool(mask >> value & 1) for value in range(len(feature.values))]
+            for mask in {cell.masks[f] for _, cell in cells}
+        }
+        table = [rows[cell.masks[f]] for _, cell in cells]
+        inside.append(np.array(table, dtype=bool).reshape(len(cells), len(feature.values)))
+    picked = {
+        f: np.array([int(value).bit_count() for value in release.features[f].values])
+        for f in {cell.tally for _, cell in cells if cell.tally is not None}
+    }
+    return PatternCells(published.coverage[pattern].level, cells, tuple(inside), picked)

@@ -1,0 +1,1 @@
+"""The pipeline: stages, their order, shards, quarantine and status."""

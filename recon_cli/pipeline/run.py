@@ -1,0 +1,250 @@
+"""What every stage is given and what it hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from recon_cli.config import RunConfig
+from recon_cli.config.sections.cluster import Cluster
+from recon_cli.errors import StageError, Unpublished
+from recon_cli.execute import (
+    DaskWorkers,
+    OnDeath,
+    Results,
+    Usage,
+    WorkFunction,
+    WorkItem,
+    default_workers,
+    retry_once,
+    run_shards,
+)
+from recon_cli.pipeline.shard import EVERYTHING, Shard
+from recon_cli.progress import Finished, Reporter, Silent, Task
+from recon_cli.schema import Release
+from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Transaction, transaction
+
+Shared = TypeVar("Shared")
+Result = TypeVar("Result")
+
+
+class Opener(Protocol):
+    """Opens a stage for writing, as `recon_cli.store.transaction` does."""
+
+    def __call__(
+        self, work: Path, recipe: Recipe, *, force: bool = False
+    ) -> AbstractContextManager[Transaction]:
+        """See `recon_cli.store.transaction`."""
+
+
+#: People that are worth starting a process for; a worker needs a second or so to start.
+PEOPLE_PER_PROCESS = 100_000
+#: What a process takes at most with nothing to do, and for each person of its piece; measured
+#: by `benchmarks/`, rounded up.
+PROCESS_BYTES, PERSON_BYTES = 350_000_000, 3_000
+
+
+@dataclass(frozen=True)
+class StageOutcome:
+    """What came of a stage.
+
+    Attributes:
+        stage: The stage.
+        manifest: Manifest of its first folder.
+        skipped: True when it was up to date and nothing was done.
+    """
+
+    stage: Stage
+    manifest: Manifest
+    skipped: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """A configured run.
+
+    Attributes:
+        config: The configuration.
+        release: Its release schema.
+        reporter: Who hears of progress.
+        force: Do again what is done already.
+        opener: Opens the stages' folders; a rehearsal has one that stops at the door.
+        share: Which pieces of a stage are done.
+    """
+
+    config: RunConfig
+    release: Release
+    reporter: Reporter = field(default_factory=Silent)
+    force: bool = False
+    opener: Opener = transaction
+    share: Shard = EVERYTHING
+
+    @property
+    def work(self) -> Path:
+        """The work folder.
+
+        Raises:
+            ConfigError: The config names none.
+        """
+        return self.config.work
+
+    @property
+    def cluster(self) -> DaskWorkers | None:
+        """The Dask workers that the config asks for."""
+        section = self.config.sections.get("cluster")
+        if not isinstance(section, Cluster):
+            return None
+        return DaskWorkers(self.work, section.scheduler, section.processes or 1, section.patience)
+
+    def recipe(
+        self,
+        stage: Stage,
+        config: Mapping[str, Any],
+        *,
+        seed: int | None = None,
+        files: tuple[InputFile, ...] = (),
+        shared: Mapping[str, str] | None = None,
+        partitions: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> Recipe:
+        """A recipe with the parts filled in that are the same for every stage."""
+        return Recipe(
+            stage=stage,
+            release=self.release.name,
+            release_digest=self.release.digest,
+            partition_level=self.release.geography.partition,
+            config=config,
+            seed=seed,
+            files=files,
+            shared=shared or {},
+            partitions=partitions or {},
+        )
+
+    def transaction(self, recipe: Recipe) -> AbstractContextManager[Transaction]:
+        """Open a stage for writing.
+
+        Raises:
+            StageError: Another process has it open, or the disk refused.
+        """
+        return self.opener(self.work, recipe, force=self.force)
+
+    def work_through(
+        self,
+        stage: Transaction,
+        function: WorkFunction[Shared, Piece, Result],
+        prepare: Callable[[], Shared],
+        pieces: Sequence[Piece],
+        revive: OnDeath[Piece] = retry_once,
+    ) -> Results[Result]:
+        """`for_each` of this run's share of ``pieces`` that is not finished yet.
+
+        Raises:
+            ReconError: What a piece raised.
+            WorkerError: A worker died.
+            Unpublished: The share is done; the pieces of others are theirs to do.
+            StageError: A share of nothing was asked for, and pieces are not finished.
+        """
+        label = stage.recipe.stage.name
+        chosen = self.share.choose(pieces)
+        todo = [piece for piece in chosen if not stage.is_done(piece)]
+        if len(todo) < len(chosen):
+            ready = len(chosen) - len(todo)
+            self.reporter.note(f"{label}: {ready} of {len(chosen)} pieces were finished before")
+        results = self.for_each(label, function, prepare, todo, revive)
+        if self.share.is_all:
+            return results
+        if self.share.number:
+            raise Unpublished(
+                f"{label}: shard {self.share.number}/{self.share.of} is done, {len(chosen)} of "
+                f"{len(pieces)} pieces; when all shards are: recon merge {label}"
+            )
+        missing = [piece.name for piece in pieces if not stage.is_done(piece)]
+        if missing:
+            raise StageError(
+                f"{label}: {len(missing)} of {len(pieces)} pieces are not finished, the first "
+                f"{missing[0]}; run the shards that are missing, or `{stage.recipe.stage.command}`"
+            )
+        return results
+
+    def for_each(
+        self,
+        label: str,
+        function: WorkFunction[Shared, Piece, Result],
+        prepare: Callable[[], Shared],
+        pieces: Sequence[Piece],
+        revive: OnDeath[Piece] = retry_once,
+        *,
+        light: int = 0,
+    ) -> Results[Result]:
+        """Call ``function(shared, piece, tick)`` for every piece, with a progress bar.
+
+        Args:
+            label: What the bar is called.
+            function: A module-level function.
+            prepare: Makes what all pieces share, while workers start.
+            pieces: Any number of them.
+            revive: What to do about a piece whose worker died; the default tries once more.
+            light: People that are done in the time that a process takes to start, of work that
+                is soon done: fewer processes are started here than the config allows where
+                each would have less.
+
+        Raises:
+            ReconError: What a partition raised.
+            WorkerError: A worker died.
+        """
+        level = self.release.geography.partition
+        shards = [WorkItem(f"{level} {piece.name}", piece, piece.people) for piece in pieces]
+        people = sum(piece.people for piece in pieces)
+        task = Task(
+            stage=label,
+            unit=self.release.geography.unit.name,
+            units=sum(piece.units for piece in pieces),
+            people=people,
+        )
+
+        def done(name: str, usage: Usage) -> None:
+            self.reporter.finished(Finished(label, name, usage.wall_seconds, usage.peak_mb))
+
+        workers = self._workers(label, max((piece.people for piece in pieces), default=0))
+        if light and self.cluster is None:
+            workers = min(workers or default_workers(), max(1, people // light))
+        with self.reporter.bar(task) as bar:
+            return run_shards(
+                function,
+                prepare,
+                shards,
+                workers=workers,
+                grain=PEOPLE_PER_PROCESS,
+                on_tick=bar.advance,
+                on_done=done,
+                revive=revive,
+                cluster=self.cluster,
+            )
+
+    def _workers(self, label: str, people: int) -> int | None:
+        """How many processes fit into the memory that the config allows; None for no limit.
+
+        Workers of a scheduler that is running already are not ours to fit in.
+        """
+        top = self.config.top
+        elsewhere = self.cluster is not None and self.cluster.scheduler is not None
+        if top.memory is None or elsewhere:
+            return top.workers
+        need = PROCESS_BYTES + people * PERSON_BYTES
+        fit = (top.memory - PROCESS_BYTES) // need  # this process only waits for the others
+        if fit < 1:
+            self.reporter.note(
+                f"{label}: memory: {top.memory / 1e9:.1f} GB is allowed, a worker may need "
+                f"{(need + PROCESS_BYTES) / 1e9:.1f}; a lower ingest.piece_people makes it less"
+            )
+        return max(1, min(top.workers or default_workers(), int(fit)))
+
+
+def pieces_of(manifest: Manifest) -> list[Piece]:
+    """The partitions of a stage that are worked on whole, with their sizes."""
+    return [
+        Piece(row.partition, units=row.totals.get("units", 0), people=row.totals.get("people", 0))
+        for row in manifest.partitions
+    ]

@@ -1,0 +1,59 @@
+"""Which of a stage's pieces a process does: all, its share of them (job arrays), or none."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recon_cli.errors import ConfigError
+from recon_cli.store import Piece
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The ``number``-th of ``of`` shares.
+
+    Attributes:
+        number: From 1; 0 is a share of nothing.
+        of: How many shares there are.
+    """
+
+    number: int = 1
+    of: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """From ``3/10``.
+
+        Raises:
+            ConfigError: It is no such thing.
+
+        >>> Share.parse("3/10")
+        Share(number=3, of=10)
+        """
+        number, slash, of = text.partition("/")
+        if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+            raise ConfigError(f"--shard {text!r}: expected K/N with 1 ≤ K ≤ N, as in 3/10")
+        return cls(int(number), int(of))
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing is left to others."""
+        return self.of == 1 and self.number == 1
+
+    def choose(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """The pieces of this share: the biggest are dealt out first, so shares are of a size."""
+        if self.is_all:
+            return list(pieces)
+        hands = [(0, number) for number in range(1, self.of + 1)]
+        mine = []
+        for piece in sorted(pieces, key=lambda each: (-each.people, each.partition, each.number)):
+            people, number = heapq.heappop(hands)
+            heapq.heappush(hands, (people + max(piece.people, 1), number))
+            if number == self.number:
+                mine.append(piece)
+        return mine
+
+
+EVERYTHING, NOTHING = Shard(), Shard(0)

@@ -1,0 +1,163 @@
+"""How the stages of a work folder stand, from what lies in it and from nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from recon_cli.errors import StageError
+from recon_cli.store import Manifest, Stage, StageStatus, State
+from recon_cli.store.files import file_digest
+from recon_cli.store.manifest import MANIFEST, read_manifest
+from recon_cli.store.stage_status import pending_publication, published_manifest
+from recon_cli.store.transaction import STAGING, stagings
+
+_STAGED = re.compile(r"(?P<stage>.+)-[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class FolderStatus:
+    """How a stage stands.
+
+    Attributes:
+        name: What a user calls it.
+        outlook: Its state, why, and what is published.
+        size: Bytes of its folders.
+    """
+
+    name: str
+    outlook: StageStatus
+    size: int
+
+
+def manifests_in(work: Path) -> tuple[dict[Path, Manifest], tuple[StageError, ...]]:
+    """Folder → manifest, in the order they were made; and what is wrong with unreadable ones."""
+    found: dict[Path, Manifest] = {}
+    damage: list[StageError] = []
+    for path in sorted(work.glob(f"*/{MANIFEST}")):
+        try:
+            found[path.parent] = read_manifest(path.parent, command="the stage that makes it")
+        except StageError as error:
+            damage.append(error)
+
+    def made(folder: Path) -> tuple[str, int]:
+        """The second; within it, what the disk says."""
+        return found[folder].run.created, (folder / MANIFEST).stat().st_mtime_ns
+
+    return {folder: found[folder] for folder in sorted(found, key=made)}, tuple(damage)
+
+
+def stages_in(work: Path) -> tuple[Stage, ...]:
+    """The stages that have folders in ``work``: published ones as they were made, then others."""
+    manifests, _ = manifests_in(work)
+    found = {each.stage: Stage(each.stage, each.folders) for each in manifests.values()}
+    for root in sorted((work / STAGING).glob("*-*")):
+        named = _STAGED.fullmatch(root.name)
+        folders = tuple(sorted(each.name for each in root.glob("new/*")))
+        if named is not None and folders:
+            found.setdefault(named["stage"], Stage(named["stage"], folders))
+    return tuple(found.values())
+
+
+def stage_of(work: Path, name: str, folders: tuple[str, ...]) -> Stage:
+    """The stage that makes ``folders``, as it is called in ``work``; else by ``name``."""
+    known = (stage for stage in stages_in(work) if set(stage.folders) <= set(folders))
+    return next(known, Stage(name, folders))
+
+
+def status_without_config(work: Path, stage: Stage) -> StageStatus:
+    """How a stage stands when no config says what it should be.
+
+    Published folders are compared with the folders that they were made from, as these are now.
+    """
+    last, damage = published_manifest(work, stage)
+    if pending_publication(work, stage) is not None:
+        reason = ("its publication was interrupted; a run carries it through",)
+        return StageStatus(stage, State.HALF, reason, last=last)
+    begun = sum(1 for root in stagings(work, stage) for _ in (root / "done").glob("*.json"))
+    count = 0 if last is None else len(last.partitions)
+    if damage:
+        return StageStatus(stage, State.DAMAGED, (damage,), begun, 0, last)
+    reasons = () if last is None else tuple(changed_inputs(work, last))
+    if begun:
+        return StageStatus(stage, State.HALF, reasons, begun, 0, last)
+    if last is None:
+        return StageStatus(stage, State.ABSENT)
+    state = State.STALE if reasons else State.DONE
+    return StageStatus(stage, state, reasons, count, count, last)
+
+
+def after(outlook: StageStatus, before: Mapping[str, State]) -> StageStatus:
+    """The outlook of a stage that reads from others, which may have to be made again first.
+
+    Args:
+        outlook: As it is now.
+        before: How those stand.
+    """
+    reasons = tuple(f"{name} is {state}" for name, state in before.items() if state != State.DONE)
+    if outlook.state is not State.DONE or not reasons:
+        return outlook
+    return replace(outlook, state=State.STALE, reasons=reasons)
+
+
+def size_of(work: Path, stage: Stage) -> int:
+    """Bytes of a stage's folders."""
+    folders = (work / name for name in stage.folders)
+    return sum(
+        path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file()
+    )
+
+
+def changed_inputs(work: Path, manifest: Manifest) -> Iterator[str]:
+    """Folders of ``work`` that are not what a stage was made from."""
+    now = _Now(work)
+    partitions: Mapping[str, Mapping[str, str]] = manifest.inputs.get("partitions", {})
+    differing: dict[str, set[str]] = {}
+    for partition, inputs in partitions.items():
+        for key, digest in inputs.items():
+            name, _, other = key.partition("/")
+            if now.differs(name, other or partition, digest):
+                differing.setdefault(name, set()).add(partition)
+    for name, parts in sorted(differing.items()):
+        yield f"{name}/ changed in {len(parts):,} of {len(partitions):,} partitions"
+    shared: Mapping[str, str] = manifest.inputs.get("shared", {})
+    for key, digest in shared.items():
+        name, _, rest = key.partition("/")
+        if name not in differing and now.differs(name, rest, digest):
+            yield f"{key} changed"
+
+
+class _Now:
+    """What the folders of a work folder hold now."""
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+        self._manifests: dict[str, Manifest | None] = {}
+
+    def differs(self, folder: str, part: str, digest: str) -> bool:
+        """Whether a partition, a file beside them, or with no ``part`` all of it, is another.
+
+        What is not a folder of this work folder is not looked at: there is nothing to compare.
+        """
+        manifest = self._manifest(folder)
+        if manifest is None:
+            return False
+        if not part:
+            return manifest.key != digest
+        if part == MANIFEST:
+            return file_digest(self._work / folder / MANIFEST) != digest
+        if part in manifest.extras:
+            return manifest.extras[part].sha256 != digest
+        row = manifest.by_partition.get(part)
+        return row is None or row.digest != digest
+
+    def _manifest(self, folder: str) -> Manifest | None:
+        if folder not in self._manifests:
+            try:
+                found = read_manifest(self._work / folder, command="the stage that makes it")
+            except StageError:
+                found = None
+            self._manifests[folder] = found
+        return self._manifests[folder]

@@ -1,0 +1,120 @@
+"""Published counts as every stage sees them: non-zero counts, geounits, and coverage.
+
+A count that is absent is zero where its cell was published and unknown where it was not;
+coverage tells the two apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import polars as pl
+
+from recon_cli.errors import SourceError
+from recon_cli.schema import Release
+
+#: ``tables/``: one row a non-zero published count; ``cell`` is 1-based, as published.
+COUNTS = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "count": pl.Int32})
+
+#: What a source says of a geounit; ``pattern`` is an index into the coverage.
+GEOUNITS = pl.Schema({"geoid": pl.String, "level": pl.String, "pattern": pl.Int16})
+
+
+@dataclass(frozen=True)
+class CoveragePattern:
+    """Which cells are published for a geounit.
+
+    Attributes:
+        level: The level of the geounits that share the pattern.
+        cells: Table name → numbers of its published cells, rising. A table that is not named is
+            not published.
+    """
+
+    level: str
+    cells: Mapping[str, tuple[int, ...]]
+
+    @classmethod
+    def complete(cls, release: Release, level: str) -> CoveragePattern:
+        """Every cell of every table that the schema publishes for ``level``."""
+        return cls(
+            level,
+            {
+                table.name: tuple(range(1, len(table.cells) + 1))
+                for table in release.tables
+                if level in table.levels
+            },
+        )
+
+    def check(self, release: Release) -> None:
+        """Refuse tables or cells that ``release`` does not publish for the level.
+
+        Raises:
+            SourceError: Names the table or cell.
+        """
+        for name, numbers in self.cells.items():
+            table = release.table_by_name.get(name)
+            if table is None or self.level not in table.levels:
+                raise SourceError(f"no table {name!r} at level {self.level!r} in {release.name!r}")
+            if not numbers or list(numbers) != sorted(set(numbers)):
+                raise SourceError(f"table {name!r}: published cells must rise, found {numbers}")
+            if numbers[0] < 1 or numbers[-1] > len(table.cells):
+                raise SourceError(f"table {name!r} has cells 1 to {len(table.cells)}")
+
+
+Coverage = tuple[CoveragePattern, ...]
+
+
+@dataclass(frozen=True)
+class GeounitBatch:
+    """Some geounits with all their counts.
+
+    Attributes:
+        geounits: Columns of `GEOUNITS`, each geounit once over all batches, zero-count ones too.
+        counts: Columns of `COUNTS`, non-zero counts of those geounits.
+    """
+
+    geounits: pl.DataFrame
+    counts: pl.DataFrame
+
+
+class Source(Protocol):
+    """A published format, opened. Memory does not grow with the number of geounits."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """The patterns that the geounits' ``pattern`` column refers to."""
+
+    def batches(self) -> Generator[GeounitBatch, None, None]:
+        """Read on; may be called once. Who stops before the end closes it.
+
+        Raises:
+            SourceError: Names file and line, or geoid, table and cell, and what was expected.
+        """
+
+
+@dataclass(frozen=True)
+class Publication:
+    """The published counts of one partition.
+
+    Attributes:
+        geounits: Columns ``geoid, level, <region>, population, pattern``, sorted by level then
+            geoid; ``<region>`` is named after the release's region level and is null above it;
+            ``population`` is null where no published cell counts everybody.
+        counts: Columns of `COUNTS`.
+        coverage: Patterns of the geounits.
+    """
+
+    geounits: pl.DataFrame
+    counts: pl.DataFrame
+    coverage: Coverage
+
+    @classmethod
+    def of(
+        cls, release: Release, geounits: pl.DataFrame, counts: pl.DataFrame, coverage: Coverage
+    ) -> Publication:
+        """Put the geounits in order."""
+        levels = pl.Enum([level.name for level in release.geography.levels])
+        order = pl.col("level").cast(levels, strict=False), "geoid"
+        return cls(geounits.sort(order, nulls_last=True), counts, coverage)

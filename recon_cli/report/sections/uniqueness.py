@@ -1,0 +1,120 @@
+"""How many reconstructions the geounits have, as far as that is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from recon_cli.report.charts import BarSegment, Panel, assemble, bars, with_number
+from recon_cli.report.document import Figure, ReportSection, by_size_words, sheet
+from recon_cli.report.findings import (
+    ONE,
+    OPEN,
+    SEVERAL,
+    UNDECIDED,
+    UNIQUENESS,
+    Findings,
+    Missing,
+    ReconstructionFindings,
+)
+from recon_cli.report.palette import BLUE, GREY, ORANGE
+from recon_cli.report.words import Words, count, of_units, percent, percent_of, share, size_label
+from recon_cli.score.sheet import ResultTable
+
+_LABELS = {
+    ONE: "exactly one, proven",
+    SEVERAL: "several, proven",
+    UNDECIDED: "not proven to be one",
+    OPEN: "not bounded by the tables",
+}
+_COLOURS = {ONE: BLUE[0], SEVERAL: ORANGE[0], UNDECIDED: GREY[1], OPEN: ORANGE[1]}
+
+
+def uniqueness_section(findings: Findings, words: Words) -> ReportSection:
+    """How many reconstructions the units have, by size."""
+    key, title = "one-solution", f"{words.units.capitalize()} with one reconstruction"
+    found = findings.reconstruction
+    if isinstance(found, Missing):
+        return ReportSection(key, title, missing=(found,))
+    whole = found.whole
+    text = (
+        f"Of {of_units(whole['units'], words)} with people in them, "
+        f"**{whole['one_units']:,}** ({share(whole['one_units'], whole['units'])}) are proven to "
+        "have exactly one reconstruction.",
+        *_doubt(whole),
+    )
+    return ReportSection(key, title, text, (_figure(found, words),))
+
+
+def _doubt(whole: Mapping[str, int]) -> tuple[str, ...]:
+    if not whole[f"{UNDECIDED}_units"]:
+        return ()
+    return (
+        "One is said only with a proof. Where there is none, a second reconstruction may or may "
+        "not exist.",
+    )
+
+
+def _figure(found: ReconstructionFindings, words: Words) -> Figure:
+    whole = found.whole
+    shown = [each for each in UNIQUENESS if each == ONE or whole[f"{each}_units"]]
+    rows = [
+        {
+            "size": size_label(row["size"]),
+            **{
+                key: value
+                for what in ("units", "population")
+                for key, value in with_number(
+                    {f"{e}_{what}": percent_of(row[f"{e}_{what}"], row[what]) for e in shown},
+                    f"{ONE}_{what}",
+                ).items()
+            },
+        }
+        for row in found.by_size.iter_rows(named=True)
+    ]
+    empty = f" {of_units(found.empty, words)} without people are left out." if found.empty else ""
+    return Figure(
+        name="one-solution",
+        title=f"How many reconstructions a {words.unit} has, by its number of people",
+        caption=f"The number is the share with exactly one.{empty}",
+        alt=(
+            f"Bars by number of people in the {words.unit}. Exactly one reconstruction: "
+            f"{share(whole['one_units'], whole['units'])} of all {words.units}, with "
+            f"{share(whole['one_population'], whole['population'])} of all people."
+            + by_size_words(found.by_size, "one_population", "population", "of people")
+        ),
+        spec=assemble(rows, _panels([str(row["size"]) for row in rows], shown, words), 2),
+        sheets=(_sheet(found.by_size, shown, words),),
+    )
+
+
+def _panels(sizes: list[str], shown: list[str], words: Words) -> list[Panel]:
+    return [
+        bars(
+            title,
+            sizes,
+            [BarSegment(f"{each}_{what}", _LABELS[each], _COLOURS[each]) for each in shown],
+            number=f"{ONE}_{what}",
+            axis=axis,
+        )
+        for title, what, axis in (
+            (words.units.capitalize(), "units", f"% of {words.units}"),
+            ("People in them", "population", "% of people"),
+        )
+    ]
+
+
+def _sheet(by_size: pl.DataFrame, shown: list[str], words: Words) -> ResultTable:
+    header = [f"people in the {words.unit}", words.units, "people"]
+    for each in shown:
+        header += [f"{_LABELS[each]}: {words.units}", "%", "people", "%"]
+    body = []
+    for row in by_size.iter_rows(named=True):
+        cells = [size_label(row["size"]), count(row["units"]), count(row["population"])]
+        for each in shown:
+            for what in ("units", "population"):
+                part = row[f"{each}_{what}"]
+                cells += [count(part), percent(percent_of(part, row[what]))]
+        body.append(cells)
+    return sheet("Reconstructions by size", header, body)

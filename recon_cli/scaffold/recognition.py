@@ -1,0 +1,158 @@
+"""What published files are: their format, their release, and what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from recon_cli.errors import ConfigError, ReconError, SourceError
+from recon_cli.fetch import catalogued_releases, load_catalogue
+from recon_cli.schema import Release, load_release, packaged_releases
+from recon_cli.sources import open_legacy
+from recon_cli.sources.legacy import LAYOUT, legacy_layout
+from recon_cli.sources.legacy.summary import summarise
+from recon_cli.sources.tidy_file import open_file, published_cells
+
+TIDY: Final = "tidy"
+
+_TIDY_SUFFIXES: Final = (".csv", ".parquet")
+_READABLE: Final = "state zips (al2010.sf1.zip), a folder of their members, .csv or .parquet files"
+#: Rows of a tidy file that are looked at.
+_SAMPLE: Final = 10_000
+
+
+@dataclass(frozen=True)
+class RecognisedFiles:
+    """What the files are.
+
+    Attributes:
+        source: What `recon ingest` has to read them as.
+        release: The release as it was named: packaged, or the path of a schema.
+        schema: The release.
+        paths: Files, and folders of members.
+        about: A few words on each, for people; may be fewer than paths.
+    """
+
+    source: str
+    release: str
+    schema: Release
+    paths: tuple[Path, ...]
+    about: tuple[str, ...]
+
+
+def recognise(paths: Sequence[Path], release: str | None = None) -> RecognisedFiles:
+    """Find out what ``paths`` are.
+
+    Args:
+        paths: Files, or folders of files.
+        release: A packaged release or the path of a schema; guessed if None.
+
+    Raises:
+        ConfigError: There is nothing to read, or it is not clear what it is.
+        SchemaError: The schema is malformed.
+        SourceError: The files are not what they seem to be.
+    """
+    found = dict.fromkeys(each for path in paths for each in _expand(path))
+    kinds = dict.fromkeys(kind for kind, _ in found)
+    files = tuple(path for _, path in found)
+    if len(kinds) > 1:
+        examples = ", ".join(str(next(p for k, p in found if k == kind)) for kind in kinds)
+        raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
+    names = packaged_releases() if release is None else (release,)
+    candidates = {name: load_release(name) for name in names}
+    if LAYOUT in kinds:
+        return _legacy(files, candidates)
+    return _tidy(files, candidates)
+
+
+def _expand(path: Path) -> Iterable[tuple[str, Path]]:
+    """Kind and path of everything to read at ``path``."""
+    if not path.exists():
+        raise ConfigError(f"no such file or folder: {path}; expected {_READABLE}")
+    if path.is_file():
+        kind = _kind(path)
+        if kind is None:
+            raise ConfigError(f"{path}: cannot be read; expected {_READABLE}")
+        return [(kind, path)]
+    files = sorted(entry for entry in path.iterdir() if entry.is_file())
+    members = [(LAYOUT, path)] if any(file.suffix.lower() == ".sf1" for file in files) else []
+    found = members + [(kind, file) for file in files if (kind := _kind(file)) is not None]
+    if not found:
+        raise ConfigError(f"{path}: nothing in this folder can be read; expected {_READABLE}")
+    if members and len(found) > 1:
+        raise ConfigError(
+            f"{path}: holds a state's members and {found[1][1].name} besides; name one of them"
+        )
+    return found
+
+
+def _kind(file: Path) -> str | None:
+    suffix = file.suffix.lower()
+    if suffix == ".zip":
+        return LAYOUT
+    return TIDY if suffix in _TIDY_SUFFIXES else None
+
+
+def _legacy(files: tuple[Path, ...], candidates: dict[str, Release]) -> RecognisedFiles:
+    able = {name: each for name, each in candidates.items() if LAYOUT in each.layouts}
+    name = _the_one(files, able or candidates, lambda schema: open_legacy(schema, files))
+    schema = candidates[name]
+    return RecognisedFiles(
+        LAYOUT, name, schema, files, tuple(_state(file, schema) for file in files)
+    )
+
+
+def _state(file: Path, schema: Release) -> str:
+    """``Alabama: 4,779,736 people``."""
+    brief = summarise(file, legacy_layout(schema))
+    name = brief.name
+    if not name:
+        catalogued = schema.name in catalogued_releases()
+        parts = load_catalogue(schema.name).parts if catalogued else ()
+        known = {part.number: part.name for part in parts}
+        name = f"{known.get(brief.number, brief.postal)}, in part"
+    return name if brief.people is None else f"{name}: {brief.people:,} people"
+
+
+def _tidy(files: tuple[Path, ...], candidates: dict[str, Release]) -> RecognisedFiles:
+    samples = [replace(each, rows=each.rows.head(_SAMPLE)) for each in map(open_file, files)]
+
+    def check(schema: Release) -> None:
+        published = published_cells(schema)
+        for sample in samples:
+            sample.check(schema, published)
+
+    name = _the_one(files, candidates, check)
+    return RecognisedFiles(TIDY, name, candidates[name], files, ())
+
+
+def _the_one(
+    files: Sequence[Path], candidates: dict[str, Release], read: Callable[[Release], object]
+) -> str:
+    """Name of the only candidate that the files can be read by.
+
+    Raises:
+        ConfigError: There are several, or none of several; with one candidate what it found.
+    """
+    fitting: list[str] = []
+    refusals: dict[str, ReconError] = {}
+    for name, schema in candidates.items():
+        try:
+            read(schema)
+        except (ConfigError, SourceError) as error:
+            refusals[name] = error
+        else:
+            fitting.append(name)
+    if len(fitting) == 1:
+        return fitting[0]
+    if len(candidates) == 1:
+        raise next(iter(refusals.values()))
+    what = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+    if fitting:
+        raise ConfigError(f"{what}: fits several releases ({', '.join(fitting)}); give --release")
+    reasons = "".join(f"\n  {name}: {error}" for name, error in refusals.items())
+    raise ConfigError(
+        f"{what}: fits no packaged release; give --release NAME or a schema.yaml{reasons}"
+    )

@@ -1,0 +1,190 @@
+"""CP-SAT on one integer program: the only place that writes and reads its models.
+
+Every solve is repeatable: one thread, a fixed seed, and limits in the solver's deterministic time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from recon_cli.errors import SolverError
+from recon_cli.model.components import Component
+from recon_cli.model.grain import IntArray
+
+
+class Status(Enum):
+    """What one solve showed."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class SolveResult:
+    """The outcome of one solve.
+
+    Attributes:
+        status: What was shown.
+        values: The best solution; empty without one.
+        objective: The objective of `values`, 0 without one.
+        bound: No solution has a greater objective.
+        work: Deterministic seconds.
+    """
+
+    status: Status
+    values: IntArray
+    objective: int
+    bound: int
+    work: float
+
+
+class Search(Enum):
+    """How to look for a solution."""
+
+    #: By propagation and clauses: fast where many solutions exist, and one is as good as another.
+    PROPAGATION = "propagation"
+    #: With the whole linear relaxation. Counts in margins are nearly network flows, so it is all
+    #: but integral: for the best solution this is about twenty times faster.
+    RELAXATION = "relaxation"
+    #: Alternating between strategies, for hard components.
+    INTERLEAVED = "interleaved"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to try.
+
+    Attributes:
+        seed: For the solver's own choices.
+        limit: Deterministic seconds.
+        search: How to look.
+    """
+
+    seed: int
+    limit: float
+    search: Search = Search.RELAXATION
+
+
+def find_feasible(component: Component, effort: Effort) -> SolveResult:
+    """Any solution of a component. Without effort nothing is tried.
+
+    Raises:
+        SolverError: The solver rejected the model, or returned values that do not satisfy it.
+    """
+    if effort.limit <= 0:
+        return SolveResult(Status.UNKNOWN, np.empty(0, dtype=np.int64), 0, 0, 0.0)
+    return _solve(component, _model(component), None, effort)
+
+
+def maximize(
+    component: Component, objective: IntArray, effort: Effort, start: IntArray | None = None
+) -> SolveResult:
+    """The solution of a component with the greatest ``objective @ x``.
+
+    Args:
+        component: The program.
+        objective: Integer coefficient of each cell.
+        effort: How hard to try.
+        start: A known solution to begin with.
+
+    Returns:
+        Without effort nothing is tried: the bound is then what the cells' own bounds allow.
+
+    Raises:
+        SolverError: The solver rejected the model, or returned values that do not satisfy it.
+    """
+    if effort.limit <= 0:
+        return SolveResult(
+            Status.UNKNOWN, np.empty(0, dtype=np.int64), 0, _highest(component, objective), 0.0
+        )
+    model = _model(component)
+    used = np.flatnonzero(objective)
+    # CP-SAT minimises; the negative scaling factor turns what it reports around again.
+    model.objective.vars.extend(used.tolist())
+    model.objective.coeffs.extend((-objective[used]).tolist())
+    model.objective.scaling_factor = -1.0
+    if start is not None:
+        model.solution_hint.vars.extend(range(len(start)))
+        model.solution_hint.values.extend(start.tolist())
+    return _solve(component, model, objective, effort)
+
+
+def _model(component: Component) -> Any:
+    """The component as a CP-SAT model, filled from arrays."""
+    # The core below `cp_model`, which also imports pandas: half a second and 60 MB in every
+    # worker. And not before it is needed, because most regions need no solver.
+    from ortools.sat.python import cp_model_helper  # noqa: PLC0415
+
+    model: Any = cp_model_helper.CpModelProto()
+    for low, high in zip(component.lower.tolist(), component.upper.tolist(), strict=True):
+        model.variables.add().domain.extend([low, high])
+    A = component.rows.A
+    indptr, cells, coefficients = A.indptr.tolist(), A.indices.tolist(), A.data.tolist()
+    sides = zip(component.rows.least.tolist(), component.rows.most.tolist(), strict=True)
+    for row, (least, most) in enumerate(sides):
+        entries = slice(indptr[row], indptr[row + 1])
+        linear = model.constraints.add().linear
+        linear.vars.extend(cells[entries])
+        linear.coeffs.extend(coefficients[entries])
+        linear.domain.extend([least, most])
+    return model
+
+
+def _solve(
+    component: Component, model: Any, objective: IntArray | None, effort: Effort
+) -> SolveResult:
+    from ortools.sat.python import cp_model_helper  # noqa: PLC0415 - see above
+
+    statuses = {
+        cp_model_helper.OPTIMAL: Status.OPTIMAL,
+        cp_model_helper.FEASIBLE: Status.FEASIBLE,
+        cp_model_helper.INFEASIBLE: Status.INFEASIBLE,
+        cp_model_helper.UNKNOWN: Status.UNKNOWN,
+    }
+    parameters = cp_model_helper.SatParameters()
+    parameters.num_workers = 1
+    parameters.linearization_level = 0 if effort.search is Search.PROPAGATION else 2
+    # Neither finds anything in margins.
+    parameters.cp_model_probing_level = 0
+    parameters.symmetry_level = 0
+    # A question about the best solution is decided by the whole relaxation; row by row it takes
+    # twice the time. To find any solution, some of the rows will do.
+    parameters.add_lp_constraints_lazily = objective is None
+    parameters.random_seed = effort.seed % 2**31
+    parameters.interleave_search = effort.search is Search.INTERLEAVED
+    parameters.max_deterministic_time = effort.limit
+    # or Ctrl-C would look like a spent budget, and every solve would leave it unheard after that
+    parameters.catch_sigint_signal = False
+    solver: Any = cp_model_helper.SolveWrapper()
+    solver.set_parameters(parameters)
+    response = solver.solve(model)
+    if response.status not in statuses:
+        reason = cp_model_helper.CpSatHelper.validate_model(model)
+        raise SolverError(f"CP-SAT rejects the model: {reason}")
+    status = statuses[response.status]
+    # The last bits of deterministic time depend on what the process solved before.
+    work = round(float(response.deterministic_time), 9)
+    if status not in {Status.OPTIMAL, Status.FEASIBLE}:
+        bound = 0 if objective is None else _highest(component, objective)
+        return SolveResult(status, np.empty(0, dtype=np.int64), 0, bound, work)
+    values = np.array(response.solution, dtype=np.int64)
+    if not component.is_met_by(values):
+        raise SolverError("CP-SAT returned values that do not satisfy the model")
+    if objective is None:
+        return SolveResult(status, values, 0, 0, work)
+    reached = int(objective @ values)
+    if status is Status.OPTIMAL:
+        return SolveResult(status, values, reached, reached, work)
+    return SolveResult(status, values, reached, round(response.best_objective_bound), work)
+
+
+def _highest(component: Component, objective: IntArray) -> int:
+    """What the bounds of the cells alone allow."""
+    best = np.where(objective > 0, component.upper, component.lower)
+    return int(objective @ best)

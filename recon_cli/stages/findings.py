@@ -1,0 +1,206 @@
+"""What a work folder holds → `Findings`. Partitions are read one after the other and summed."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.config.sections.score import Score
+from recon_cli.errors import StageError
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.work_folder_status import manifests_in
+from recon_cli.progress import Task
+from recon_cli.report.findings import (
+    Findings,
+    Missing,
+    Mode,
+    ReconstructionFindings,
+    ScoreFindings,
+    VariabilityFindings,
+    add_up_sizes,
+    uniqueness_by_size,
+)
+from recon_cli.schema import Release
+from recon_cli.score.sizes import Sizes
+from recon_cli.store import Folder, Manifest, Stage, open_folder
+
+
+def reportable(work: Path, *, besides: Stage) -> dict[Path, Manifest]:
+    """Folder → manifest: the first folder of every stage in ``work`` but ``besides``.
+
+    Raises:
+        StageError: There is none, or one is damaged.
+    """
+    manifests, damage = manifests_in(work)
+    if damage:
+        raise damage[0]
+    found = {
+        folder: manifest
+        for folder, manifest in manifests.items()
+        if manifest.stage != besides.name and folder.name == manifest.folders[0]
+    }
+    if not found:
+        raise StageError(
+            f"nothing to report in {work}: run `recon ingest` and `recon reconstruct` first"
+        )
+    return found
+
+
+def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
+    """Read everything that a report is about.
+
+    Args:
+        run: The run.
+        manifests: Those of `reportable`.
+
+    Raises:
+        StageError: A folder is damaged, or was made with another schema.
+    """
+    by_stage = {manifest.stage: manifest for manifest in manifests}
+    for manifest in manifests:
+        _check_release(run, manifest)
+    microdata = _microdata(run.work, by_stage)
+    solvar = _solvar(run.work, by_stage, microdata)
+    mode: Mode | None = None
+    if not isinstance(solvar, Missing):
+        mode = solvar.manifest.notes["mode"]
+    reconstruction: ReconstructionFindings | Missing
+    if isinstance(microdata, Missing):
+        reconstruction = microdata
+    else:
+        reconstruction = _sum_up(run, microdata, solvar, mode)
+    variability: VariabilityFindings | Missing
+    if isinstance(solvar, Missing):
+        variability = solvar
+    else:
+        tables = [pl.read_csv(solvar.beside(name)) for name in ("percentiles.csv", "by_size.csv")]
+        variability = VariabilityFindings(solvar.manifest, solvar.manifest.notes["mode"], *tables)
+    scores = _scores(run, by_stage, microdata)
+    return Findings(run.release, manifests, reconstruction, variability, scores)
+
+
+def _check_release(run: Run, manifest: Manifest) -> None:
+    if manifest.release.digest != run.release.digest:
+        raise StageError(
+            f"{manifest.folders[0]}/ in {run.work} was made with another schema: "
+            f"{manifest.release.name!r} {manifest.release.digest[:12]} found, "
+            f"{run.release.name!r} {run.release.digest[:12]} expected; "
+            f"run `recon {manifest.stage}` again"
+        )
+
+
+def _microdata(work: Path, by_stage: dict[str, Manifest]) -> Folder | Missing:
+    commands = ("recon reconstruct",)
+    if "reconstruct" not in by_stage:
+        return Missing("there is no microdata/ in the work folder", commands)
+    folder = _open(work, by_stage["reconstruct"], "microdata")
+    if "ingest" in by_stage:
+        tables = _open(work, by_stage["ingest"], "tables")
+        if not _made_from(folder.manifest, tables):
+            return Missing("tables/ changed after microdata/ was made from them", commands)
+    return folder
+
+
+def _solvar(
+    work: Path, by_stage: dict[str, Manifest], microdata: Folder | Missing
+) -> Folder | Missing:
+    commands = ("recon solvar",)
+    if "solvar" not in by_stage:
+        return Missing("there is no solvar/ in the work folder", commands)
+    folder = _open(work, by_stage["solvar"], "solvar")
+    if isinstance(microdata, Missing) or not _made_from(folder.manifest, microdata):
+        return Missing("solvar/ was made from other microdata/ than those there now", commands)
+    return folder
+
+
+def _scores(
+    run: Run, by_stage: dict[str, Manifest], microdata: Folder | Missing
+) -> ScoreFindings | Missing:
+    commands = ("recon score",)
+    if run.release.attack is None and "score" not in by_stage:
+        return Missing("the release's schema has no `attack:`, so nobody was linked", commands)
+    if "link" not in by_stage:
+        return Missing(
+            "nobody was linked: that takes records to link with, `link:` in the config",
+            ("recon link", *commands),
+        )
+    if "score" not in by_stage:
+        return Missing("links were not scored: there is no score/ in the work folder", commands)
+    folder = _open(run.work, by_stage["score"], "score")
+    links = _open(run.work, by_stage["link"], "links")
+    shared = folder.manifest.inputs["shared"]
+    solvar = by_stage.get("solvar")
+    if shared.get("links") != links.manifest.key:
+        return Missing("score/ was made from other links/ than those there now", commands)
+    if solvar is not None and shared.get("solvar/", solvar.key) != solvar.key:
+        return Missing("solvar/ changed after score/ was made from it", commands)
+    rates = pl.read_parquet(io.BytesIO(folder.beside("rates.parquet")))
+    own = None if isinstance(microdata, Missing) else _own_source(links.manifest, microdata)
+    return ScoreFindings(folder.manifest, links.manifest, rates, own)
+
+
+def _own_source(links: Manifest, microdata: Folder) -> str | None:
+    """The source of the links that is this folder's microdata, if one is."""
+    own = {name: microdata.digest(name) for name in microdata.partitions}
+    inputs = links.inputs["partitions"]
+    for source in links.notes["sources"]:
+        found = {name: row[source] for name, row in inputs.items() if source in row}
+        if found == own:
+            return str(source)
+    return None
+
+
+def _open(work: Path, manifest: Manifest, name: str) -> Folder:
+    """A folder of whichever stage made it; no need to load that stage, and its solver."""
+    return open_folder(work, Stage(manifest.stage, manifest.folders), name)
+
+
+def _made_from(manifest: Manifest, folder: Folder) -> bool:
+    """Whether a stage's inputs are the partitions of ``folder`` as they are now."""
+    inputs = manifest.inputs["partitions"]
+    now = {name: folder.digest(name) for name in folder.partitions}
+    return {name: row.get(folder.path.name) for name, row in inputs.items()} == now
+
+
+def _sum_up(
+    run: Run, microdata: Folder, solvar: Folder | Missing, mode: Mode | None
+) -> ReconstructionFindings:
+    """Sum partitions, one after the other: no more than one is in memory."""
+    release, sizes = run.release, Sizes(run.config.section(Score).sizes)
+    blocks = _open(run.work, microdata.manifest, "blocks")
+    totals = microdata.manifest.totals
+    parts = []
+    empty = unbounded = 0
+    seen: set[str] = set()
+    task = Task("report", release.geography.unit.name, totals["units"], totals["people"])
+    with run.reporter.bar(task) as bar:
+        for name in microdata.partitions:
+            units, records = blocks.read(name), microdata.read(name)
+            seen |= _seen(release, records)
+            variability = None if isinstance(solvar, Missing) else solvar.read(name)
+            certain = records.group_by(release.geoid_column).agg(pl.col("certain").sum())
+            parts.append(uniqueness_by_size(units, certain, variability, sizes, mode))
+            empty += units.filter(pl.col("population") == 0).height
+            unbounded += units["population"].null_count()
+            bar.advance(units.height, records.height)
+    return ReconstructionFindings(
+        manifest=microdata.manifest,
+        people=totals["people"],
+        empty=empty,
+        unbounded=unbounded,
+        known=tuple(column for column in release.histogram if column in seen),
+        unknown=tuple(column for column in release.histogram if column not in seen),
+        by_size=add_up_sizes(parts, sizes),
+    )
+
+
+def _seen(release: Release, records: pl.DataFrame) -> set[str]:
+    """The histogram columns that are known of anybody."""
+    found = set()
+    for column in release.histogram:
+        name = column if column in records.columns else release.column_groups(column).feature
+        if records[name].null_count() < records.height:
+            found.add(column)
+    return found

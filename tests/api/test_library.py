@@ -1,0 +1,171 @@
+"""The library gives what the commands give, frames in and out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from click.testing import CliRunner
+from polars.testing import assert_frame_equal
+
+from recon_cli import library as recon
+from recon_cli.cli import main
+from recon_cli.errors import ConfigError, ContradictionError, SourceError
+from tests.support.attacks import aged, people, swapped
+from tests.support.paths import ROOT
+from tests.support.populations import random_records
+
+CLINIC = ROOT / "fixtures" / "clinic_visits.csv"
+TOY = ROOT / "fixtures" / "toy2010.sf1.zip"
+SURVEY = recon.load_release("clinic_visits")
+CENSUS = recon.load_release("sf1_2010")
+
+
+def command(*arguments: str | Path) -> None:
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output + result.stderr
+
+
+def read(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "**" / "*.parquet", hive_partitioning=False)
+
+
+def same(found: pl.DataFrame, folder: Path) -> None:
+    """The rows of a stage folder, which may have further columns, in any order."""
+    order = found.columns
+    assert_frame_equal(found.sort(order), read(folder).select(order).sort(order))
+
+
+def counts() -> pl.DataFrame:
+    return pl.read_csv(CLINIC, schema_overrides={"geoid": pl.String})
+
+
+@pytest.mark.parametrize("name", ["clinic", "toy"])
+def test_the_commands_and_the_library_agree(tmp_path: Path, name: str) -> None:
+    work: list[str | Path] = ["--work", tmp_path / "work", "-q"]
+    work += ["-c", ROOT / "configs" / f"{name}.yaml"]
+    if name == "clinic":
+        release, tables = SURVEY, None
+        tidy = recon.tabulate(SURVEY, random_records(SURVEY, 4, 24))
+        tidy.write_parquet(tmp_path / "counts.parquet")
+        work += ["--set", f"ingest.paths=[{tmp_path / 'counts.parquet'}]"]
+        published = recon.publish(SURVEY, tidy)
+    else:
+        release, tables = CENSUS, "block"
+        published = recon.read_published(CENSUS, [TOY], source="sf1-legacy")
+    command("ingest", *work)
+    command("reconstruct", *work, *(["--tables", tables] if tables else []))
+    command("solvar", *work, "--set", "solvar.intervals=exact")
+    folder = tmp_path / "work"
+    same(published.counts, folder / "tables")
+    same(published.geounits, folder / "geounits")
+    found = recon.reconstruct(release, published, tables=tables, seed=1)
+    same(found.microdata, folder / "microdata")
+    same(found.blocks, folder / "blocks")
+    verdict = recon.verify(release, published, found.microdata, tables=tables)
+    assert verdict.ok
+    manifest = json.loads((folder / "microdata" / "_manifest.json").read_text())
+    assert verdict.cells_compared == manifest["totals"]["cells_compared"]
+    measured = recon.measure_variability(release, published, found.microdata, tables=tables, seed=1)
+    same(measured.units, folder / "solvar")
+    same(measured.intervals, folder / "intervals")
+    same(recon.flag_certain(release, found.microdata, measured), folder / "certainty")
+
+
+def test_tidy_files_are_read_like_frames() -> None:
+    one, other = recon.publish(SURVEY, counts()), recon.read_published(SURVEY, [CLINIC])
+    assert_frame_equal(one.counts, other.counts)
+    assert_frame_equal(one.geounits, other.geounits)
+    assert one.coverage == other.coverage
+
+
+def test_linking_and_scoring_agree(tmp_path: Path) -> None:
+    truth = pl.concat(
+        people(300, 7).with_columns(
+            geoid_block=pl.lit(county) + pl.col("geoid_block").str.slice(5),
+            pik=pl.lit(county) + pl.col("pik"),
+        )
+        for county in ("01001", "01003")
+    )
+    hdf = swapped(truth, 7)
+    rebuilt = aged(hdf, 7)
+    bought = truth.select("pik", "geoid_block", "sex", "age").sample(fraction=0.6, seed=1)
+    files = {"cef": truth, "hdf": hdf, "rebuilt": rebuilt, "bought": bought}
+    for name, frame in files.items():
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    config = {
+        "release": "sf1_2010",
+        "work": "work",
+        "seed": 3,
+        "link": {
+            "cef": "cef.parquet",
+            "hdf": "hdf.parquet",
+            "sources": {"rHDF": "rebuilt.parquet"},
+            "attackers": {"COMRCL": "bought.parquet", "CEF_atkr": "cef"},
+        },
+        "score": {"compare": "wp31995", "bootstrap": 20},
+    }
+    (tmp_path / "recon.yaml").write_text(yaml.safe_dump(config))
+    command("link", "-c", tmp_path / "recon.yaml", "-q")
+    command("score", "-c", tmp_path / "recon.yaml", "-q")
+    linked = recon.link(
+        CENSUS,
+        truth,
+        {"HDF": hdf, "rHDF": rebuilt},
+        attackers={"COMRCL": bought, "CEF_atkr": None},
+        seed=3,
+    )
+    same(linked.links, tmp_path / "work" / "links")
+    rates = recon.score(linked, compare="wp31995", bootstrap=20, seed=3)
+    assert_frame_equal(rates, pl.read_parquet(tmp_path / "work" / "score" / "rates.parquet"))
+    found = recon.agreement(CENSUS, rebuilt, truth)
+    expected = rates.filter(
+        table="table08_agreement", source="rHDF", against="CEF", block_size="All"
+    )
+    by_rate = dict(expected.select("rate", "count").iter_rows())
+    assert found["agree"].sum() == by_rate["agree_binned"]
+    assert found["exact"].sum() == by_rate["agree_exact"]
+    assert found["records"].sum() == truth.height
+
+
+def test_guessers_from_tables_and_their_closed_forms() -> None:
+    truth = people(300, 5)
+    published = recon.publish(CENSUS, recon.tabulate(CENSUS, truth))
+    tables = ["P8", "P9", "P12", "P14"]
+    linked = recon.link(CENSUS, truth, {}, published=published, tables=tables, seed=1)
+    assert set(linked.links["source"]) == {"CEF", "MDG", "PRG"}
+    modal = linked.links.filter(source="MDG")
+    assert modal.height == truth.height
+    due = recon.baselines(CENSUS, truth)
+    assert due["people"].sum() == truth.height
+    # everybody is linked, so the modal guess is confirmed for exactly the modal people
+    assert modal["confirmed"].sum() == due["modal"].sum()
+
+
+def test_refusals_name_the_row() -> None:
+    wrong = counts().with_columns(
+        cell=pl.when(pl.int_range(pl.len()) == 2).then(99).otherwise("cell")
+    )
+    with pytest.raises(SourceError, match=r"counts: row 3: .*CONDITIONS: expected a cell from 1"):
+        recon.publish(SURVEY, wrong)
+    published = recon.publish(SURVEY, counts())
+    with pytest.raises(ConfigError, match="no table 'P1'"):
+        recon.reconstruct(SURVEY, published, tables=["P1"])
+    guesser = recon.Guesser("MDG", "modal", "tables")
+    with pytest.raises(ConfigError, match="need the published counts"):
+        recon.link(CENSUS, people(20, 1), {}, guessers=[guesser])
+    at = counts().with_row_index().filter(geoid="D02003", table="SMOKERS", cell=2)["index"][0]
+    more = pl.when(pl.int_range(pl.len()) == at).then(pl.col("count") + 2).otherwise("count")
+    with pytest.raises(ContradictionError, match="SMOKERS cell 2"):
+        recon.reconstruct(SURVEY, recon.publish(SURVEY, counts().with_columns(count=more)))
+
+
+def test_the_package_itself_is_cheap_to_import() -> None:
+    code = "import sys, recon_cli; print({'ortools', 'polars', 'numpy'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert result.stdout.strip() == b"set()"

@@ -1,0 +1,135 @@
+"""Making up for what a unit changed: whole people where the relaxation has halves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from recon_cli.attack.variability import farthest
+from recon_cli.attack.variability.distance import (
+    DIAMETER,
+    FROM_INCUMBENT,
+    ComponentHistogram,
+    DistanceMeasure,
+)
+from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
+from recon_cli.model.components import Component
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.solve.objectives import CellSums
+
+# Rows of one person each. Without the one of unit 0, three halves of a person are nearest, and
+# one whole person (the fifth cell) is the only solution.
+ROWS = ((1, 1, 1, 0, 1, 0), (1, 0, 1, 1, 1, 0), (1, 1, 0, 1, 1, 0), (0, 0, 0, 0, 1, 1))
+START = (1, 0, 0, 0, 0, 1)
+MOVED = np.array([0, 0, 0, 0, 0, 1])
+
+
+def part_of(unit: Sequence[int], upper: Sequence[int] = (1,) * 6) -> ComponentHistogram:
+    """Every cell is a histogram cell of one of the units."""
+    A = sparse.csr_array(np.array(ROWS, dtype=np.int64))
+    one, cells = np.ones(len(ROWS), dtype=np.int64), np.arange(6)
+    none, most = np.zeros(6, dtype=np.int64), np.array(upper)
+    each = sparse.csr_array(sparse.eye_array(6, dtype=np.int64))
+    return ComponentHistogram(
+        component=Component(
+            cells, LinearConstraints(A, one, one), none, most, origin=np.arange(len(ROWS))
+        ),
+        numbers=cells,
+        unit=np.array(unit),
+        targets=CellSums(each, none, most),
+        start=np.array(START),
+    )
+
+
+def allowance(seconds: float = 0.5) -> EffortAccount:
+    return EffortAccount(EffortBudget({0: 1}, seconds), np.zeros(3, dtype=np.int64))
+
+
+def test_halves_are_asked_for_whole_people_where_they_are() -> None:
+    whole = farthest._completed(part_of([0, 1, 1, 1, 1, 1]), 0, MOVED, allowance())
+    assert whole.tolist() == [0, 0, 0, 0, 1, 0]
+
+
+def test_what_only_others_could_make_up_for_is_left_to_the_full_question() -> None:
+    part, spent = part_of([0, 1, 1, 1, 2, 2]), allowance()
+    assert not len(farthest._completed(part, 0, MOVED, spent))
+    assert spent.work[0] > 0
+    assert not len(farthest._completed(part, 0, MOVED, allowance(0.0)))
+
+
+@pytest.mark.parametrize(
+    ("unit", "most"), [([0, 1, 1, 1, 1, 1], [1, 2]), ([0, 1, 1, 1, 2, 2], [1, 0, 2])]
+)
+def test_either_way_the_answer_is_the_same(unit: list[int], most: list[int]) -> None:
+    part = part_of(unit)
+    found = farthest.farthest_one_by_one(part, FROM_INCUMBENT, allowance())
+    assert found.reached.tolist() == found.bound.tolist() == most
+    assert all(part.component.is_met_by(values) for values in found.solutions)
+
+
+def test_nobody_goes_where_no_solution_is() -> None:
+    part = part_of([0, 1, 1, 1, 1, 1], upper=(1, 1, 1, 1, 0, 1))
+    found = farthest.farthest_one_by_one(part, FROM_INCUMBENT, allowance())
+    assert found.bound.tolist() == [0, 0]
+
+
+def random_part(seed: int) -> ComponentHistogram:
+    """Three units of three cells, and rows that couple them."""
+    rng = np.random.default_rng(seed)
+    A = rng.integers(0, 2, size=(5, 9))
+    start = rng.integers(0, 3, size=9)
+    none, most = np.zeros(9, dtype=np.int64), np.full(9, 2)
+    return ComponentHistogram(
+        component=Component(
+            np.arange(9),
+            LinearConstraints(sparse.csr_array(A), A @ start, A @ start),
+            none,
+            most,
+            np.arange(5),
+        ),
+        numbers=np.arange(9),
+        unit=np.repeat([0, 1, 2], 3),
+        targets=CellSums(sparse.csr_array(sparse.eye_array(9, dtype=np.int64)), none, most),
+        start=start,
+    )
+
+
+EVERY = np.array(list(itertools.product(range(3), repeat=9)))
+
+
+@pytest.mark.parametrize("ask", [FROM_INCUMBENT, DIAMETER])
+def test_what_others_cannot_follow_is_cut_off(
+    ask: DistanceMeasure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cuts: list[int] = []
+    real = EffortAccount.feasibility_cut
+
+    def counted(self: EffortAccount, *words: Any) -> LinearConstraints:
+        found = real(self, *words)
+        cuts.append(len(found.least))
+        return found
+
+    monkeypatch.setattr(EffortAccount, "feasibility_cut", counted)
+    # or one question about all of them would answer most
+    monkeypatch.setattr(farthest, "_ask_together", lambda seen, _: (0, int(seen.bound.sum())))
+    asked: list[int] = []
+    monkeypatch.setattr(farthest, "_ask_within_region", lambda _, k, __: asked.append(k))
+    for seed in range(30):
+        part = random_part(seed)
+        rows = part.component.rows
+        solutions = EVERY[(rows.least == EVERY @ rows.A.toarray().T).all(axis=1)]
+        asked.clear()
+        found = farthest.farthest_one_by_one(part, ask, allowance())
+        for k in range(3):
+            here = solutions[:, 3 * k : 3 * k + 3]
+            origins = part.start[None, 3 * k : 3 * k + 3] if ask is FROM_INCUMBENT else here
+            most = max(int(np.abs(here - origin).sum(axis=1).max()) for origin in origins)
+            assert found.reached[k] <= most <= found.bound[k]
+            if k not in asked:
+                assert found.reached[k] == most == found.bound[k]
+    assert sum(cuts) > 5

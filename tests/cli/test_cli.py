@@ -1,0 +1,357 @@
+"""The commands from end to end, on a release that is not a census."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+from recon_cli import __version__
+from recon_cli.attack.reconstruction import partition as attack
+from recon_cli.cli import main
+from recon_cli.config import SECTIONS, load_config
+from recon_cli.publication import GeounitBatch
+from recon_cli.schema import load_release
+from recon_cli.sources.legacy import LegacySource
+from recon_cli.stages import Run
+from recon_cli.stages import ingest as ingest_stage
+from recon_cli.stages import reconstruct as reconstruct_stage
+from recon_cli.store import Piece, partitions, read_partition
+from tests.support.paths import ROOT
+from tests.support.populations import random_records
+
+UNITS = ["001001", "001002", "002001", "003001", "003002"]
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of records in three partitions."""
+    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    random_records(load_release("clinic_visits"), 3, 60, UNITS, skew=False).write_parquet(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def tidy(people: Path) -> Path:
+    """Their published tables."""
+    path = people.with_name("published.csv")
+    recon("tabulate", people, "--release", "clinic_visits", "--to", path)
+    return path
+
+
+@pytest.fixture
+def config(tidy: Path, tmp_path: Path) -> Path:
+    """A run's config, in a folder that is not the current one."""
+    path = tmp_path / "run" / "clinics.yaml"
+    path.parent.mkdir()
+    path.write_text(
+        "release: clinic_visits\n"
+        "work: out\n"
+        f"ingest: {{source: tidy, paths: [{tidy}]}}\n"
+        "reconstruct: {seed: 4}\n"
+    )
+    return path
+
+
+def recon(*arguments: object, code: int = 0) -> Result:
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def work(config: Path) -> Path:
+    return config.parent / "out"
+
+
+def test_the_whole_way(config: Path, people: Path) -> None:
+    assert "ingest: done" in recon("ingest", "-c", config).stdout
+    done = recon("reconstruct", "-c", config)
+    assert "reconstruct: done" in done.stdout
+    assert "cells, all equal" in done.stdout
+    verified = recon("verify", "-c", config)
+    assert "every published cell is reproduced" in verified.stdout
+    again = config.with_name("again.csv")
+    recon("tabulate", "-c", config, "--to", again)
+    assert again.read_text() == (people.parent / "published.csv").read_text()
+    microdata = read_partition(work(config) / "microdata", "001")
+    assert microdata.columns[0] == "geoid_clinic"
+    assert partitions(work(config) / "blocks") == ("001", "002", "003")
+
+
+def test_what_is_done_is_skipped_and_said_so(config: Path) -> None:
+    for command in ("ingest", "reconstruct"):
+        recon(command, "-c", config)
+        again = recon(command, "-c", config)
+        assert f"{command}: up to date, nothing to do" in again.stdout
+        assert f"{command}: done" in recon(command, "-c", config, "--force").stdout
+
+
+def test_the_number_of_workers_does_not_matter(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recon("ingest", "-c", config)
+    found = []
+    for workers in (1, 2):
+        recon("reconstruct", "-c", config, "--workers", workers, "--force")
+        found.append({p.name: p.read_bytes() for p in work(config).glob("micro*/*/*.parquet")})
+    assert found[0] == found[1]
+    manifest = json.loads((work(config) / "microdata" / "_manifest.json").read_text())
+    assert manifest["run"]["workers"] == 2
+    assert manifest["run"]["worker_peak_mb"] > 0
+    assert manifest["totals"]["people"] == 60
+    assert sum(manifest["statuses"].values()) == 5
+
+
+def test_an_interrupted_reconstruction_goes_on(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recon("ingest", "-c", config)
+    real, seen = reconstruct_stage.reconstruct_piece, []
+
+    def interrupted(job: Any, piece: Piece, tick: Any) -> None:
+        seen.append(piece)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        real(job, piece, tick)
+
+    monkeypatch.setattr(reconstruct_stage, "reconstruct_piece", interrupted)
+    stopped = recon("reconstruct", "-c", config, "--workers", 1, code=130)
+    assert "interrupted; finished partitions are kept" in stopped.stderr
+    assert not (work(config) / "microdata").exists()
+    resumed = recon("reconstruct", "-c", config, "--workers", 1)
+    assert "2 of 3 pieces were finished before" in resumed.stderr
+    assert seen[3:] == seen[2:3]
+
+
+def test_an_interrupted_ingest_closes_its_files_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not when they are collected: a second Ctrl-C would then be a traceback."""
+    real, closed = LegacySource.batches, []
+
+    def watched(source: LegacySource) -> Iterator[GeounitBatch]:
+        try:
+            yield from real(source)
+        finally:
+            closed.append(source)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LegacySource, "batches", watched)
+    monkeypatch.setattr(ingest_stage, "describe_geounits", interrupted)
+    config = load_config(ROOT / "configs" / "toy.yaml", work=tmp_path)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        ingest_stage.ingest(Run(config, config.load_release()))
+    assert closed, f"still open in the frames of {stopped.tb}"
+
+
+def test_records_that_do_not_fit_are_not_published(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recon("ingest", "-c", config)
+    real = attack.reconstruct_plan
+
+    def forged(*arguments: Any, **options: Any) -> Any:
+        result = real(*arguments, **options)
+        object.__setattr__(result, "microdata", result.microdata[1:])
+        return result
+
+    monkeypatch.setattr(attack, "reconstruct_plan", forged)
+    refused = recon("reconstruct", "-c", config, "--workers", 1, code=7)
+    assert refused.stderr.startswith("error: district 00")
+    assert "expected" in refused.stderr
+    assert not (work(config) / "microdata").exists()
+    recon("reconstruct", "-c", config, "--workers", 1, "--set", "reconstruct.verify=false")
+    differing = recon("verify", "-c", config, code=7)
+    assert "published cells differ" in differing.stderr
+    assert "table PATIENTS, cell 1 (PAT-001): expected" in differing.stderr
+
+
+def test_a_table_that_is_not_published_is_refused_by_name(config: Path, tidy: Path) -> None:
+    fewer = config.with_name("fewer.csv")
+    pl.read_csv(tidy, infer_schema=False).filter(pl.col("table") != "SMOKERS").write_csv(fewer)
+    recon("ingest", "-c", config, "--set", f"ingest.paths=[{fewer}]")
+    refused = recon("reconstruct", "-c", config, "--tables", "PATIENTS,SMOKERS", code=2)
+    assert refused.stderr.startswith("error: tables: 'SMOKERS' is not published in these files")
+    recon("reconstruct", "-c", config, "--tables", "PATIENTS")
+    recon("reconstruct", "-c", config, "--tables", "clinic")
+    notes = json.loads((work(config) / "microdata" / "_manifest.json").read_text())["notes"]
+    assert notes["unpublished_tables"] == ["SMOKERS"]
+    assert "DECADES" not in notes["tables"]
+
+
+@pytest.mark.parametrize(
+    ("command", "first"),
+    [("reconstruct", "ingest"), ("verify", "ingest"), ("tabulate", "reconstruct")],
+)
+def test_a_missing_stage_names_its_command(config: Path, command: str, first: str) -> None:
+    extra = ["--to", config.with_name("t.csv")] if command == "tabulate" else []
+    refused = recon(command, "-c", config, *extra, code=5)
+    assert f"run `recon {first}` first" in refused.stderr
+
+
+def test_ingest_refuses_bad_input_and_keeps_what_was_there(config: Path, tidy: Path) -> None:
+    recon("ingest", "-c", config)
+    before = (work(config) / "tables" / "_manifest.json").read_bytes()
+    bad = config.with_name("bad.csv")
+    bad.write_text(tidy.read_text().replace("001001,", "00100,", 1))
+    refused = recon("ingest", "-c", config, "--set", f"ingest.paths=[{bad}]", code=4)
+    assert "00100" in refused.stderr
+    assert (work(config) / "tables" / "_manifest.json").read_bytes() == before
+    missing = recon("ingest", "-c", config, "--set", "ingest.paths=[none.csv]", code=2)
+    assert missing.stderr == "error: ingest.paths: no such file or folder: none.csv\n"
+
+
+def test_the_size_of_a_write_does_not_change_what_is_read(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recon("ingest", "-c", config)
+    whole = read_partition(work(config) / "tables", "001")
+    monkeypatch.setattr(ingest_stage, "_HELD_ROWS", 1)
+    recon("ingest", "-c", config, "--force")
+    assert read_partition(work(config) / "tables", "001").equals(whole)
+
+
+def test_geounits_have_region_and_population(config: Path, people: Path) -> None:
+    recon("ingest", "-c", config)
+    found = read_partition(work(config) / "geounits", "001")
+    assert found.columns == ["geoid", "level", "district", "population", "pattern"]
+    records = pl.read_parquet(people)["geoid_clinic"]
+    expected = {geoid: int(records.str.starts_with(geoid).sum()) for geoid in found["geoid"]}
+    assert dict(found.select("geoid", "population").iter_rows()) == expected
+    assert set(found["district"]) == {"001"}
+
+
+def test_records_from_csv_equal_records_from_parquet(people: Path, tmp_path: Path) -> None:
+    pl.read_parquet(people).write_csv(tmp_path / "people.csv")
+    recon(
+        "tabulate", tmp_path / "people.csv", "--release", "clinic_visits",
+        "--to", tmp_path / "t.csv",
+    )  # fmt: skip
+    assert (tmp_path / "t.csv").read_text() == people.with_name("published.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("age", "old", "column 'age': Int16 values are expected, found 'old'"),
+        ("smoker", "maybe", "column 'smoker': Boolean values are expected, found 'maybe'"),
+        (None, None, "no column 'age' (columns: "),
+    ],
+)
+def test_records_that_cannot_be_read(
+    people: Path, tmp_path: Path, column: str | None, value: str | None, message: str
+) -> None:
+    frame = pl.read_parquet(people).cast(pl.String)
+    frame = frame.drop("age") if column is None else frame.with_columns(pl.lit(value).alias(column))
+    frame.write_csv(tmp_path / "bad.csv")
+    refused = recon(
+        "tabulate", tmp_path / "bad.csv", "--release", "clinic_visits",
+        "--to", tmp_path / "t.csv", code=4,
+    )  # fmt: skip
+    assert message in refused.stderr
+    assert not (tmp_path / "t.csv").exists()
+
+
+def test_tabulate_needs_somewhere_to_write(people: Path, tmp_path: Path) -> None:
+    refused = recon("tabulate", people, "--release", "clinic_visits", code=2)
+    assert "tabulate.to: missing" in refused.stderr
+    refused = recon(
+        "tabulate", people, "--release", "clinic_visits", "--to", tmp_path / "t.txt", code=2
+    )
+    assert "a .csv, .parquet or .zip file is expected" in refused.stderr
+
+
+def test_quiet_says_nothing_and_very_verbose_shows_the_traceback(config: Path) -> None:
+    assert recon("ingest", "-c", config, "-q").output == ""
+    assert "district 001 done in" in recon("reconstruct", "-c", config, "-v").stderr
+    refused = recon("verify", "-c", config, "--tables", "X", "-vv", code=2)
+    assert "Traceback" in refused.stderr
+    refused = recon("verify", "-c", config, "--tables", "X", "-v", code=2)
+    assert "Traceback" not in refused.stderr
+    assert "exclude each other" in recon("verify", "-v", "-q", code=2).stderr
+
+
+def test_releases() -> None:
+    assert "clinic_visits" in recon("releases").stdout
+    shown = recon("releases", "sf1_2010").stdout
+    assert "34 tables, 4,188 cells" in shown
+    assert "P12 49" in shown
+    assert "no packaged schema 'sf1'" in recon("releases", "sf1", code=2).stderr
+
+
+@pytest.mark.parametrize("name", main.list_commands(None))  # type: ignore[arg-type]
+def test_help_is_enough_to_begin(name: str) -> None:
+    text = recon(name, "--help").stdout
+    assert "Example:" in text
+    for key in SECTIONS[name].model_fields if name in SECTIONS else ():
+        assert f"{name}.{key}" in text
+
+
+def test_the_list_of_commands_says_whole_sentences() -> None:
+    text = CliRunner().invoke(main, ["--help"], terminal_width=60).stdout
+    listed = text.partition("Commands:")[2]
+    assert max(map(len, listed.splitlines())) <= 60
+    assert "..." not in listed
+    whole = "solvar Measure how far any other solution could differ, and who is in all of them. "
+    assert whole in " ".join(listed.split())
+
+
+@pytest.mark.parametrize("command", ["ingest", "reconstruct", "verify"])
+def test_output_fits_a_narrow_terminal_without_colour(
+    config: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("NO_COLOR", "1")
+    for before in ("ingest", "reconstruct"):
+        recon(before, "-c", config)
+    text = recon(command, "-c", config).stdout
+    assert "\x1b" not in text
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 60
+
+
+def outside(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "recon_cli", *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_from_another_folder(config: Path, tmp_path: Path) -> None:
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    done = outside(elsewhere, "ingest", "-q", "-c", "../run/clinics.yaml")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = outside(elsewhere, "reconstruct", "-qc", "../run/clinics.yaml", "--workers", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert work(config).is_dir()
+    assert list(elsewhere.iterdir()) == []
+    missing = outside(elsewhere, "verify")
+    assert missing.returncode == 2
+    assert missing.stderr.startswith("error: no config: give --config FILE")
+    assert outside(elsewhere, "--version").stdout == f"recon, version {__version__}\n"
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from recon_cli.cli import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "print({'polars', 'ortools', 'numpy', 'pydantic', 'rich'} & set(sys.modules))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("set()\n")

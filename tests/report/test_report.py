@@ -1,0 +1,338 @@
+"""What a report claims, what it says is missing, and the files that it leaves."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from recon_cli.config import load_config
+from recon_cli.errors import StageError
+from recon_cli.report.charts import Spec
+from recon_cli.report.compose import compose
+from recon_cli.report.findings import (
+    Findings,
+    Missing,
+    Mode,
+    ReconstructionFindings,
+    ScoreFindings,
+    VariabilityFindings,
+    add_up_sizes,
+    uniqueness_by_size,
+)
+from recon_cli.report.headline import make_headline
+from recon_cli.report.markup import to_text
+from recon_cli.report.words import words_of
+from recon_cli.score.sizes import Sizes
+from recon_cli.stages import Run
+from recon_cli.stages.findings import gather_findings, reportable
+from recon_cli.stages.report import REPORT
+from tests.support import reported
+from tests.support.paths import ROOT
+from tests.support.reported import recon
+
+SIZES = Sizes((1, 10, 50))
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.getbasetemp()
+
+
+def findings_of(work: Path) -> Findings:
+    name = "clinic" if work.name == "clinic" else "toy"
+    config = load_config(ROOT / "configs" / f"{name}.yaml", work=work)
+    run = Run(config, config.load_release())
+    return gather_findings(run, tuple(reportable(work, besides=REPORT).values()))
+
+
+def read(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "**" / "*.parquet", hive_partitioning=False)
+
+
+def unique(work: Path) -> int:
+    """People in blocks that `recon reconstruct` proved to have one solution."""
+    return int(read(work / "blocks").filter(status="unique")["population"].sum())
+
+
+def claim(findings: Findings) -> str:
+    found = make_headline(findings, words_of(findings.release))
+    return to_text(" ".join([*found.sentences, *found.notes]))
+
+
+def units() -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "geoid_block": ["a", "b", "c", "d", "e", "f"],
+            "population": [5, 20, 75, 0, 8, None],
+            "status": ["unique", "solved", "solved", "unique", "open", "open"],
+        },
+        schema_overrides={"population": pl.Int32},
+    )
+
+
+def certain() -> pl.DataFrame:
+    return pl.DataFrame({"geoid_block": ["a", "b", "c"], "certain": [5, 12, 30]})
+
+
+def solvar() -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "geoid_block": ["a", "b", "c", "d", "e", "f"],
+            "solvar_pct": [0.0, 0.0, 10.0, 0.0, 0.0, None],
+            "solvar_upper_pct": [0.0, 0.0, 20.0, 0.0, None, None],
+            "certain_records": [5, 20, 28, 0, 0, None],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("variability", "mode", "expected"),
+    [
+        (None, None, {"one": 5, "several": 0, "undecided": 95, "open": 8, "certain": 47}),
+        (solvar(), "relaxed", {"one": 25, "several": 0, "undecided": 75, "open": 8, "certain": 55}),
+        (solvar(), "exact", {"one": 25, "several": 75, "undecided": 0, "open": 8, "certain": 55}),
+    ],
+)
+def test_a_proof_counts_whoever_found_it(
+    variability: pl.DataFrame | None, mode: Mode | None, expected: dict[str, int]
+) -> None:
+    part = uniqueness_by_size(units(), certain(), variability, SIZES, mode)
+    whole = add_up_sizes([part, part], SIZES)
+    assert whole["size"].to_list() == ["All", "1-9", "10-49", "50+"]
+    row = whole.row(0, named=True)
+    assert (row["units"], row["population"]) == (2 * 4, 2 * 108), "inhabited and known ones"
+    found = {name.removesuffix("_population"): row[name] // 2 for name in row if "_pop" in name}
+    assert {**found, "certain": row["certain"] // 2} == expected
+    assert row["certain_elsewhere"] == row["certain"] - 2 * (5 if mode is None else 25)
+
+
+def test_the_claim_is_the_union_of_all_proofs(base: Path) -> None:
+    work = reported.attacked(base)
+    findings = findings_of(work)
+    solvar, blocks = read(work / "solvar"), read(work / "blocks")
+    zero = set(solvar.filter(pl.col("solvar_upper_pct") == 0)["geoid_block"])
+    unique = set(blocks.filter(pl.col("status") == "unique")["geoid_block"])
+    lived = blocks.filter(pl.col("geoid_block").is_in(list(zero | unique)))["population"].sum()
+    assert f"At least {lived:,} of 2,015 people (" in claim(findings)
+    assert "“At least”: each block was examined alone" in claim(findings)
+    assert isinstance(findings.reconstruction, ReconstructionFindings)
+    proven = read(work / "microdata")["certain"].sum()
+    assert findings.reconstruction.whole["certain"] >= max(proven, solvar["certain_records"].sum())
+    assert findings.reconstruction.whole["certain"] < 2015
+
+
+def test_without_solvar_and_attackers(base: Path) -> None:
+    findings = findings_of(reported.toy(base))
+    text = claim(findings)
+    assert f"At least {unique(reported.toy(base)):,} of 2,015 people (" in text
+    assert "sex, age group, race and hispanic" in text
+    assert "there is no solvar/ in the work folder. recon solvar looks for" in text
+    document = compose(findings)
+    gaps = {section.key: section.missing for section in document.sections if section.missing}
+    assert gaps["variability"][0].commands == ("recon solvar",)
+    assert gaps["attack"][0].commands == ("recon link", "recon score")
+    assert [figure.name for figure in document.figures] == ["one-solution", "certain"]
+
+
+def test_a_release_that_is_not_a_census_has_its_own_words(base: Path) -> None:
+    document = compose(findings_of(reported.clinic(base)), "Clinics")
+    *sections, provenance = document.sections  # the last names folders
+    text = json.dumps([document.claim.sentences, document.terms, sections], default=str)
+    assert "No clinic** is proven to have exactly one" in text
+    assert "gender, age group, insurance, smoker and conditions" in text
+    assert "“Proven”: each clinic" in " ".join(document.claim.notes)
+    for word in ("block", "tract", "race", "hispanic", "county"):
+        assert word not in text, word
+    assert document.title == "Clinics"
+    assert provenance.key == "provenance"
+
+
+def settled(findings: Findings, **changes: int) -> Findings:
+    """As if an exact run had settled everything, with other sums."""
+    found, variability = findings.reconstruction, findings.variability
+    assert isinstance(found, ReconstructionFindings)
+    assert isinstance(variability, VariabilityFindings)
+    by_size = found.by_size.with_columns(pl.lit(v).alias(k) for k, v in changes.items())
+    return replace(
+        findings,
+        reconstruction=replace(found, by_size=by_size),
+        variability=replace(variability, mode="exact"),
+        scores=Missing("nobody was linked", ("recon link",)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sums", "said", "not_said"),
+    [
+        ({"one_population": 700, "certain": 1900}, ["700 of 2,015 people (34.7%)"], ["least"]),
+        ({"one_population": 0, "certain": 1}, ["No block has exactly", "1 person's record"], []),
+        (
+            {"one_population": 2015, "certain": 2015},
+            ["All 2,015 people live", "Everybody's record"],
+            ["least", "proven"],
+        ),
+        ({"one_population": 0, "certain": 0}, ["Nobody's record", "stands in every"], ["proven"]),
+    ],
+)
+def test_no_more_and_no_less_than_was_shown(
+    base: Path, sums: dict[str, int], said: list[str], not_said: list[str]
+) -> None:
+    findings = settled(findings_of(reported.attacked(base)), **sums)
+    text = claim(findings)
+    assert all(words in text for words in said), text
+    assert not any(words in text for words in not_said), text
+
+
+def test_what_the_budget_left_open_is_said(base: Path) -> None:
+    findings = settled(findings_of(reported.attacked(base)))
+    assert isinstance(findings.variability, VariabilityFindings)
+    manifest = findings.variability.manifest
+    bounded = manifest.model_copy(update={"statuses": {"proven": manifest.totals["units"] - 2}})
+    findings = replace(findings, variability=replace(findings.variability, manifest=bounded))
+    assert "“At least”, because 2 blocks were not settled within the budget" in claim(findings)
+
+
+def test_unknown_features_are_named(base: Path, tmp_path: Path) -> None:
+    work = tmp_path / "toy"
+    shutil.copytree(reported.toy(base), work)
+    shared = ("-q", "-c", ROOT / "configs" / "toy.yaml", "--work", work)
+    recon("reconstruct", *shared, "--tables", "P12,PCT12")
+    text = claim(findings_of(work))
+    assert "No block is proven to have exactly one" in text
+    assert "The tables in use say nothing of race and hispanic" in text
+    assert "Nobody's record (sex and age group)" in text
+
+
+def test_precision_is_of_this_folders_records(base: Path) -> None:
+    findings = findings_of(reported.attacked(base))
+    scores = findings.scores
+    assert isinstance(scores, ScoreFindings)
+    assert scores.own == scores.reconstruction == "rHDF_bt"
+    assert scores.usual_guessers == ("MDG", "PRG")
+    rates = scores.rates.filter(
+        table="table13_nonmodal", against="CEF_atkr", block_size="All", rate="precision"
+    )
+    values = dict(rates.select("source", "pct").iter_rows())
+    best = max(values["MDG"], values["PRG"])
+    text = claim(findings)
+    assert f"{values['rHDF_bt']:.1f}% give the true race and hispanic" in text
+    assert f"PRG, {best:.1f}%" in text
+
+
+def test_every_drawn_number_stands_in_a_table(base: Path) -> None:
+    for work in (reported.attacked(base), reported.clinic(base)):
+        for figure in compose(findings_of(work)).figures:
+            cells = {cell for sheet in figure.sheets for row in sheet.rows for cell in row}
+            shown = written(figure.spec)
+            assert shown, figure.name
+            assert shown <= cells, (figure.name, shown - cells)
+            assert len(figure.alt) > 100
+
+
+def written(spec: Spec) -> set[str]:
+    """The percentages of a chart as they are written, without the sign."""
+    rows = spec["datasets"]["rows"]
+    texts = {v for row in rows for k, v in row.items() if k == "text" or k.endswith("_text")}
+    points = {f"{row['here']:.1f}" for row in rows if "here" in row}
+    return {text.removesuffix("%") for text in texts} | points
+
+
+def test_no_place_and_no_person_is_in_it(base: Path) -> None:
+    work = reported.attacked(base)
+    page = reported.write_report(work)
+    geoids = set(read(work / "blocks")["geoid_block"])
+    geoids |= {geoid[:11] for geoid in geoids}
+    for path in (page, page.with_suffix(".md"), page.parent / "_manifest.json"):
+        text = path.read_text()
+        assert not [geoid for geoid in geoids if geoid in text]
+
+
+def test_the_files(base: Path, tmp_path: Path) -> None:
+    work = tmp_path / "toy"
+    shutil.copytree(reported.toy(base), work, ignore=shutil.ignore_patterns("report"))
+    shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", work)
+    said = recon("report", *shared, "--title", "Two <tables>", "--to", tmp_path / "out.html")
+    assert f"At least {unique(work):,} of 2,015 people" in " ".join(said.split())
+    assert "out.html" in said.replace("\n", "")
+    folder = work / "report"
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    charts = {f"chart-{n}.{e}" for n in ("one-solution", "certain") for e in ("svg", "png")}
+    assert set(files) == {"_manifest.json", "report.html", "report.md", *charts}
+    assert (tmp_path / "out.html").read_bytes() == files["report.html"]
+
+    html = files["report.html"].decode()
+    assert "<h1>Two &lt;tables&gt;</h1>" in html
+    assert "default-src 'none'" in html
+    own = re.sub(r"<script>(?!\n).*?</script>", "", html, flags=re.DOTALL)
+    assert len(html) - len(own) > 500_000, "the chart library stands in the page"
+    assert len(html) < 2_000_000
+    assert "{{" not in own
+    assert not re.findall(r"https?://", own)
+    assert not re.findall(r"(?:src|href)=[\"'](?!data:|#)", own)
+
+    markdown = files["report.md"].decode()
+    assert markdown.startswith("# Two <tables>\n")
+    for chart in re.findall(r"\]\((.*?)\)", markdown):
+        assert chart in files
+    tables = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert len(tables) > 20
+    assert files["chart-certain.png"].startswith(b"\x89PNG")
+    assert files["chart-certain.svg"].startswith(b"<svg")
+
+    assert "up to date" in recon("report", *shared, "--title", "Two <tables>")
+    recon("report", *shared, "--title", "Two <tables>", "--force")
+    again = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert [name for name in files if files[name] != again[name]] == ["_manifest.json"]
+
+
+def test_what_changed_since_is_not_reported(base: Path, tmp_path: Path) -> None:
+    work = tmp_path / "toy"
+    shutil.copytree(reported.attacked(base), work, ignore=shutil.ignore_patterns("report"))
+    shared = ("-q", "-c", ROOT / "configs" / "toy.yaml", "--work", work)
+    recon("reconstruct", *shared, "--set", "reconstruct.seed=3")
+    findings = findings_of(work)
+    assert isinstance(findings.variability, Missing)
+    assert "other microdata/" in findings.variability.why
+    assert isinstance(findings.scores, ScoreFindings)
+    assert findings.scores.own is None, "what was linked is not what is there"
+    recon("solvar", *shared, "--set", "solvar.intervals=propagation")
+    findings = findings_of(work)
+    assert isinstance(findings.scores, Missing)
+    assert "solvar/ changed after score/" in findings.scores.why
+
+
+def test_stages_come_in_the_order_they_were_made_or_not_at_all(base: Path, tmp_path: Path) -> None:
+    made = reported.clinic(base)
+    stages = [manifest.stage for manifest in reportable(made, besides=REPORT).values()]
+    assert stages == ["ingest", "reconstruct", "solvar"]
+    work = Path(shutil.copytree(made, tmp_path / "clinic"))
+    (work / "certainty" / "_manifest.json").write_text("{}")
+    with pytest.raises(StageError, match=r"certainty/_manifest\.json is damaged"):
+        reportable(work, besides=REPORT)
+
+
+def test_nothing_to_report(tmp_path: Path) -> None:
+    shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path / "none")
+    said = " ".join(recon("report", *shared, code=5).split())
+    assert "nothing to report in" in said
+    assert "recon reconstruct" in said
+    assert not (tmp_path / "none" / "report").exists()
+
+
+def test_tables_alone_claim_nothing(tmp_path: Path) -> None:
+    work = tmp_path / "toy"
+    recon("ingest", "-q", "-c", ROOT / "configs" / "toy.yaml", "--work", work)
+    findings = findings_of(work)
+    assert claim(findings).startswith("Unknown: nothing here says how many people live in blocks")
+    document = compose(findings)
+    assert document.figures == ()
+    assert [section.key for section in document.sections if not section.missing] == ["provenance"]
+    page = reported.write_report(work).read_text()
+    assert "Unknown" in page
+    assert "vegaEmbed=" not in page, "no charts, no library"

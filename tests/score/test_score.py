@@ -1,0 +1,364 @@
+"""Sums, rates, intervals, control of output, and the published values beside ours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from recon_cli.errors import ConfigError
+from recon_cli.score.collect import Collected, Partition, add_up, collect
+from recon_cli.score.control import Control, label_classes, rounded
+from recon_cli.score.rates import Rules
+from recon_cli.score.sheet import brief, lay_out
+from recon_cli.score.sizes import Sizes
+from recon_cli.score.study import KEYS, published
+from recon_cli.score.sums import Sums, concat, interval, ratio, stack, weighted
+from recon_cli.score.tables import TITLES, Sources, make_rates
+from tests.support.attacks import aged, attack, people, swapped
+
+SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))
+SOURCES = Sources(
+    order=("CEF", "HDF", "rHDF_bt", "MDG", "PRG", "MDG_loo", "PRG_loo"),
+    alternatives=(),
+    records=("CEF", "HDF", "rHDF_bt"),
+    modal="MDG",
+    proportional="PRG",
+    ceiling="CEF",
+)
+
+
+def attacked(seed: int = 1, count: int = 900) -> tuple[pl.DataFrame, Any, pl.DataFrame]:
+    truth = people(count, seed)
+    hdf = swapped(truth, seed)
+    file = truth.select("pik", "geoid_block", "sex", "age").sample(count // 2, seed=2)
+    moved = file["geoid_block"].shift(3).fill_null(file["geoid_block"][0])
+    file = file.with_columns(
+        pl.when(pl.int_range(pl.len()) % 3 == 0)
+        .then(moved)
+        .otherwise("geoid_block")
+        .alias("geoid_block")
+    )
+    counted, links = attack(
+        truth, hdf, aged(hdf, seed), {"COMRCL": file}, attackers=("CEF_atkr", "COMRCL")
+    )
+    return truth, counted, links
+
+
+def collected(
+    counted: Any, zero: Sequence[str] | None = (), resamples: int = 50, draws: int = 1
+) -> Collected:
+    targets, tallies = (
+        pl.concat([frame.with_columns(draw=pl.lit(d, pl.Int16)) for d in range(draws)])
+        for frame in (counted.targets, counted.tallies)
+    )
+    proofs = None if zero is None else pl.Series(list(zero), dtype=pl.String)
+    partition = Partition("01001", counted.truth, targets, tallies, counted.agreement, proofs)
+    return collect(partition, "geoid_block", SIZES, draws=draws, resamples=resamples, seed=1)
+
+
+def rates_of(counted: Any, control: Control | None = None, **more: Any) -> pl.DataFrame:
+    rules = Rules(SIZES, control or Control(), 95.0)
+    return make_rates(collected(counted, **more), SOURCES, rules, "wp31995")
+
+
+def one(rates: pl.DataFrame, **where: str) -> dict[str, Any]:
+    rows = rates.filter(**where)
+    assert rows.height == 1, rows
+    return rows.row(0, named=True)
+
+
+def test_rates_are_those_of_the_links() -> None:
+    truth, counted, links = attacked()
+    rates = rates_of(counted)
+    share = {"table": "table12_all", "source": "rHDF_bt", "against": "CEF_atkr"}
+    mine = links.filter(source="rHDF_bt", attacker="CEF_atkr")
+    putative = one(rates, **share, block_size="All", rate="putative")
+    assert (putative["count"], putative["of"]) == (mine.height, truth.height)
+    precision = one(rates, **share, block_size="All", rate="precision")
+    assert precision["count"] == mine["confirmed"].sum()
+    assert precision["pct"] == pytest.approx(100 * mine["confirmed"].mean())  # type: ignore[operator]
+    assert precision["low"] < precision["pct"] < precision["high"]
+    assert precision["published_pct"] == 77.9
+    assert precision["difference"] == pytest.approx(precision["pct"] - 77.9)
+    for column, source in (
+        ("modal_pct", "MDG"),
+        ("proportional_pct", "PRG"),
+        ("ceiling_pct", "CEF"),
+    ):
+        other = one(rates, **{**share, "source": source}, block_size="All", rate="precision")
+        assert precision[column] == other["pct"]
+
+
+def test_groups_are_modal_people_in_blocks_of_a_size() -> None:
+    truth, counted, _ = attacked()
+    rates = rates_of(counted)
+    here: dict[str, list[tuple[int, bool]]] = {}
+    for geoid, race, hispanic in truth.select("geoid_block", "race", "hispanic").iter_rows():
+        here.setdefault(geoid, []).append((race, hispanic))
+    for label, low, high in (("50-99", 50, 99), ("100-249", 100, 249)):
+        nonmodal = 0
+        for kinds in here.values():
+            ranked = Counter(kinds).most_common(2)
+            if low <= len(kinds) <= high:
+                assert len(ranked) == 1 or ranked[0][1] > ranked[1][1]  # no ties in this town
+                nonmodal += len(kinds) - ranked[0][1]
+        where = {"table": "table13_nonmodal", "source": "HDF", "against": "CEF_atkr"}
+        assert one(rates, **where, block_size=label, rate="putative")["of"] == nonmodal > 0
+
+
+def test_people_whom_the_truth_does_not_have_there_are_neither_modal_nor_not() -> None:
+    _, counted, _ = attacked()
+    rates = rates_of(counted)
+    where = {"source": "HDF", "against": "COMRCL", "block_size": "All", "rate": "putative"}
+    everybody, modal, nonmodal = (
+        one(rates, table=table, **where)["of"]
+        for table in ("table12_all", "table14_modal", "table13_nonmodal")
+    )
+    true = counted.targets.filter(pl.col("attacker") == "COMRCL").drop_nulls("modal")
+    assert modal + nonmodal == true["records"].sum() < everybody
+
+
+def test_zero_solvar_needs_a_proof() -> None:
+    truth, counted, _ = attacked()
+    blocks = truth["geoid_block"].unique().sort()[:4].to_list()
+    rates = rates_of(counted, zero=blocks)
+    found = rates.filter(table="table10_zero_solvar", rate="putative", against="CEF_atkr")
+    inside = counted.targets.filter(
+        (pl.col("attacker") == "CEF_atkr") & pl.col("geoid_block").is_in(blocks) & ~pl.col("modal")
+    )
+    nonmodal = found.filter(panel="nonmodal", source="HDF")
+    assert nonmodal["of"].item() == inside["records"].sum()
+    unique = found.filter(panel="nonmodal_unique", source="HDF")
+    assert unique["of"].item() == inside.filter("unique")["records"].sum()
+    nobody = rates_of(counted, zero=None)
+    assert "table10_zero_solvar" not in nobody["table"]
+
+
+def test_agreement_and_closed_forms() -> None:
+    truth, counted, _ = attacked()
+    rates = rates_of(counted)
+    where = {"table": "table08_agreement", "block_size": "All"}
+    same = one(rates, **where, source="rHDF_bt", against="HDF", rate="agree_binned")
+    assert same["pct"] == 100
+    assert same["published_pct"] == 95.2
+    form = one(rates, table="guessers", block_size="All", rate="proportional")
+    assert form["count"] == pytest.approx(counted.truth["proportional"].sum())
+    assert form["of"] == truth.height
+
+
+def test_parts_of_the_data_add_up() -> None:
+    _, counted, _ = attacked()
+    whole = collected(counted, resamples=0)
+    halves = []
+    blocks = counted.truth["geoid_block"]
+    for side in (blocks[::2], blocks[1::2]):
+        here = pl.col("geoid_block").is_in(side.implode())
+        frames = {
+            name: getattr(counted, name).filter(here)
+            for name in ("truth", "targets", "tallies", "agreement")
+        }
+        halves.append(collected(type(counted)(**frames, left_out={}), resamples=0))
+    both = add_up(halves)
+    rules = Rules(SIZES, Control(), 95.0)
+    assert_frame_equal(
+        make_rates(both, SOURCES, rules, None), make_rates(whole, SOURCES, rules, None)
+    )
+
+
+def test_draws_of_ties_give_intervals_of_their_own() -> None:
+    _, counted, _ = attacked()
+    found = collected(counted, draws=3)
+    assert found.kind == "draws"
+    rates = make_rates(found, SOURCES, Rules(SIZES, Control(), 95.0, found.kind), None)
+    row = one(
+        rates,
+        table="table12_all",
+        source="PRG",
+        against="CEF_atkr",
+        block_size="All",
+        rate="precision",
+    )
+    assert row["low"] == pytest.approx(row["pct"]) == row["high"]  # the same draw three times
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_weighted_sums_against_a_loop(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, units, slots = int(rng.integers(1, 40)), 5, 4
+    frame = pl.DataFrame(
+        {
+            "_unit": rng.integers(0, units, n),
+            "a": rng.choice(["x", "y"], n),
+            "b": pl.Series(rng.integers(0, 3, n)).replace(2, None),
+            "m": rng.integers(0, 9, n),
+        }
+    )
+    weights = rng.poisson(1.0, (units, slots)).astype(float)
+    found = weighted(frame, ["a", "b"], ["m"], weights)
+    for row, values in zip(found.keys.iter_rows(), found.of("m"), strict=True):
+        expected = np.zeros(slots)
+        for unit, a, b, m in frame.iter_rows():
+            if (a, b) == row:
+                expected += m * weights[unit]
+        assert values == pytest.approx(expected)
+    assert found.by().of("m")[0] == pytest.approx(weights[frame["_unit"]].T @ frame["m"].to_numpy())
+    half = Sums(found.keys, found.measures, found.values / 2)
+    assert concat([half, half]).values == pytest.approx(found.values)
+    assert (
+        found.where(pl.col("b") == 0).keys["b"].to_list()
+        == [0] * found.where(pl.col("b") == 0).keys.height
+    )
+
+
+def test_intervals() -> None:
+    rng = np.random.default_rng(1)
+    rates = np.concatenate([[[50.0]], rng.normal(50, 2, (1, 4000))], axis=1)
+    low, high = interval(rates, "bootstrap", 95)
+    assert (low[0], high[0]) == pytest.approx((50 - 3.92, 50 + 3.92), abs=0.2)
+    low, high = interval(np.array([[50.0, 48.0, 52.0]]), "draws", 95)
+    assert (high - low)[0] / 2 == pytest.approx(12.706 * 8**0.5 / 2**0.5, abs=0.01)
+    assert np.isnan(interval(np.array([[50.0], [1.0]]), "bootstrap", 95)).all()
+    assert np.isnan(ratio(np.array([1.0]), np.array([0.0]))).all()
+
+
+def test_bootstrap_covers_the_rate_of_the_population_the_blocks_are_drawn_from() -> None:
+    rng = np.random.default_rng(5)
+    covered = 0
+    for trial in range(200):
+        chance = rng.beta(2, 2, 60)
+        of = rng.integers(5, 40, 60)
+        frame = pl.DataFrame(
+            {"_unit": np.arange(60), "g": "x", "part": rng.binomial(of, chance), "of": of}
+        )
+        weights = np.ones((60, 201))
+        weights[:, 1:] = np.random.default_rng(trial).poisson(1.0, (60, 200))
+        found = weighted(frame, ["g"], ["part", "of"], weights)
+        low, high = interval(ratio(found.of("part"), found.of("of")), "bootstrap", 95)
+        covered += bool(low[0] <= 50 <= high[0])
+    assert 180 <= covered <= 199
+
+
+def test_stacked_draws_have_their_mean_first() -> None:
+    draws = [
+        Sums(pl.DataFrame({"k": keys}), ("m",), np.array(values, float).reshape(-1, 1, 1))
+        for keys, values in ((["a", "b"], [1, 2]), (["b"], [4]))
+    ]
+    found = stack(draws)
+    assert found.keys["k"].to_list() == ["a", "b"]
+    assert found.of("m").tolist() == [[0.5, 1, 0], [3, 2, 4]]
+
+
+def classes(counts: Sequence[int], control: Control) -> list[tuple[str, bool]]:
+    frame = pl.DataFrame(
+        {"size": range(len(counts)), "people": counts}, schema_overrides={"size": pl.Int8}
+    )
+    found = label_classes(frame, SIZES, control)
+    return list(
+        found.sort("size").select("block_size", "withheld").unique(maintain_order=True).iter_rows()
+    )
+
+
+def test_small_classes_are_merged_or_withheld() -> None:
+    counts = [3, 80, 90, 70, 60, 2, 1]
+    assert classes(counts, Control(10, "merge")) == [
+        ("1-49", False),
+        ("50-99", False),
+        ("100-249", False),
+        ("250+", False),
+    ]
+    hidden = [label for label, withheld in classes(counts, Control(10)) if withheld]
+    assert hidden == ["1-9", "500-999", "1,000+"]
+    alone = [label for label, withheld in classes([30, 80, 4], Control(10)) if withheld]
+    assert alone == ["1-9", "50-99"]  # one alone could be worked out from the total
+    assert not any(withheld for _, withheld in classes(counts, Control()))
+    assert classes([1, 1], Control(10, "merge")) == [("1-49", True)]
+
+
+def test_withheld_classes_are_withheld_for_every_panel_and_have_no_numbers() -> None:
+    _, counted, _ = attacked()
+    rates = rates_of(counted, Control(threshold=60))
+    hidden = rates.filter("withheld")
+    assert hidden.height > 0
+    numbers = hidden.select("count", "of", "pct", "low", "high", "difference")
+    assert all(column.null_count() == hidden.height for column in numbers)
+    tables = ("table12_all", "table13_nonmodal", "table14_modal")
+    by_table = [
+        set(hidden.filter(table=t).select("against", "block_size").iter_rows()) for t in tables
+    ]
+    present = [
+        set(rates.filter(table=t).select("against", "block_size").iter_rows()) for t in tables
+    ]
+    for places, there in zip(by_table, present, strict=True):
+        assert places == by_table[0] & there
+
+
+def test_counts_are_rounded_and_rates_follow() -> None:
+    rows = pl.DataFrame(
+        {"count": [123456.0, 7.0], "of": [234567.0, 9.0], "pct": 0.0, "low": 1.234, "high": 5.678}
+    )
+    found = rounded(rows, 4)
+    assert found["count"].to_list() == [123500, 7]
+    assert found["of"].to_list() == [234600, 9]
+    assert found["pct"].to_list() == [52.6, 77.8]
+    assert found["low"].to_list() == [1.2, 1.2]
+    assert rounded(rows, None).equals(rows)
+
+
+def test_sizes_are_checked() -> None:
+    for wrong in ((), (2, 3), (1, 5, 5), (1, 9, 3)):
+        with pytest.raises(ConfigError, match=r"score\.sizes"):
+            Sizes(wrong)
+    frame = pl.DataFrame({"n": [1, 9, 10, 249, 250, 999, 1000, 5000]})
+    assert frame.select(SIZES.number(pl.col("n")))["n"].to_list() == [0, 0, 1, 3, 4, 5, 6, 6]
+
+
+def test_every_published_rate_can_stand_beside_ours() -> None:
+    values = published("wp31995")
+    assert set(values["table"]) < set(TITLES)
+    assert not values.select(KEYS).is_duplicated().any()
+    pick = {"panel": "nonmodal_unique", "against": "CEF_atkr", "rate": "precision"}
+    zero = values.filter(table="table10_zero_solvar", **pick)
+    assert dict(zero.select("source", "published_pct").iter_rows())["rHDF_bt"] == 95.2
+    overall = values.filter(table="table09_overall", source="PRG", rate="confirmed")
+    assert sorted(overall["published_pct"].round(1)) == [23.1, 64.4]
+    with pytest.raises(ConfigError, match="no study 'wp1'"):
+        published("wp1")
+
+
+def test_alternatives_have_tables_of_their_own() -> None:
+    _, counted, _ = attacked()
+    sources = Sources(
+        order=SOURCES.order,
+        alternatives=("rHDF_bt",),
+        records=SOURCES.records,
+        modal="MDG",
+        proportional="PRG",
+        ceiling="CEF",
+    )
+    rates = make_rates(collected(counted), sources, Rules(SIZES, Control(), 95.0), None)
+    assert "rHDF_bt" not in rates.filter(table="table12_all")["source"]
+    assert set(rates.filter(table="table15_all_alternatives")["source"]) == set(SOURCES.records)
+    assert set(rates.filter(table="table11_agreement_alternatives")["source"]) == {"HDF", "rHDF_bt"}
+
+
+def test_sheets() -> None:
+    _, counted, _ = attacked()
+    rates = rates_of(counted)
+    sheet = lay_out("Title", rates.filter(table="table13_nonmodal"))
+    text = sheet.markdown()
+    assert text.startswith("## Title\n\n| block size | source | CEF_atkr: people |")
+    widths = {line.count("|") for line in text.splitlines()[2:]}
+    assert widths == {len(sheet.header) + 1}
+    narrow = brief("Title", rates.filter(table="table13_nonmodal"))
+    assert [each.title for each in narrow] == ["Title: CEF_atkr", "Title: COMRCL"]
+    assert all(len(row) == len(each.header) for each in narrow for row in each.rows)
+    assert brief("Title", rates.clear()) == []

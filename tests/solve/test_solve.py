@@ -1,0 +1,334 @@
+"""The solvers: every outcome told apart, and no single engine believed."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from recon_cli.errors import SolverError
+from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.components import Component, fix_others, relax_others, split_components
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.grain import IntArray
+from recon_cli.solve import cuts, feasibility, feasibility_pump
+from recon_cli.solve.certificates import confirm_infeasible
+from recon_cli.solve.cp_sat import Effort, Search, maximize
+from recon_cli.solve.cuts import feasibility_cut
+from recon_cli.solve.feasibility import Attempt, Feasibility, solve_component
+from recon_cli.solve.feasibility_pump import pump
+from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
+from recon_cli.solve.min_l1_correction import min_l1_correction
+from recon_cli.solve.min_l1_repair import min_l1_repair
+from recon_cli.solve.objectives import CellSums, distance_from
+
+
+def component(rows: list[list[int]], rhs: list[int], upper: int = 9) -> Component:
+    A = sparse.csr_array(np.array(rows, dtype=np.int64))
+    n = A.shape[1]
+    return Component(
+        cells=np.arange(n),
+        rows=equalities(A, rhs),
+        lower=np.zeros(n, dtype=np.int64),
+        upper=np.full(n, upper, dtype=np.int64),
+        origin=np.arange(len(rhs)),
+    )
+
+
+def equalities(A: sparse.csr_array, rhs: Sequence[int] | IntArray) -> LinearConstraints:
+    side = np.array(rhs, dtype=np.int64)
+    return LinearConstraints(A, side, side)
+
+
+POSSIBLE = component([[1, 1, 0], [0, 1, 1], [2, 0, 1]], [3, 4, 7])
+# An odd cycle: each pair holds one person, which only halves could do.
+IMPOSSIBLE = component([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [1, 1, 1])
+
+
+def test_a_solution_satisfies_every_row_and_repeats() -> None:
+    first, second = solve_component(POSSIBLE, seed=5), solve_component(POSSIBLE, seed=5)
+    assert first.outcome is Feasibility.SOLVED
+    assert POSSIBLE.rows.are_met_by(first.values)
+    assert (first.values == second.values).all()
+    assert first.work == second.work
+
+
+def test_the_engines_leave_ctrl_c_to_the_program() -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+    try:
+        assert solve_component(POSSIBLE, seed=1).outcome is Feasibility.SOLVED
+        assert solve_component(IMPOSSIBLE, seed=1).outcome is Feasibility.INFEASIBLE
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT]
+
+
+def test_infeasible_needs_both_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert solve_component(IMPOSSIBLE, seed=1).outcome is Feasibility.INFEASIBLE
+    asked: list[Component] = []
+    monkeypatch.setattr(feasibility, "confirm_infeasible", asked.append)
+    solve_component(IMPOSSIBLE, seed=1)
+    assert asked == [IMPOSSIBLE]
+    solve_component(POSSIBLE, seed=1)
+    assert asked == [IMPOSSIBLE]
+
+
+def test_the_second_engine_refuses_a_wrong_certificate() -> None:
+    with pytest.raises(SolverError, match=r"CP-SAT says .* no solution, SCIP says"):
+        confirm_infeasible(POSSIBLE)
+    confirm_infeasible(IMPOSSIBLE)
+
+
+def test_no_answer_within_the_budget_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    A = (rng.random((40, 120)) < 0.3).astype(np.int64)
+    hard = component(A.tolist(), (A @ rng.integers(0, 3, 120)).tolist())
+    monkeypatch.setattr(feasibility, "ROUNDING", 0.0)
+    monkeypatch.setattr(feasibility, "ESCALATION", (Attempt(1e-9, Search.RELAXATION),))
+    with pytest.raises(SolverError, match="no solution and no proof within"):
+        solve_component(hard, seed=1)
+
+
+def test_least_slack_is_least() -> None:
+    slack = min_l1_correction(IMPOSSIBLE.rows.A, IMPOSSIBLE.rows.most)
+    assert slack.is_least
+    assert np.abs(slack.change).sum() == 1
+    assert not min_l1_correction(POSSIBLE.rows.A, POSSIBLE.rows.most).change.any()
+
+
+def test_propagation_names_a_conflict_and_is_exact_on_a_chain() -> None:
+    A = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]], dtype=np.int64))
+    bounds = propagate(equalities(A, [3, 3, 2]))
+    assert bounds.lower.tolist() == bounds.upper.tolist() == [2, 1, 2]
+    assert propagate(equalities(A, [0, 3, 2])).conflict.any()
+
+
+def test_components_share_no_row_and_packs_keep_to_their_region() -> None:
+    block = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0]])
+    A = sparse.csr_array(np.kron(np.eye(6, dtype=np.int64), block))
+    rhs = np.ones(18, dtype=np.int64)
+    bounds = propagate(equalities(A, rhs))
+    regions = np.repeat([0, 0, 0, 1, 1, 2], 4)
+    apart = list(split_components(equalities(A, rhs), bounds, regions, pack=1))
+    assert [len(part.cells) for part in apart] == [4] * 6
+    packs = list(split_components(equalities(A, rhs), bounds, regions, pack=100))
+    assert [len(part.cells) for part in packs] == [12, 8, 4]
+    together = np.concatenate([part.cells for part in packs])
+    assert together.tolist() == list(range(24))
+
+
+def test_equal_rows_that_disagree_are_both_kept() -> None:
+    A = sparse.csr_array(np.array([[1, 1, 0], [1, 1, 0], [0, 1, 1]], dtype=np.int64))
+    regions = np.zeros(3, dtype=np.int64)
+    agree, differ = np.array([4, 4, 5]), np.array([4, 3, 5])
+    (part,) = split_components(equalities(A, agree), propagate(equalities(A, agree)), regions)
+    assert len(part.rows.most) == 2
+    open_bounds = Bounds(np.zeros(3, dtype=np.int64), np.full(3, 5), np.zeros(3, dtype=bool))
+    (part,) = split_components(equalities(A, differ), open_bounds, regions)
+    assert len(part.rows.most) == 3
+    assert solve_component(part, seed=1).outcome is Feasibility.INFEASIBLE
+
+
+def solutions(program: Component) -> list[IntArray]:
+    ranges = [range(low, high + 1) for low, high in zip(program.lower, program.upper, strict=True)]
+    every = np.array(list(itertools.product(*ranges)), dtype=np.int64)
+    people = every @ program.rows.A.toarray().T
+    met = (people >= program.rows.least) & (people <= program.rows.most)
+    return list(every[met.all(axis=1)])
+
+
+def random_component(seed: int) -> Component:
+    rng = np.random.default_rng(seed)
+    A = rng.integers(0, 2, size=(4, 7))
+    truth = rng.integers(0, 3, size=7)
+    return component(A.tolist(), (A @ truth).tolist(), upper=2)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_unit_alone_loses_no_solution(seed: int) -> None:
+    whole = random_component(seed)
+    cells = np.array([0, 2, 5])
+    part = relax_others(whole, cells)
+    inside = {tuple(values) for values in solutions(part)}
+    assert {tuple(values[cells]) for values in solutions(whole)} <= inside
+    # and no more than the rows it shares must allow: all of them, or it is no bound worth asking
+    everything = relax_others(whole, np.arange(7))
+    assert len(solutions(everything)) == len(solutions(whole))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_known_of_groups_changes_no_answer(seed: int) -> None:
+    whole = random_component(seed)
+    every = solutions(whole)
+    start = every[0]
+    sums = sparse.csr_array(np.eye(7, dtype=np.int64)[:6])
+    targets = CellSums(sums, np.zeros(6, dtype=np.int64), np.full(6, 2))
+    group = np.array([0, 0, 1, 1, 2, 2])
+    distances = np.array([np.abs(values - start)[:6] for values in every])
+    most = np.array([distances[:, group == g].sum(axis=1).max() for g in range(3)])
+    question = distance_from(whole, targets, start[:6])
+    capped = question.capped(group, most)
+    for asked in (question, capped):
+        answer = maximize(asked.program, asked.objective, Effort(1, 10.0))
+        assert answer.bound + asked.constant == distances.sum(axis=1).max()
+    # A cap below the truth is believed: that is what makes it save work.
+    below = question.capped(group, np.maximum(most - 1, 0))
+    answer = maximize(below.program, below.objective, Effort(1, 10.0))
+    assert answer.bound + below.constant <= np.maximum(most - 1, 0).sum()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_stays_is_left_as_it_is(seed: int) -> None:
+    whole = random_component(seed)
+    cells = np.array([1, 3, 6])
+    others = np.setdiff1d(np.arange(7), cells)
+    every = solutions(whole)
+    for values in (every[0], every[-1], np.zeros(7, dtype=np.int64)):
+        near = {tuple(found) for found in solutions(fix_others(whole, cells, values))}
+        same = [each for each in every if (each[others] == values[others]).all()]
+        assert near == {tuple(each[cells]) for each in same}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_mended_is_the_nearest_solution(seed: int) -> None:
+    exact = random_component(seed)
+    slack = np.arange(4) % 2
+    rows = LinearConstraints(exact.rows.A, exact.rows.least - slack, exact.rows.most + slack)
+    for program in (exact, replace(exact, rows=rows)):
+        start = np.random.default_rng(seed).integers(0, 3, size=7)
+        mended = pump(program, start, 0.5)
+        nearest = min(np.abs(values - start).sum() for values in solutions(program))
+        assert mended.is_solution or len(mended.broken)
+        assert 0 < mended.work < 0.5
+        assert program.is_met_by(mended.values) == mended.is_solution
+        if not len(mended.broken):
+            assert np.abs(mended.values - start).sum() == nearest
+
+
+def test_what_is_nearly_mended_is_mended_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    A = [
+        [1, 1, 0, 1, 1, 1, 0],
+        [1, 0, 1, 1, 0, 0, 0],
+        [1, 0, 1, 0, 1, 0, 0],
+        [0, 0, 0, 0, 1, 0, 1],
+        [1, 0, 1, 0, 0, 1, 0],
+    ]
+    program = component(A, [5, 4, 4, 1, 5], upper=2)
+    start = np.array([1, 1, 1, 0, 1, 2, 2])
+    mended = pump(program, start, 0.5)
+    assert program.is_met_by(mended.values)
+    monkeypatch.setattr(feasibility_pump, "_MOST_TURNS", 1)
+    once = pump(program, start, 0.5)
+    assert not once.is_solution
+    assert len(once.broken)
+    assert once.work < mended.work
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_cheapest_vertex_costs_no_more_than_any_solution(seed: int) -> None:
+    program = random_component(seed)
+    cost = np.random.default_rng(seed).random(7)
+    vertex = solve_relaxation(program, cost, 0.5)
+    assert 0 < vertex.work < 0.5
+    people = program.rows.A @ vertex.values
+    assert (people > program.rows.least - 1e-6).all()
+    assert (people < program.rows.most + 1e-6).all()
+    least = min(cost @ values for values in solutions(program))
+    assert cost @ vertex.values <= least + 1e-9
+    assert not len(solve_relaxation(program, cost, 0.0).values)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_cut_off_is_in_no_solution(seed: int) -> None:
+    exact = random_component(seed)
+    slack = np.arange(4) % 2
+    rows = LinearConstraints(exact.rows.A, exact.rows.least - slack, exact.rows.most + slack)
+    cells, rng = np.array([0, 2, 5]), np.random.default_rng(seed)
+    cut = 0
+    for program in (exact, replace(exact, rows=rows)):
+        every = solutions(program)
+        inside = {tuple(values[cells]) for values in every}
+        for _ in range(10):
+            values = every[0].copy()
+            values[cells] = rng.integers(0, 3, size=3)
+            found = feasibility_cut(program, cells, values, 0.5)
+            assert 0 <= found.work < 0.5
+            assert all(found.rows.are_met_by(np.array(one)) for one in inside)
+            if len(found.rows.least):
+                cut += 1
+                assert not found.rows.are_met_by(values[cells])
+                assert tuple(values[cells]) not in inside
+            assert not len(feasibility_cut(program, cells, values, 0.0).rows.least)
+    assert cut > 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_nearest_solution_from_wherever_the_start_is(seed: int) -> None:
+    program = random_component(seed)
+    every = solutions(program)
+    lower, upper = every[0] // 2, np.maximum(every[0], 1)  # so that a start may be out of bounds
+    tight = replace(program, lower=lower, upper=upper)
+    start = np.random.default_rng(seed).integers(0, 4, size=7)
+    found = min_l1_repair(tight, start, Effort(seed, 5.0))
+    least = min(np.abs(values - start).sum() for values in solutions(tight))
+    assert tight.is_met_by(found.values)
+    assert np.abs(found.values - start).sum() == least
+    fixed = replace(program, lower=every[0], upper=every[0])
+    assert (min_l1_repair(fixed, every[0], Effort(seed, 5.0)).values == every[0]).all()
+
+
+def test_weights_that_might_overflow_cut_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = component([[1, 1]], [1], upper=1)
+    cells, values = np.array([0]), np.array([1, 0])
+    tight = replace(program, lower=np.array([0, 1]))
+    values[1] = 1
+    assert len(feasibility_cut(tight, cells, values, 0.5).rows.least)
+    monkeypatch.setattr(cuts, "_SAFE", 1.0)
+    assert not len(feasibility_cut(tight, cells, values, 0.5).rows.least)
+
+
+@pytest.mark.parametrize("price", [np.nan, np.inf, -1e300])
+def test_prices_that_are_no_numbers_cut_nothing_off(
+    price: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = component([[2, 1, 1], [0, 0, 0]], [0, 0], upper=2)
+    strange = Vertex(np.zeros(1), np.array([price]), 0.1)
+    monkeypatch.setattr(cuts, "solve_relaxation", lambda *_: strange)
+    found = feasibility_cut(program, np.array([0, 1]), np.array([2, 2, 0]), 0.5)
+    assert not len(found.rows.least)
+
+
+def test_without_a_limit_the_relaxation_is_solved_too() -> None:
+    assert len(solve_relaxation(POSSIBLE, np.ones(3), np.inf).values)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_with_the_relaxation_and_without_it_a_solution_is_found(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = random_component(seed)
+    assert program.is_met_by(solve_component(program, seed).values)
+    monkeypatch.setattr(feasibility, "ROUNDING", 0.0)
+    assert program.is_met_by(solve_component(program, seed).values)
+
+
+def test_what_cannot_be_mended_is_left() -> None:
+    halves = pump(IMPOSSIBLE, np.zeros(3, dtype=np.int64), 0.5)
+    assert not halves.is_solution
+    assert halves.broken.tolist() == [0, 1, 2]
+    none = pump(component([[1, 1]], [5], upper=2), np.zeros(2, dtype=np.int64), 0.5)
+    assert not none.is_solution
+    assert not len(none.values)
+    endless = pump(POSSIBLE, np.zeros(3, dtype=np.int64), 1e9)
+    assert endless.is_solution
+    for limit in (0.0, 1e-9):
+        tired = pump(POSSIBLE, np.zeros(3, dtype=np.int64), limit)
+        assert not len(tired.values)
+        assert tired.work == 0

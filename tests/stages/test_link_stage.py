@@ -1,0 +1,328 @@
+"""`recon link` and `recon score` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from recon_cli.attack.linkage.dedup import unique_on
+from recon_cli.cli import main
+from recon_cli.config import load_config
+from recon_cli.schema import load_release
+from recon_cli.score.study import published
+from recon_cli.stages import Run
+from recon_cli.stages.ingest import ingest
+from recon_cli.stages.link import link
+from recon_cli.stages.reconstruct import reconstruct
+from recon_cli.stages.score import read_rates, score
+from recon_cli.store import partitions, read_partition
+from tests.support.attacks import aged, people, swapped
+from tests.support.paths import DATA, needs_shared
+from tests.support.populations import random_records
+
+
+def write(folder: Path, config: dict[str, Any]) -> Path:
+    path = folder / "recon.yaml"
+    path.write_text(yaml.safe_dump({"release": "sf1_2010", "work": "work", "seed": 3, **config}))
+    return path
+
+
+def recon(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def town(folder: Path, count: int = 400) -> dict[str, Any]:
+    """A CEF in one file, an HDF in parts of two counties, a bought file, a reconstruction."""
+    truth = people(count, 7)
+    other = truth.with_columns(
+        geoid_block=pl.lit("01003") + pl.col("geoid_block").str.slice(5),
+        pik=pl.lit("q") + pl.col("pik"),
+    )
+    truth = pl.concat([truth, other]).with_columns(data_defined=pl.int_range(pl.len()) % 9 != 0)
+    hdf = swapped(truth, 7).drop("data_defined")
+    truth.write_parquet(folder / "cef.parquet")
+    for county in ("01001", "01003"):
+        home = folder / "hdf" / f"county={county}"
+        home.mkdir(parents=True)
+        hdf.filter(pl.col("geoid_block").str.starts_with(county)).write_parquet(home / "a.parquet")
+    aged(hdf, 7).write_parquet(folder / "rebuilt.parquet")
+    bought = truth.select("pik", "geoid_block", "sex", "age").sample(fraction=0.6, seed=1)
+    away = bought[:5].with_columns(geoid_block=pl.lit("990010201001000"))
+    pl.concat([bought, away]).write_csv(folder / "bought.csv")
+    return {
+        "link": {
+            "cef": "cef.parquet",
+            "hdf": "hdf",
+            "sources": {"rHDF_bt": "rebuilt.parquet"},
+            "attackers": {"COMRCL": "bought.csv", "CEF_atkr": "cef"},
+        },
+        "score": {"compare": "wp31995", "bootstrap": 20},
+    }
+
+
+def read(work: Path, name: str) -> pl.DataFrame:
+    return pl.concat([read_partition(work / name, p) for p in partitions(work / name)])
+
+
+def test_from_files_to_tables(tmp_path: Path) -> None:
+    config = write(tmp_path, town(tmp_path))
+    result = recon("link", "-c", config)
+    assert result.exit_code == 0, result.output
+    assert "COMRCL: elsewhere" in result.output
+    links = read(tmp_path / "work", "links")
+    assert links.columns == [
+        "attacker", "source", "pik", "geoid_block", "sex", "age", "agebin", "race", "hispanic",
+        "pass", "confirmed",
+    ]  # fmt: skip
+    once = links.select("attacker", "source", "geoid_block", "pik")
+    assert not once.is_duplicated().any()
+    assert set(links["pass"]) == {"exact", "binned"}
+    assert set(links["source"]) == {"CEF", "HDF", "rHDF_bt", "MDG", "PRG"}
+    manifest = json.loads((tmp_path / "work/links/_manifest.json").read_text())
+    assert manifest["notes"]["outside_partitions"]["COMRCL"] == 5
+    assert manifest["statuses"]["CEF: not data-defined"] > 0
+    truth = pl.read_parquet(tmp_path / "cef.parquet").filter("data_defined")
+    right = links.join(
+        truth, on=["pik", "geoid_block", "sex", "race", "hispanic"], how="left", suffix="_true"
+    )
+    agebin = load_release("sf1_2010").recode_by_name["agebin"].labels
+    lower = pl.col("age_true").map_elements(
+        lambda age: max(int(e) for e in agebin if int(e) <= age), return_dtype=pl.Int16
+    )
+    same = right.select((lower == pl.col("agebin")).fill_null(value=False)).to_series()
+    assert same.equals(links["confirmed"], check_names=False)
+
+    result = recon("score", "-c", config, "--page", tmp_path / "page.md")
+    assert result.exit_code == 0, result.output
+    assert "Table 9." in result.output
+    assert "unknown: no solvar/" in result.output.replace("\n", " ").replace("  ", " ")
+    home = tmp_path / "work" / "score"
+    rates = pl.read_parquet(home / "rates.parquet")
+    table = pl.read_csv(home / "table13_nonmodal.csv")
+    assert table.height == rates.filter(table="table13_nonmodal").height
+    assert (home / "table13_nonmodal.md").read_text().startswith("## Table 13.")
+    page = (tmp_path / "page.md").read_text()
+    assert "## Table 12." in page
+    assert "## Where the two differ most" in page
+    again = recon("score", "-c", config)
+    assert "up to date" in again.output
+
+
+def test_workers_resume_and_rows(tmp_path: Path) -> None:
+    config = write(tmp_path, town(tmp_path))
+    for work, more in (("a", ["--workers", "1"]), ("b", ["--workers", "2"])):
+        result = recon("link", "-c", config, "--work", tmp_path / work, *more, "-q")
+        assert result.exit_code == 0, result.output
+    for folder in ("links", "tallies", "targets", "agreement", "truth"):
+        assert read(tmp_path / "a", folder).equals(read(tmp_path / "b", folder))
+    assert "up to date" in recon("link", "-c", config, "--work", tmp_path / "a").output
+    result = recon("link", "-c", config, "--work", tmp_path / "a", "--set", "link.rows=false")
+    assert result.exit_code == 0, result.output
+    assert read(tmp_path / "a", "links").is_empty()
+    assert read(tmp_path / "a", "tallies").equals(read(tmp_path / "b", "tallies"))
+
+
+def test_draws(tmp_path: Path) -> None:
+    config = write(tmp_path, town(tmp_path, 200))
+    assert recon("link", "-c", config, "--draws", "3", "-q").exit_code == 0
+    tallies = read(tmp_path / "work", "tallies")
+    mine = tallies.filter(source="PRG", attacker="CEF_atkr")
+    sums = mine.group_by("draw").agg(pl.col("putative", "confirmed").sum())
+    assert sums["putative"].n_unique() == 1
+    assert sums["confirmed"].n_unique() > 1
+    assert recon("score", "-c", config, "-q").exit_code == 0
+    rates = pl.read_parquet(tmp_path / "work/score/rates.parquet")
+    row = rates.filter(
+        table="table12_all",
+        source="PRG",
+        against="CEF_atkr",
+        block_size="All",
+        rate="precision",
+    )
+    assert row["count"].item() == pytest.approx(sums["confirmed"].mean())
+    assert row["low"].item() < row["pct"].item() < row["high"].item()
+
+
+def test_guessers_from_published_tables(tmp_path: Path) -> None:
+    config = town(tmp_path, 200)
+    pl.read_parquet(tmp_path / "hdf/*/*.parquet").write_parquet(tmp_path / "all.parquet")
+    config["link"]["guessers"] = {
+        "MDG": {"guess": "modal", "of": "tables", "tables": ["P8", "P9", "P12", "P14"]},
+        "PRG": {"guess": "proportional", "of": "tables"},
+        "MDG_hdf": {"guess": "modal", "of": "HDF"},
+    }
+    config["link"]["guessers"]["PRG"]["tables"] = ["P8", "P9", "P12", "P14"]
+    config["ingest"] = {"source": "tidy", "paths": ["tables.parquet"]}
+    path = write(tmp_path, config)
+    tables = tmp_path / "tables.parquet"
+    assert recon("tabulate", tmp_path / "all.parquet", "-c", path, "--to", tables).exit_code == 0
+    assert recon("ingest", "-c", path).exit_code == 0
+    result = recon("link", "-c", path)
+    assert result.exit_code == 0, result.output
+    links = read(tmp_path / "work", "links")
+    # the same modes, from counts and from records
+    modes = [
+        links.filter(source=name).select("geoid_block", "race", "hispanic").unique().sort(pl.all())
+        for name in ("MDG", "MDG_hdf")
+    ]
+    assert modes[0].equals(modes[1])
+    assert set(links.filter(source="PRG")["pass"]) == {"binned"}
+
+
+def test_a_release_that_is_not_a_census(tmp_path: Path) -> None:
+    release = load_release("clinic_visits")
+    patients = random_records(release, 3, 300).with_row_index("patient")
+    patients.write_parquet(tmp_path / "patients.parquet")
+    config = {
+        "release": "clinic_visits",
+        "link": {"cef": "patients.parquet", "id": "patient"},
+    }
+    path = write(tmp_path, config)
+    result = recon("link", "-c", path)
+    assert result.exit_code == 0, result.output
+    links = read(tmp_path / "work", "links")
+    assert {"patient", "geoid_clinic", "gender", "ageband", "insurance"} < set(links.columns)
+    result = recon("score", "-c", path)
+    assert result.exit_code == 0, result.output
+    result = recon(
+        "link", "-c", path, "--set", "link.gains=[smoker]", "--set", "link.binned=[gender]"
+    )
+    assert result.exit_code == 0, result.output
+    assert "smoker" in read(tmp_path / "work", "links").columns
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "message"),
+    [
+        ({"cef": "nowhere.parquet"}, 2, "link: CEF: no such file or folder"),
+        ({"cef": None}, 2, "link.cef: missing: the file with the truth"),
+        ({"sources": {"HDF": "cef.parquet"}}, 2, "link.sources.HDF: that name has a meaning"),
+        ({"attackers": {"X": "notes.txt"}}, 2, "a .parquet or .csv file, or a folder"),
+        ({"attackers": {"X": "empty.csv"}}, 4, "X: no column 'pik' (columns: geoid_block"),
+        ({"attackers": {"X": "odd.csv"}}, 4, "no column 'geoid_block' (columns: a, b)"),
+        ({"exact": ["sex", "height"]}, 2, "has no feature or recode 'height'"),
+        ({"exact": ["sex", "agebin"]}, 2, "attack.exact: 'agebin' is a recode"),
+        ({"gains": ["race", "sex"]}, 2, "attack.gains: sex is linked on"),
+        ({"binned": ["sex", "races"]}, 2, "attack.binned: race is not among the features"),
+        ({"data_defined": "known"}, 2, "link.data_defined: CEF has no column 'known'"),
+        (
+            {"guessers": {"G": {"guess": "modal", "of": "rHDF"}}},
+            2,
+            "link.guessers.G.of: no source 'rHDF' (known: CEF, HDF, rHDF_bt, tables)",
+        ),
+        (
+            {"guessers": {"G": {"guess": "modal", "of": "tables", "leave_one_out": True}}},
+            2,
+            "published tables hold no records to leave out",
+        ),
+        ({"guessers": {"G": {"guess": "modal", "of": "tables"}}}, 5, "run `recon ingest` first"),
+        ({"seeds": 3}, 2, "link.seeds: unknown key"),
+    ],
+)
+def test_mistakes_are_named(
+    tmp_path: Path, change: dict[str, Any], code: int, message: str
+) -> None:
+    config = town(tmp_path, 40)
+    config["link"].update(change)
+    (tmp_path / "notes.txt").write_text("not a table")
+    (tmp_path / "empty.csv").write_text("geoid_block,sex,age\n")
+    (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
+    result = recon("link", "-c", write(tmp_path, config))
+    assert message in result.output, result.output
+    assert result.exit_code == code
+    assert not (tmp_path / "work" / "links").exists()
+
+
+def test_empty_attacker_file_and_a_score_without_links(tmp_path: Path) -> None:
+    config = town(tmp_path, 40)
+    (tmp_path / "empty.csv").write_text("pik,geoid_block,sex,age\n")
+    config["link"]["attackers"] = {"X": "empty.csv"}
+    path = write(tmp_path, config)
+    result = recon("score", "-c", path)
+    assert result.exit_code == 5
+    assert "run `recon link` first" in result.output
+    assert recon("link", "-c", path).exit_code == 0
+    result = recon("score", "-c", path)
+    assert result.exit_code == 0, result.output
+    rates = pl.read_parquet(tmp_path / "work/score/rates.parquet")
+    assert set(rates["table"]) == {"table08_agreement", "guessers"}
+    wrong = recon("score", "-c", path, "--table", "table99")
+    assert wrong.exit_code == 2
+    assert "no table 'table99'" in wrong.output
+    wrong = recon("score", "-c", path, "--set", "score.alternatives=[rSWAP]")
+    assert "score.alternatives: no source 'rSWAP' was linked" in wrong.output
+
+
+def real_records() -> pl.DataFrame:
+    found = pl.read_parquet(DATA / "published_records.parquet")
+    race = sum(
+        pl.col(name).cast(pl.Int16) * (1 << i)
+        for i, name in enumerate(("white", "black", "aian", "asian", "nhopi", "sor"))
+    )
+    return found.select(
+        "geoid_block",
+        "sex",
+        "age",
+        race.alias("race"),  # type: ignore[union-attr]
+        pl.col("hispanic") == 1,
+        pl.col("^unique_.*$"),
+    )
+
+
+@needs_shared
+def test_real_records(tmp_path: Path) -> None:
+    records = real_records()
+    records.select("geoid_block", "sex", "age", "race", "hispanic").write_parquet(
+        tmp_path / "published.parquet"
+    )
+    config = {
+        "ingest": {
+            "source": "sf1-legacy",
+            "paths": [str(path) for path in sorted((DATA / "sf1").glob("*.zip"))],
+        },
+        "link": {"cef": "published.parquet", "hdf": "published.parquet"},
+        "score": {"bootstrap": 0},
+    }
+    loaded = load_config(write(tmp_path, config))
+    run = Run(loaded, loaded.load_release())
+    ingest(run)
+    reconstruct(run)
+    link(run)
+    score(run)
+    rates = read_rates(run).filter(table="table08_agreement", rate="agree_binned")
+    assert set(rates["source"]) == {"HDF", "rHDF_bt"}
+    assert rates.filter(block_size="All")["of"].unique().to_list() == [20_969]
+    assert (rates["pct"] == 100).all()
+
+    truth = read(tmp_path / "work", "truth")
+    flag = pl.col("unique_block_sex_agebin")
+    expected = records.group_by("geoid_block").agg(flag.sum().cast(pl.Int32)).sort("geoid_block")
+    assert truth["unique_people"].to_list() == expected["unique_block_sex_agebin"].to_list()
+
+
+@needs_shared
+def test_uniqueness_flags_of_every_real_record() -> None:
+    from recon_cli.attack.linkage.key_encoding import KeyEncoder  # noqa: PLC0415
+
+    records, release = real_records(), load_release("sf1_2010")
+    assert release.attack is not None
+    coder = KeyEncoder(release, release.attack, records["geoid_block"].unique().sort())
+    encoded = coder.encode(records, name="published").records
+    assert encoded.height == records.height == 20_969
+    assert unique_on(encoded, "binned").equals(
+        records["unique_block_sex_agebin"], check_names=False
+    )
+    both = encoded.select(pl.struct("binned", "gain").alias("both"))
+    assert unique_on(both, "both").equals(
+        records["unique_block_sex_agebin_race_ethnicity"], check_names=False
+    )
+
+
+def test_published_values_are_shipped() -> None:
+    assert published("wp31995").height > 1000

@@ -1,0 +1,1 @@
+"""What tests share: oracles, populations, releases, pages, processes. No tests in here."""

@@ -1,0 +1,237 @@
+"""Seeded random populations, releases and publications for tests.
+
+Everything here is a pure function of its arguments. `count_by_hand` is the slow, obvious
+definition of a table: a double loop over people and cells that shares no code with the program
+beyond the schema.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import yaml
+
+from recon_cli.publication import COUNTS, CoveragePattern, Publication
+from recon_cli.schema import Release, Table, bits, parse_release
+from recon_cli.tabulate import tabulate
+
+
+def random_units(release: Release, seed: int, count: int) -> list[str]:
+    """At most ``count`` geoids of the unit level in one partition, nested in few parents."""
+    rng = np.random.default_rng([seed, 1])
+    geoids: set[str] = set()
+    fixed = release.geography.partition_digits
+    prefix = "".join(map(str, rng.integers(0, 10, fixed)))
+    coarse_first = [level.digits for level in reversed(release.geography.levels)]
+    for number in range(count):
+        geoid, length = prefix, fixed
+        for digits in coarse_first:
+            if digits <= fixed:
+                continue
+            finest = digits == release.geography.unit.digits
+            width = digits - length
+            part = number % 10**width if finest else int(rng.integers(0, min(3, 10**width)))
+            geoid, length = geoid + str(part).zfill(width), digits
+        geoids.add(geoid)
+    return sorted(geoids)
+
+
+def random_records(
+    release: Release,
+    seed: int,
+    people: int,
+    units: list[str] | None = None,
+    *,
+    skew: bool = True,
+) -> pl.DataFrame:
+    """Records with a column for the unit's geoid and one for each feature.
+
+    Args:
+        release: Any release.
+        seed: Same seed, same records.
+        people: Number of rows.
+        units: Where people live; default some eight units, of which some may stay empty.
+        skew: Whether some values and units are much more frequent than others, as in life.
+    """
+    rng = np.random.default_rng([seed, 2])
+    places = random_units(release, seed, 8) if units is None else units
+
+    def pick(size: int) -> np.ndarray[Any, Any]:
+        weights = rng.dirichlet(np.full(size, 0.3)) + 0.02 / size if skew else np.ones(size)
+        return rng.choice(size, people, p=weights / weights.sum())
+
+    columns = [pl.Series(release.geoid_column, places, pl.String).gather(pick(len(places)))]
+    for feature in release.features:
+        values = pl.Series(feature.name, feature.values, feature.dtype)
+        columns.append(values.gather(pick(len(values))))
+    return pl.DataFrame(columns)
+
+
+def with_recodes(release: Release, records: pl.DataFrame) -> pl.DataFrame:
+    """``records`` with every column of ``release.microdata``, the recodes included."""
+    columns = [pl.col(release.geoid_column)]
+    for name in release.microdata:
+        groups = release.column_groups(name)
+        feature = release.features[release.feature_index[groups.feature]]
+        label = {
+            feature.values[i]: label
+            for label, mask in zip(groups.labels, groups.masks, strict=True)
+            for i in bits(mask)
+        }
+        new = pl.Series(label.values(), dtype=groups.dtype)
+        old = pl.Series(label.keys(), dtype=feature.dtype)
+        columns.append(pl.col(groups.feature).replace_strict(old, new).alias(name))
+    return records.select(columns)
+
+
+def count_by_hand(
+    release: Release, records: pl.DataFrame, tables: Iterable[Table] | None = None
+) -> Counter[tuple[str, str, int]]:
+    """(geoid, table, cell) → count above zero, at each table's own levels."""
+    counts: Counter[tuple[str, str, int]] = Counter()
+    chosen = list(release.tables if tables is None else tables)
+    names = [release.geoid_column, *(feature.name for feature in release.features)]
+    for geoid, *values in records.select(names).iter_rows():
+        places = [f.position.get(v, 0) for f, v in zip(release.features, values, strict=True)]
+        for table in chosen:
+            for cell in table.cells:
+                if not all(m >> at & 1 for m, at in zip(cell.masks, places, strict=True)):
+                    continue
+                weight = 1 if cell.tally is None else int(values[cell.tally]).bit_count()
+                for level in table.levels:
+                    place = geoid[: release.geography.by_name[level].digits]
+                    counts[place, table.name, cell.number] += weight
+    return counts
+
+
+def as_frame(release: Release, counts: Counter[tuple[str, str, int]]) -> pl.DataFrame:
+    """Counts as a frame with the columns and order of `recon_cli.tabulate.tabulate`."""
+    order = list(release.table_by_name)
+    keys = sorted(counts, key=lambda key: (-len(key[0]), key[0], order.index(key[1]), key[2]))
+    return pl.DataFrame([(*key, counts[key]) for key in keys], schema=COUNTS, orient="row")
+
+
+def publish(
+    release: Release,
+    records: pl.DataFrame,
+    units: Iterable[str] | None = None,
+    counts: pl.DataFrame | None = None,
+) -> Publication:
+    """What an agency that publishes everything would publish of ``records``.
+
+    Args:
+        release: The schema; geounits of all its levels with tables are listed.
+        records: The population.
+        units: All units, uninhabited ones too; default those with people.
+        counts: Default what `tabulate` makes of ``records``.
+    """
+    homes = records[release.geoid_column].to_list()
+    population: Counter[str] = Counter(
+        geoid[: level.digits] for geoid in homes for level in release.geography.levels
+    )
+    everywhere = sorted({*homes, *(units or ())})
+    published = {level for table in release.tables for level in table.levels}
+    levels = [level for level in release.geography.levels if level.name in published]
+    region = release.region
+    rows = [
+        (geoid, level.name, geoid[: region.digits], population[geoid], pattern)
+        for pattern, level in enumerate(levels)
+        for geoid in sorted({unit[: level.digits] for unit in everywhere})
+    ]
+    schema = {
+        "geoid": pl.String,
+        "level": pl.String,
+        region.name: pl.String,
+        "population": pl.Int32,
+        "pattern": pl.Int16,
+    }
+    return Publication(
+        geounits=pl.DataFrame(rows, schema=schema, orient="row").sort("level", "geoid"),
+        counts=tabulate(release, records) if counts is None else counts,
+        coverage=tuple(CoveragePattern.complete(release, level.name) for level in levels),
+    )
+
+
+def random_release(seed: int) -> Release:
+    """A small release: one to three features and levels, one to four families of tables."""
+    return parse_release(random_release_yaml(seed), source=f"random release {seed}")
+
+
+def random_release_yaml(seed: int) -> str:
+    """The schema text of `random_release`."""
+    rng = np.random.default_rng([seed, 3])
+    kinds = [_KINDS[i] for i in rng.permutation(len(_KINDS))[: rng.integers(1, 4)]]
+    features = {name: form for name, form, _, _ in kinds}
+    recodes = {name: form for _, _, forms, _ in kinds for name, form in forms.items()}
+    levels = [{"level": "plot", "digits": 6}, {"level": "ward", "digits": 4}]
+    levels.append({"level": "town", "digits": 2})
+    levels = levels[int(rng.integers(0, 3)) :]
+    names = [str(level["level"]) for level in levels]
+    families = []
+    for number in range(int(rng.integers(1, 5))):
+        at = sorted(rng.permutation(len(names))[: rng.integers(1, len(names) + 1)])
+        universes = [{}, *({name: some} for name, _, _, some in kinds if rng.random() < 0.5)]
+        families.append(
+            {
+                "levels": [names[i] for i in at],
+                "cells": list(_random_cells([*features, *recodes], "flags" in features, rng)),
+                "tables": {
+                    f"T{number}{letter}": {"universe": universe}
+                    for letter, universe in zip("ABCD", universes, strict=False)
+                },
+            }
+        )
+    spec = {
+        "release": f"random_{seed}",
+        "title": "A random release",
+        "features": features,
+        "recodes": recodes,
+        "geography": {"levels": levels, "partition": names[-1]},
+        "microdata": list(features),
+        "histogram": list(features),
+        "families": families,
+    }
+    return yaml.safe_dump(spec, sort_keys=False)
+
+
+#: Name, form, recodes and a universe for each feature that a random release may have.
+_KINDS: list[tuple[str, dict[str, Any], dict[str, Any], Any]] = [
+    ("colour", {"categories": ["red", "green", "blue"]}, {}, ["red", "blue"]),
+    ("member", {"categories": [False, True]}, {}, [True]),
+    (
+        "size",
+        {"range": "-2..9"},
+        {
+            "size_band": {"of": "size", "edges": [-2, 1, 4, 8]},
+            "size_odd": {"of": "size", "groups": {"small": ["-2..5"], "middling": ["2..6"]}},
+        },
+        ["0..7"],
+    ),
+    (
+        "flags",
+        {"multiselect": ["p", "q", "r"]},
+        {
+            "flags_picked": {"of": "flags", "picked": [1, 2, 3]},
+            "flags_any": {"of": "flags", "includes": ["p", "q"]},
+        },
+        {"includes": "q"},
+    ),
+]
+
+
+def _random_cells(names: list[str], tallies: bool, rng: np.random.Generator) -> Iterator[Any]:
+    yield "total"
+    if tallies and rng.random() < 0.5:
+        yield {"tally": "flags"}
+    for _ in range(int(rng.integers(0, 3))):
+        outer, inner = (str(name) for name in rng.choice(names, 2))
+        cells: list[Any] = ["total"] if rng.random() < 0.7 else []
+        if tallies and rng.random() < 0.3:
+            cells.append({"tally": "flags"})
+        if outer != inner and (not cells or rng.random() < 0.7):
+            cells.append({"by": inner})
+        yield {"by": outer, "cells": cells or ["total"]}

@@ -1,0 +1,212 @@
+"""Shard functions for test_execute: workers import this module by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recon_cli.errors import ContradictionError, ReconError
+from recon_cli.execute import DaskWorkers, OnProgress, WorkItem, remote, run_shards
+
+if TYPE_CHECKING:  # workers start in a fraction of the time without these
+    from recon_cli.store import Piece
+
+
+class FussyError(ContradictionError):
+    """Does not survive pickling: its constructor wants more than its message."""
+
+    exit_code = 66
+
+    def __init__(self, geoid: str, cell: str) -> None:
+        super().__init__(f"{geoid}: {cell}")
+
+
+def double(shared: int, payload: int, tick: OnProgress) -> int:
+    tick(1, payload)
+    return shared * payload
+
+
+def slow_first(shared: None, payload: int, tick: OnProgress) -> int:
+    time.sleep(0.3 if payload == 0 else 0.0)
+    return payload
+
+
+def environment(shared: None, payload: int, tick: OnProgress) -> tuple[str | None, int]:
+    import polars as pl  # noqa: PLC0415
+
+    return os.environ.get("OMP_NUM_THREADS"), pl.thread_pool_size()
+
+
+def process(shared: None, payload: int, tick: OnProgress) -> int:
+    time.sleep(0.05)
+    return os.getpid()
+
+
+def die(shared: int, payload: int, tick: OnProgress) -> int:
+    if payload == shared:
+        os._exit(3)
+    time.sleep(0.05)
+    return payload
+
+
+class DeadOnArrival:
+    """A shard function that ends the process that receives it."""
+
+    def __call__(self, *_: object) -> int:
+        return 0
+
+    def __reduce__(self) -> tuple[Callable[[int], object], tuple[int]]:
+        return os._exit, (3,)
+
+
+def be_killed(shared: int, payload: int, tick: OnProgress) -> int:
+    if payload == shared:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return payload
+
+
+def contradict(shared: str, payload: int, tick: OnProgress) -> int:
+    if payload == 1:
+        if shared == "fussy":
+            raise FussyError("010010201001000", "P12003")
+        if shared == "defect":
+            raise ZeroDivisionError("a defect")
+        raise ContradictionError("no records: P1 cell 1 says 7, P12 cell 1 says 8")
+    return payload
+
+
+def be_killed_at_first(shared: Path, payload: int, tick: OnProgress) -> int:
+    """Shards 2 and 3 kill the first worker that has done half of their work."""
+    tick(1, payload, {"first": 1})
+    mark = shared / f"died-{payload}"
+    if payload in {2, 3} and not mark.exists():
+        mark.touch()
+        time.sleep(0.6)  # long enough for ticks to be sent
+        tick(1, payload, {"second": 1})
+        os.kill(os.getpid(), signal.SIGKILL)
+    tick(1, payload, {"second": 1})
+    return 10 * payload
+
+
+def all_die_at_first(shared: Path, payload: int, tick: OnProgress) -> int:
+    """Three workers meet, then each dies."""
+    mark = shared / f"met-{payload}"
+    if mark.exists():
+        return payload
+    mark.touch()
+    until = time.monotonic() + 30
+    while len(list(shared.glob("met-*"))) < 3 and time.monotonic() < until:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return payload
+
+
+def be_killed_by_a_unit(shared: str, payload: tuple[str, ...], tick: OnProgress) -> tuple[str, ...]:
+    """A payload is a list of units; one of them is deadly."""
+    for unit in payload:
+        if unit == shared:
+            os.kill(os.getpid(), signal.SIGKILL)
+        tick(1, 1)
+    return payload
+
+
+def tick_for_ever(shared: Path, payload: int, tick: OnProgress) -> int:
+    """Shard 0 waits until another one has ticked for a while, and fails; the others never end."""
+    (shared / f"started-{payload}").touch()
+    while payload:
+        tick(1, 1)
+        time.sleep(0.05)
+    while len(list(shared.glob("started-*"))) < 2:
+        time.sleep(0.05)
+    time.sleep(1.5)
+    raise ContradictionError("no records: P1 cell 1 says 7, P12 cell 1 says 8")
+
+
+def relative(shared: Path, payload: int, tick: OnProgress) -> str:
+    return str(shared.absolute())
+
+
+def known_jobs() -> int:
+    """How many jobs this Dask worker was briefed on and not dismissed from."""
+    return len(remote._known)
+
+
+def note_and_wait(shared: Path, payload: int, tick: OnProgress) -> int:
+    (shared / f"started-{payload}").write_text(str(os.getpid()))
+    time.sleep(60)
+    return payload
+
+
+def unpicklable_result(shared: None, payload: int, tick: OnProgress) -> object:
+    return lambda: payload
+
+
+#: Environment: where deaths are written down, and how many deaths there are to die.
+DEATHS, LIVES = "TESTS_DEATHS", "TESTS_LIVES"
+
+
+def reconstruct_or_die(job: Any, piece: Piece, tick: OnProgress) -> None:
+    """The real thing, but one component of one piece kills its worker."""
+    from recon_cli.attack.reconstruction import solution  # noqa: PLC0415
+    from recon_cli.stages import reconstruct  # noqa: PLC0415
+
+    if piece.number == 1:
+        solved: Any = solution
+        solved.solve_component = _deadly(solved.solve_component)
+    reconstruct.reconstruct_piece(job, piece, tick)
+
+
+def measure_or_die(job: Any, piece: Piece, tick: OnProgress) -> None:
+    """Likewise for `recon solvar`."""
+    from recon_cli.attack.variability import batch as variability  # noqa: PLC0415
+    from recon_cli.stages import solvar  # noqa: PLC0415
+
+    if piece.number == 1:
+        measured: Any = variability._Measured
+        measured.add = _deadly(measured.add)
+    solvar.measure_piece(job, piece, tick)
+
+
+def _deadly(real: Callable[..., Any]) -> Callable[..., Any]:
+    """``real``, but the first component that it ever saw kills: by its first cell."""
+    from recon_cli.model.components import Component  # noqa: PLC0415
+
+    path, lives = Path(os.environ[DEATHS]), int(os.environ[LIVES])
+
+    def call(*arguments: Any) -> Any:
+        cells = next(each for each in arguments if isinstance(each, Component)).cells
+        deaths = path.read_text().split() if path.exists() else []
+        if len(deaths) < lives and int((deaths or cells)[0]) in cells:
+            with path.open("a") as stream:
+                stream.write(f"{(deaths or cells)[0]}\n")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments)
+
+    return call
+
+
+def die_at_once(job: Any, piece: Piece, tick: OnProgress) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _main() -> None:
+    """Run `note_and_wait` in two workers until somebody stops us."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run in the background
+    shards = [WorkItem(str(i), i) for i in range(4)]
+    folder, where = Path(sys.argv[1]), sys.argv[2:]
+    cluster = DaskWorkers(folder, processes=2) if where == ["cluster"] else None
+    try:
+        run_shards(note_and_wait, lambda: folder, shards, workers=2, cluster=cluster)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except ReconError as error:
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    _main()
