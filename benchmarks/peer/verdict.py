@@ -15,7 +15,7 @@ import polars as pl
 from benchmarks.histogram import histogram
 from benchmarks.peer.tract import RELEASE, read_tract
 from recon_cli.schema import load_release
-from recon_cli.verify import verify
+from recon_cli.verification import verify
 
 
 def main() -> None:

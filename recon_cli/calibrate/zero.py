@@ -19,7 +19,7 @@ from recon_cli.model.planning import make_relaxed_plan
 from recon_cli.model.system import build_systems
 from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Release
-from recon_cli.tabulate import tabulate
+from recon_cli.tabulation import tabulate
 
 
 def publish_all(release: Release, persons: pl.DataFrame, places: pl.DataFrame) -> Publication:

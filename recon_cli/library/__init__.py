@@ -66,8 +66,8 @@ from recon_cli.library.tables import (
 )
 from recon_cli.publication import Publication
 from recon_cli.schema import AttackKeys, Release, load_release, packaged_releases, parse_release
-from recon_cli.tabulate import tabulate
-from recon_cli.verify import Verification
+from recon_cli.tabulation import tabulate
+from recon_cli.verification import Verification
 
 __all__ = [
     "AttackKeys",

@@ -19,8 +19,8 @@ from recon_cli.schema import Release, Table
 from recon_cli.sources import Absent
 from recon_cli.stages.geounits import describe_geounits
 from recon_cli.stages.selection import select
-from recon_cli.verify import Verification
-from recon_cli.verify import verify as compare
+from recon_cli.verification import Verification
+from recon_cli.verification import verify as compare
 
 #: Finest levels joined by ``+`` (``block+tract``), table names, or None: all that are published.
 Choice = str | Sequence[str] | None

@@ -22,7 +22,7 @@ from recon_cli.attack.linkage.published_margins import published_margin
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.publication import Publication
 from recon_cli.schema import load_release
-from recon_cli.tabulate import tabulate
+from recon_cli.tabulation import tabulate
 from tests.support.attacks import SF1, people
 from tests.support.populations import publish, random_records, with_recodes
 

@@ -17,7 +17,7 @@ from recon_cli.errors import ContradictionError, SchemaError, SourceError
 from recon_cli.model.planning import make_fine_plan, make_plan
 from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Release, parse_release
-from recon_cli.verify import verify
+from recon_cli.verification import verify
 from tests.attack.test_reconstruct import SEEDS, agrees, check_claims
 from tests.support.enumeration import TooManyError, record_counts, solutions
 from tests.support.populations import publish, random_records, random_release, random_units

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from recon_cli.cli import main
 from recon_cli.schema import load_release
-from recon_cli.tabulate import tabulate
+from recon_cli.tabulation import tabulate
 from tests.support.paths import ROOT
 
 

@@ -27,7 +27,7 @@ from recon_cli.stages.solvar import solvar
 from recon_cli.stages.verify import verify
 from recon_cli.store import Piece, Span, shared_transaction
 from recon_cli.store.pieces import cut
-from recon_cli.verify import verify as compare
+from recon_cli.verification import verify as compare
 from tests.support import shards
 from tests.support.paths import ROOT
 

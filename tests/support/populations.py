@@ -17,7 +17,7 @@ import yaml
 
 from recon_cli.publication import COUNTS, CoveragePattern, Publication
 from recon_cli.schema import Release, Table, bits, parse_release
-from recon_cli.tabulate import tabulate
+from recon_cli.tabulation import tabulate
 
 
 def random_units(release: Release, seed: int, count: int) -> list[str]:
@@ -109,7 +109,7 @@ def count_by_hand(
 
 
 def as_frame(release: Release, counts: Counter[tuple[str, str, int]]) -> pl.DataFrame:
-    """Counts as a frame with the columns and order of `recon_cli.tabulate.tabulate`."""
+    """Counts as a frame with the columns and order of `recon_cli.tabulation.tabulate`."""
     order = list(release.table_by_name)
     keys = sorted(counts, key=lambda key: (-len(key[0]), key[0], order.index(key[1]), key[2]))
     return pl.DataFrame([(*key, counts[key]) for key in keys], schema=COUNTS, orient="row")

@@ -23,7 +23,7 @@ from recon_cli.synth.households import RELATIONSHIPS, RELATIVES, running
 from recon_cli.synth.origins import vary
 from recon_cli.synth.sizes import block_sizes, class_of
 from recon_cli.synth.units import FEATURES, HOLDER_AGES
-from recon_cli.tabulate import tabulate
+from recon_cli.tabulation import tabulate
 from tests.support import nations
 
 NATION = load_nation()

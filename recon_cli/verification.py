@@ -20,7 +20,7 @@ from recon_cli.encoding import Integers
 from recon_cli.errors import SourceError, VerificationError
 from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Level, Release, Table
-from recon_cli.tabulate import Matrix, Tabulation
+from recon_cli.tabulation import Matrix, Tabulation
 
 Truth = npt.NDArray[np.bool_]
 
@@ -102,7 +102,7 @@ def verify(
     Args:
         release: The schema.
         published: The counts, of one partition.
-        records: As `recon_cli.tabulate.tabulate` takes them, of the same partition.
+        records: As `recon_cli.tabulation.tabulate` takes them, of the same partition.
         tables: What to compare; at least one.
 
     Raises:

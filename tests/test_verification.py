@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 from recon_cli.errors import SourceError, VerificationError
 from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Release, Value, load_release
-from recon_cli.verify import MISMATCHES, Verification, verify
+from recon_cli.verification import MISMATCHES, Verification, verify
 from tests.support.populations import (
     as_frame,
     count_by_hand,
@@ -403,7 +403,7 @@ def test_a_large_partition_is_compared_slab_by_slab(
     published = publish(sf1, random_records(sf1, 5, 60, units), units)
     records = random_records(sf1, 6, 60, random_units(sf1, 5, 33))
     whole = verify(sf1, published, records, sf1.tables)
-    monkeypatch.setattr("recon_cli.verify._SLAB", 4)
+    monkeypatch.setattr("recon_cli.verification._SLAB", 4)
     assert_frame_equal(verify(sf1, published, records, sf1.tables).mismatches, whole.mismatches)
 
 

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 from recon_cli.errors import VerificationError
 from recon_cli.publication import COUNTS
 from recon_cli.schema import Release, load_release, parse_release
-from recon_cli.tabulate import tabulate
+from recon_cli.tabulation import tabulate
 from tests.support.paths import DATA, needs_shared
 from tests.support.populations import (
     as_frame,
@@ -164,7 +164,7 @@ def test_predicates_are_evaluated_piece_by_piece(
 ) -> None:
     records = random_records(sf1, 9, 300)
     expected = tabulate(sf1, records)
-    monkeypatch.setattr("recon_cli.tabulate._PAIRS", 50)
+    monkeypatch.setattr("recon_cli.tabulation._PAIRS", 50)
     assert_frame_equal(tabulate(sf1, records), expected)
 
 
