@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli import verify
+from recon_cli import verification
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.attack.reconstruction.partition import Reconstruction
 from recon_cli.config import Reconstruct
@@ -145,7 +145,7 @@ def _verified(job: _Job, piece: Piece, published: Publication, result: Reconstru
     )
     of_region = pl.col(release.geoid_column).str.head(release.region.digits)
     records = result.microdata.filter(~of_region.is_in(gone))
-    found = verify.verify(release, kept, records, job.plan.tables)
+    found = verification.verify(release, kept, records, job.plan.tables)
     try:
         found.require()
     except VerificationError as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli import sources
-from recon_cli import tabulate as counter
+from recon_cli import tabulation as counter
 from recon_cli.config import Tabulate
 from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.pipeline.run import Run, StageOutcome

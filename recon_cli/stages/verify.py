@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli import verify as checker
+from recon_cli import verification as checker
 from recon_cli.errors import StageError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
