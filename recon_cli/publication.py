@@ -30,10 +30,13 @@ class CoveragePattern:
         level: The level of the geounits that share the pattern.
         cells: Table name → numbers of its published cells, rising. A table that is not named is
             not published.
+        is_listed: False for the unit that stands for all that are not listed, in a coarse geounit
+            whose units may be incomplete (see `recon_cli.sources.listing`).
     """
 
     level: str
     cells: Mapping[str, tuple[int, ...]]
+    is_listed: bool = True
 
     @classmethod
     def complete(cls, release: Release, level: str) -> CoveragePattern:
@@ -46,6 +49,15 @@ class CoveragePattern:
                 if level in table.levels
             },
         )
+
+    def total_cell(self, release: Release) -> tuple[str, int] | None:
+        """Table and number of the first published cell that counts everybody, if any does."""
+        for name, numbers in self.cells.items():
+            for number in numbers:
+                cell = release.table_by_name[name].cells[number - 1]
+                if cell.tally is None and cell.masks == release.full:
+                    return name, number
+        return None
 
     def check(self, release: Release) -> None:
         """Refuse tables or cells that ``release`` does not publish for the level.
@@ -77,6 +89,30 @@ class GeounitBatch:
 
     geounits: pl.DataFrame
     counts: pl.DataFrame
+
+
+def with_population(release: Release, coverage: Coverage, batch: GeounitBatch) -> pl.DataFrame:
+    """The batch's geounits with ``population``, null where no published cell counts everybody."""
+    totals = [
+        (i, *(pattern.total_cell(release) or (None, None))) for i, pattern in enumerate(coverage)
+    ]
+    schema = {"pattern": pl.Int16, "_table": pl.String, "_cell": pl.Int16}
+    frame = pl.DataFrame(totals, schema=schema, orient="row")
+    return (
+        batch.geounits.join(frame, on="pattern", how="left", maintain_order="left")
+        .join(
+            batch.counts.rename({"table": "_table", "cell": "_cell"}),
+            on=["geoid", "_table", "_cell"],
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(
+            population=pl.when(pl.col("_table").is_not_null()).then(
+                pl.col("count").fill_null(0).cast(pl.Int32)
+            )
+        )
+        .select(*GEOUNITS.names(), "population")
+    )
 
 
 class Source(Protocol):

@@ -35,7 +35,11 @@ def command(options: RunOptions, *, force: bool) -> None:
       ingest.source  sf1-legacy, or tidy
       ingest.paths   files, or folders of files
       ingest.absent  tidy: a cell without a row is
-                     zero (default) or unpublished
+                     zero (default) or unpublished;
+                     or by table, {P12: unpublished}
+      ingest.geounits
+                     tidy: a list of all geounits, a
+                     file with a column geoid
       ingest.piece_people
                      people that a worker takes at a
                      time (default 100000)

@@ -16,7 +16,7 @@ from recon_cli.attack.variability.partition import Intervals, Measurement, Mode,
 from recon_cli.errors import SourceError
 from recon_cli.publication import COUNTS, GEOUNITS, GeounitBatch, Publication, Source
 from recon_cli.schema import Release, Table
-from recon_cli.sources import Absent
+from recon_cli.sources import AbsentCells
 from recon_cli.stages.geounits import describe_geounits
 from recon_cli.stages.selection import select
 from recon_cli.verification import Verification
@@ -26,18 +26,29 @@ from recon_cli.verification import verify as compare
 Choice = str | Sequence[str] | None
 
 
-def publish(release: Release, counts: pl.DataFrame, *, absent: Absent = "zero") -> Publication:
+def publish(
+    release: Release,
+    counts: pl.DataFrame,
+    *,
+    absent: AbsentCells = "zero",
+    geounits: Iterable[str] | None = None,
+) -> Publication:
     """Tidy counts as a publication: checked, with its geounits and what is published for each.
 
     Args:
         release: The schema.
         counts: ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
-        absent: What a cell without a row means: ``zero``, or ``unpublished``.
+        absent: What a cell without a row means: ``zero``, or ``unpublished``; for all tables, or
+            by table.
+        geounits: The geoids of all geounits; without them, a geounit of which no cell is
+            published is not known.
 
     Raises:
         SourceError: A row is no published count of the release; names it.
     """
-    return _gather(release, sources.tidy_frame(release, counts, absent=absent))
+    listed = None if geounits is None else sources.list_geounits(release, geounits, "geounits")
+    tidy = sources.tidy_frame(release, counts, absent=absent)
+    return _gather(release, sources.complete_geounits(release, tidy, listed))
 
 
 def read_published(
@@ -45,7 +56,8 @@ def read_published(
     paths: Iterable[Path | str],
     *,
     source: Literal["tidy", "sf1-legacy"] = "tidy",
-    absent: Absent = "zero",
+    absent: AbsentCells = "zero",
+    geounits: Path | str | None = None,
 ) -> Publication:
     """Published files, whole in memory.
 
@@ -54,14 +66,17 @@ def read_published(
         paths: Files that are together one publication.
         source: Their format.
         absent: As for `publish`, of tidy files.
+        geounits: Of tidy files, a file with a column ``geoid``: the list of all geounits.
 
     Raises:
         SourceError: A file is not what it should be; names it and the place in it.
     """
     files = [Path(path) for path in paths]
-    if source == "tidy":
-        return _gather(release, sources.open_tidy(release, files, absent=absent))
-    return _gather(release, sources.open_legacy(release, files))
+    if source != "tidy":
+        return _gather(release, sources.open_legacy(release, files))
+    listed = None if geounits is None else sources.read_geounit_list(release, Path(geounits))
+    tidy = sources.open_tidy(release, files, absent=absent)
+    return _gather(release, sources.complete_geounits(release, tidy, listed))
 
 
 def reconstruct(

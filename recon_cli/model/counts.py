@@ -29,6 +29,7 @@ class PartitionCounts:
         geoids: The geounits' geoids, by level and geoid.
         population: Their published populations, null where unknown.
         pattern: The geounits' coverage patterns.
+        is_listed: False for a unit that stands for those that are not listed.
         units: Row numbers of the units (the finest level), ordered by region.
         region: For each of `units` the number of its region, rising.
         region_geoids: The regions' geoids.
@@ -39,6 +40,7 @@ class PartitionCounts:
     geoids: pl.Series
     population: pl.Series
     pattern: IntArray
+    is_listed: BoolArray
     units: IntArray
     region: IntArray
     region_geoids: pl.Series
@@ -83,10 +85,12 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
     regions, region = np.unique(
         _prefix(names[units], plan.release.region.digits), return_inverse=True
     )
+    pattern = geounits["pattern"].cast(pl.Int64).to_numpy()
     return PartitionCounts(
         geoids=geounits["geoid"],
         population=geounits["population"],
-        pattern=geounits["pattern"].cast(pl.Int64).to_numpy(),
+        pattern=pattern,
+        is_listed=np.array([each.is_listed for each in published.coverage], dtype=bool)[pattern],
         units=units,
         region=region,  # rising, because the units' geoids are
         region_geoids=pl.Series("geoid", regions.tolist(), dtype=pl.String),

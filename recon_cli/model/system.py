@@ -34,7 +34,7 @@ class System:
         row_geounit: For each row the row number of its geounit in the partition.
         fine: For each stratum (geounits × fine rows) counts for its lift.
         is_bounded: For each unit whether every possible record is in some row. Where not, the
-            tables in use do not say how many people there are.
+            tables in use do not say how many people there are; nor of units that are not listed.
         has_total: For each unit whether its own tables give its number of people.
         seen: (units × features) whether a published cell in use tells the feature's values apart.
         suspects: Row numbers of geounits whose counts contradict each other before any bound.
@@ -85,7 +85,7 @@ def _build(plan: Plan, counts: PartitionCounts, batch: slice) -> System:
         rows=rows,
         row_geounit=row_geounit,
         fine=tuple(fine),
-        is_bounded=_bounded(plan, strata, len(units)),
+        is_bounded=_bounded(plan, strata, len(units)) & counts.is_listed[units],
         has_total=_has_total(plan, strata, len(units)),
         seen=_seen(plan, strata, len(units)),
         suspects=np.unique(np.concatenate([*suspects, empty])),

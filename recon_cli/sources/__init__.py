@@ -1,14 +1,27 @@
 """Sources: published formats read as counts, geounits and coverage."""
 
 from recon_cli.sources.legacy import LegacySource, open_legacy, write_legacy
-from recon_cli.sources.tidy import Absent, TidySource, open_tidy, tidy_frame, with_zeros, write_tidy
+from recon_cli.sources.listing import complete_geounits, list_geounits, read_geounit_list
+from recon_cli.sources.tidy import (
+    Absent,
+    AbsentCells,
+    TidySource,
+    open_tidy,
+    tidy_frame,
+    with_zeros,
+    write_tidy,
+)
 
 __all__ = [
     "Absent",
+    "AbsentCells",
     "LegacySource",
     "TidySource",
+    "complete_geounits",
+    "list_geounits",
     "open_legacy",
     "open_tidy",
+    "read_geounit_list",
     "tidy_frame",
     "with_zeros",
     "write_legacy",

@@ -7,7 +7,7 @@ its own. Memory depends on the group, not on the files.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -23,12 +23,15 @@ from recon_cli.sources.unions import is_sum
 
 #: What a cell without a row means: it is zero, or it is not published.
 Absent = Literal["zero", "unpublished"]
+#: One meaning for all tables, or table → meaning; tables that are not named have zeros.
+AbsentCells = Absent | Mapping[str, Absent]
 
 GROUP_ROWS: Final = 2_000_000
 _MOST_PATTERNS: Final = 2**15 - 1
 _SUFFIXES: Final = (".csv", ".parquet")
 
-#: Coverage of one geounit: digits of its geoid, ordinals of its published cells.
+#: Coverage of one geounit: digits of its geoid, ordinals of its cells in tables that publish only
+#: what has a row.
 _Cells = tuple[int, tuple[int, ...]]
 
 
@@ -36,22 +39,38 @@ class TidySource:
     """Tidy files, opened and checked; see `open_tidy`."""
 
     def __init__(
-        self, release: Release, files: tuple[TidyFile, ...], absent: Absent, group_rows: int
+        self,
+        release: Release,
+        files: tuple[TidyFile, ...],
+        unpublished: frozenset[str],
+        group_rows: int,
     ) -> None:
         self._release = release
         self._files = files
-        self._absent = absent
+        self._unpublished = unpublished
         self._cells = CellIndex.of(release)
         self._published = published_cells(release)
         for file in files:
             file.check(release, self._published)
         self._groups = self._partition_groups(group_rows)
-        self._patterns = self._zero_patterns() if absent == "zero" else self._own_patterns()
+        self._zeros = self._cells_with_zeros()
+        self._patterns = self._distinct_patterns()
 
     @property
     def coverage(self) -> Coverage:
         """One pattern a level, or one for each distinct set of cells; finest level first."""
         return tuple(self._pattern(cells) for cells in self._patterns)
+
+    @property
+    def absent(self) -> dict[str, CoveragePattern]:
+        """Level → the cells that are zero for a geounit without any row."""
+        patterns = (self._pattern((digits, ())) for digits in self._zeros)
+        return {pattern.level: pattern for pattern in patterns}
+
+    @property
+    def may_lack_geounits(self) -> bool:
+        """Whether a geounit that is not in the files may have people."""
+        return bool(self._unpublished)
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
         """One batch for each group of partitions.
@@ -59,16 +78,9 @@ class TidySource:
         Raises:
             SourceError: A geounit's cell occurs twice, or a file changed or broke.
         """
-        by_digits = {digits: i for i, (digits, _) in enumerate(self._patterns)}
         for group in self._groups:
             rows = self._group(group)
-            if self._absent == "zero":
-                units = rows.select("geoid", "digits").unique(maintain_order=True)
-                pattern = pl.col("digits").replace_strict(by_digits, return_dtype=pl.Int16)
-                units = units.with_columns(pattern.alias("pattern"))
-            else:
-                units = self._own_units(rows)
-            yield GeounitBatch(self._geounits(units), self._counts(rows))
+            yield GeounitBatch(self._geounits(self._units(rows)), self._counts(rows))
 
     def _geounits(self, units: pl.DataFrame) -> pl.DataFrame:
         names = {level.digits: level.name for level in self._release.geography.levels}
@@ -130,46 +142,57 @@ class TidySource:
             f"count {first['value']} at {earlier}"
         )
 
-    def _zero_patterns(self) -> list[_Cells]:
-        """One set of cells a level: those of its tables with rows, but for unmentioned sums."""
+    def _cells_with_zeros(self) -> dict[int, tuple[int, ...]]:
+        """Digits of each level with rows → cells that are zero where they have no row, rising.
+
+        Those of the tables with rows at the level, but for sums that no row mentions.
+        """
         mentions = pl.concat(
             [
                 file.collect(file.cells(self._published).select("digits", "ordinal").unique())
                 for file in self._files
             ]
         ).unique()
-        patterns: list[_Cells] = []
+        zeros: dict[int, tuple[int, ...]] = {}
         for level in self._release.geography.levels:
             mentioned = set(mentions.filter(pl.col("digits") == level.digits)["ordinal"].to_list())
-            cells = [
+            if not mentioned:
+                continue
+            zeros[level.digits] = tuple(
                 ordinal
                 for table in self._release.tables
+                if table.name not in self._unpublished
                 for offset in [self._cells.offsets[table.name]]
                 if not mentioned.isdisjoint(range(offset, offset + len(table.cells)))
                 for ordinal, cell in enumerate(table.cells, start=offset)
                 if ordinal in mentioned or not is_sum(cell, table)
-            ]
-            if cells:
-                patterns.append((level.digits, tuple(cells)))
-        return patterns
+            )
+        return zeros
 
-    def _own_patterns(self) -> list[_Cells]:
-        """Every distinct set of cells that a geounit has rows for, finest level first."""
-        found: set[_Cells] = set()
+    def _distinct_patterns(self) -> list[_Cells]:
+        """Each distinct set of cells beyond those with zeros, finest level first."""
+        if not self._unpublished:
+            return [(digits, ()) for digits in self._zeros]
+        patterns: set[_Cells] = set()
         for group in self._groups:
-            sets = _cell_sets(self._group(group))
-            found.update((digits, tuple(cells)) for digits, cells, _ in sets.iter_rows())
-            if len(found) > _MOST_PATTERNS:
+            sets = self._cell_sets(self._group(group))
+            patterns.update((digits, tuple(cells)) for digits, cells, _ in sets.iter_rows())
+            if len(patterns) > _MOST_PATTERNS:
                 raise SourceError(
                     f"{self._files[0].path}: more than {_MOST_PATTERNS} different sets of "
                     "published cells; are zero counts left out? Then absent must be 'zero'"
                 )
-        return sorted(found, key=lambda cells: (-cells[0], cells[1]))
+        return sorted(patterns, key=lambda cells: (-cells[0], cells[1]))
 
-    def _own_units(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _units(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Columns ``geoid, digits, pattern`` of the geounits in ``rows``."""
         index = {cells: i for i, cells in enumerate(self._patterns)}
-        sets = _cell_sets(rows)
+        if not self._unpublished:
+            units = rows.select("geoid", "digits").unique(maintain_order=True)
+            by_digits = {digits: i for (digits, _), i in index.items()}
+            pattern = pl.col("digits").replace_strict(by_digits, return_dtype=pl.Int16)
+            return units.with_columns(pattern.alias("pattern"))
+        sets = self._cell_sets(rows)
         patterns = [index[digits, tuple(cells)] for digits, cells, _ in sets.iter_rows()]
         return (
             sets.select("geoid", "digits")
@@ -178,10 +201,23 @@ class TidySource:
             .sort("geoid")
         )
 
+    def _cell_sets(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Columns ``digits, ordinal, geoid``: each distinct list of cells and who has it.
+
+        Only cells that are unpublished where they have no row are in the lists.
+        """
+        tables = pl.Series(self._cells.tables).is_in(list(self._unpublished)).to_numpy()
+        own = np.flatnonzero(tables[self._cells.table_of])
+        is_own = pl.col("ordinal").is_in(pl.Series(own, dtype=pl.Int32).implode())
+        units = rows.group_by("geoid", "digits", maintain_order=True).agg(
+            pl.col("ordinal").filter(is_own)
+        )
+        return units.group_by("digits", "ordinal", maintain_order=True).agg("geoid")
+
     def _pattern(self, cells: _Cells) -> CoveragePattern:
-        digits, ordinals = cells
+        digits, own = cells
         numbers: dict[str, list[int]] = {}
-        for ordinal in ordinals:
+        for ordinal in sorted({*own, *self._zeros[digits]}):
             name = self._cells.tables[self._cells.table_of[ordinal]]
             numbers.setdefault(name, []).append(int(self._cells.cell_of[ordinal]))
         level = self._release.geography.by_digits[digits].name
@@ -192,7 +228,7 @@ def open_tidy(
     release: Release,
     paths: Sequence[Path | str],
     *,
-    absent: Absent = "zero",
+    absent: AbsentCells = "zero",
     group_rows: int = GROUP_ROWS,
 ) -> TidySource:
     """Open and check tidy files.
@@ -206,18 +242,19 @@ def open_tidy(
         absent: What a cell without a row means. ``zero``: a table with any row at a level is
             published for every geounit of that level in the files, and a cell without a row is
             zero; only sums of other cells that no row of the level mentions are not published.
-            ``unpublished``: only what has a row is published, zeros too have rows.
+            ``unpublished``: only what has a row is published, zeros too have rows. A geounit
+            without any row may then have people; `complete_geounits` adds those.
         group_rows: Rows that are held at once, about, unless one partition has more.
 
     Raises:
-        ConfigError: No paths, or ``absent`` is neither word.
+        ConfigError: No paths, or ``absent`` is neither word or names an unknown table.
         SourceError: A file is missing or malformed; names the row and what was expected.
     """
     if not paths:
         raise ConfigError("tidy: expected the path of at least one .csv or .parquet file")
-    _check_absent(absent)
+    unpublished = _tables_without_zeros(release, absent)
     files = tuple(open_file(file) for path in paths for file in _files(Path(path)))
-    return TidySource(release, files, absent, group_rows)
+    return TidySource(release, files, unpublished, group_rows)
 
 
 def _files(path: Path) -> list[Path]:
@@ -231,7 +268,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def tidy_frame(
-    release: Release, counts: pl.DataFrame, *, absent: Absent = "zero", name: str = "counts"
+    release: Release, counts: pl.DataFrame, *, absent: AbsentCells = "zero", name: str = "counts"
 ) -> TidySource:
     """A frame in memory as tidy source; see `open_tidy`.
 
@@ -242,16 +279,28 @@ def tidy_frame(
         name: What messages call the frame.
 
     Raises:
-        ConfigError: ``absent`` is neither word.
+        ConfigError: ``absent`` is neither word or names an unknown table.
         SourceError: The frame is malformed; names the row and what was expected.
     """
-    _check_absent(absent)
-    return TidySource(release, (open_frame(counts, name),), absent, GROUP_ROWS)
+    unpublished = _tables_without_zeros(release, absent)
+    return TidySource(release, (open_frame(counts, name),), unpublished, GROUP_ROWS)
 
 
-def _check_absent(absent: str) -> None:
-    if absent not in get_args(Absent):
-        raise ConfigError(f"tidy: absent must be zero or unpublished, found {absent!r}")
+def _tables_without_zeros(release: Release, absent: AbsentCells) -> frozenset[str]:
+    """Names of the tables of which only what has a row is published.
+
+    Raises:
+        ConfigError: A word or a table is unknown.
+    """
+    meanings = (
+        dict(absent) if isinstance(absent, Mapping) else {t.name: absent for t in release.tables}
+    )
+    for name, meaning in meanings.items():
+        if meaning not in get_args(Absent):
+            raise ConfigError(f"tidy: absent must be zero or unpublished, found {meaning!r}")
+        if name not in release.table_by_name:
+            raise ConfigError(f"tidy: absent: no table {name!r} in release {release.name!r}")
+    return frozenset(name for name, meaning in meanings.items() if meaning == "unpublished")
 
 
 def with_zeros(
@@ -302,9 +351,3 @@ def write_tidy(counts: pl.DataFrame, path: Path) -> None:
             rows.write_parquet(path)
         case _:
             raise ConfigError(f"{path}: expected a file name that ends in .csv or .parquet")
-
-
-def _cell_sets(rows: pl.DataFrame) -> pl.DataFrame:
-    """Columns ``digits, ordinal, geoid``: each distinct list of cells and who has it."""
-    units = rows.group_by("geoid", "digits", maintain_order=True).agg("ordinal")
-    return units.group_by("digits", "ordinal", maintain_order=True).agg("geoid")

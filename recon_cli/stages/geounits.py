@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch
+from recon_cli.publication import Coverage, GeounitBatch, with_population
 from recon_cli.schema import Level, Release
 
 
@@ -24,45 +24,15 @@ def describe_geounits(release: Release, coverage: Coverage, batch: GeounitBatch)
         SourceError: A geoid does not fit its level, a geounit occurs twice, or a count has no
             geounit.
     """
-    geounits = batch.geounits
     _check(release, coverage, batch)
     region = release.region
     length = pl.col("geoid").str.len_chars()
     prefix = pl.when(length >= region.digits).then(pl.col("geoid").str.slice(0, region.digits))
     return (
-        geounits.join(_totals(release, coverage), on="pattern", how="left", maintain_order="left")
-        .join(
-            batch.counts.rename({"table": "_table", "cell": "_cell"}),
-            on=["geoid", "_table", "_cell"],
-            how="left",
-            maintain_order="left",
-        )
-        .with_columns(
-            prefix.alias(region.name),
-            population=pl.when(pl.col("_table").is_not_null()).then(
-                pl.col("count").fill_null(0).cast(pl.Int32)
-            ),
-        )
+        with_population(release, coverage, batch)
+        .with_columns(prefix.alias(region.name))
         .select("geoid", "level", region.name, "population", "pattern")
     )
-
-
-def total_cell(release: Release, pattern: CoveragePattern) -> tuple[str, int] | None:
-    """Table and number of the first published cell that counts everybody; None if none does."""
-    for name, numbers in pattern.cells.items():
-        for number in numbers:
-            cell = release.table_by_name[name].cells[number - 1]
-            if cell.tally is None and cell.masks == release.full:
-                return name, number
-    return None
-
-
-def _totals(release: Release, coverage: Coverage) -> pl.DataFrame:
-    rows = [
-        (i, *(total_cell(release, pattern) or (None, None))) for i, pattern in enumerate(coverage)
-    ]
-    schema = {"pattern": pl.Int16, "_table": pl.String, "_cell": pl.Int16}
-    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _check(release: Release, coverage: Coverage, batch: GeounitBatch) -> None:

@@ -46,7 +46,8 @@ def ingest(run: Run) -> StageOutcome:
     settings: dict[str, Any] = {"source": config.source, "piece_people": config.piece_people}
     if config.source == "tidy":
         settings["absent"] = config.absent
-    recipe = run.recipe(INGEST, settings, files=input_files(config.paths))
+    listed = () if config.geounits is None else (config.geounits,)
+    recipe = run.recipe(INGEST, settings, files=input_files([*config.paths, *listed]))
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return StageOutcome(INGEST, stage.current, skipped=True)
@@ -65,9 +66,13 @@ def open_source(release: Release, config: Ingest) -> Source:
     Raises:
         SourceError: It is not what it should be.
     """
-    if config.source == "tidy":
-        return sources.open_tidy(release, config.paths, absent=config.absent)
-    return sources.open_legacy(release, config.paths)
+    if config.source != "tidy":
+        return sources.open_legacy(release, config.paths)
+    tidy = sources.open_tidy(release, config.paths, absent=config.absent)
+    listed = None
+    if config.geounits is not None:
+        listed = sources.read_geounit_list(release, config.geounits)
+    return sources.complete_geounits(release, tidy, listed)
 
 
 def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:

@@ -78,10 +78,9 @@ def _pattern_json(pattern: CoveragePattern, release: Release) -> dict[str, Any]:
         every = len(release.table_by_name[name].cells)
         return "all" if len(numbers) == every else list(numbers)
 
-    return {
-        "level": pattern.level,
-        "tables": {name: cells(name, numbers) for name, numbers in pattern.cells.items()},
-    }
+    tables = {name: cells(name, numbers) for name, numbers in pattern.cells.items()}
+    listed = {} if pattern.is_listed else {"listed": False}
+    return {"level": pattern.level, "tables": tables, **listed}
 
 
 def _pattern(item: Any, release: Release) -> CoveragePattern:
@@ -92,4 +91,6 @@ def _pattern(item: Any, release: Release) -> CoveragePattern:
 
     named = {name: cells(name, numbers) for name, numbers in item["tables"].items()}
     in_order = {t.name: named.pop(t.name) for t in release.tables if t.name in named}
-    return CoveragePattern(item["level"], {**in_order, **named})
+    return CoveragePattern(
+        item["level"], {**in_order, **named}, is_listed=bool(item.get("listed", True))
+    )

@@ -6,8 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from recon_cli.config.model import ConfigPaths, Section
+from recon_cli.config.model import ConfigPath, ConfigPaths, Section
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release
 from recon_cli.store.pieces import PIECE_PEOPLE
+
+Absent = Literal["zero", "unpublished"]
 
 
 class Ingest(Section):
@@ -16,11 +20,23 @@ class Ingest(Section):
     Attributes:
         source: Format of the files.
         paths: Files, or folders of files.
-        absent: For ``tidy``: what a cell without a row means.
+        absent: For ``tidy``: what a cell without a row means; for all tables, or by table, where
+            those that are not named have zeros.
+        geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``. Without
+            one, a geounit without any published cell is not known.
         piece_people: About how many people a worker takes at a time; fewer need less memory.
     """
 
     source: Literal["sf1-legacy", "tidy"]
     paths: ConfigPaths
-    absent: Literal["zero", "unpublished"] = "zero"
+    absent: Absent | dict[str, Absent] = "zero"
+    geounits: ConfigPath | None = None
     piece_people: Annotated[int, Field(ge=1)] = PIECE_PEOPLE
+
+    def check(self, release: Release) -> None:
+        """Refuse tables that the release does not have, and a list that the files have."""
+        if self.geounits is not None and self.source != "tidy":
+            raise ConfigError("geounits: only tidy files need a list; these name every geounit")
+        for name in self.absent if isinstance(self.absent, dict) else ():
+            if name not in release.table_by_name:
+                raise ConfigError(f"absent: no table {name!r} in release {release.name!r}")

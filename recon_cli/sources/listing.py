@@ -1,0 +1,254 @@
+"""Geounits of which no cell is published: those of a list, or one that stands for any others.
+
+Where a cell without a row is unpublished, a geounit without any row is not in the files, and yet
+people may live there. Left out, its people would be placed with its neighbours, whose records
+would then be called certain. So each coarse geounit whose units may be incomplete gets one more:
+it stands for all that are not listed, has no published cells, and only the counts of coarser
+geounits bound it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from recon_cli.errors import SourceError
+from recon_cli.publication import (
+    COUNTS,
+    GEOUNITS,
+    Coverage,
+    CoveragePattern,
+    GeounitBatch,
+    Source,
+    with_population,
+)
+from recon_cli.schema import Level, Release
+from recon_cli.sources.tidy import TidySource
+
+#: Fills up the geoid of the unit that stands for those which are not listed; in no other geoid.
+UNLISTED: Final = "_"
+
+
+class CompletedSource:
+    """A source with the geounits that have no row in it; see `complete_geounits`."""
+
+    def __init__(
+        self,
+        release: Release,
+        source: Source,
+        absent: Mapping[str, CoveragePattern],
+        listed: pl.DataFrame | None,
+    ) -> None:
+        self._release = release
+        self._source = source
+        self._absent = absent
+        self._listed = listed
+        self._coverage = list(source.coverage)
+        self._levels = [
+            level
+            for level in release.geography.levels
+            if level.digits >= release.geography.partition_digits
+            and any(level.name == pattern.level for pattern in self._coverage)
+        ]
+
+        self._has_units = release.geography.unit in self._levels
+
+    @property
+    def coverage(self) -> Coverage:
+        """The source's patterns, and those of the geounits that were added so far."""
+        return tuple(self._coverage)
+
+    def batches(self) -> Generator[GeounitBatch, None, None]:
+        """The source's batches, completed, and one of partitions that only the list has.
+
+        Raises:
+            SourceError: As the source does, or a geounit is not in the list.
+        """
+        seen: set[str] = set()
+        for batch in self._source.batches():
+            seen.update(self._partitions(batch.geounits)["partition"])
+            yield GeounitBatch(self._complete(batch), batch.counts)
+        if self._listed is not None:
+            of_list = self._partitions(self._listed)
+            rest = of_list.filter(~pl.col("partition").is_in(list(seen))).drop("partition")
+            if len(rest):
+                batch = GeounitBatch(self._with_pattern(rest), COUNTS.to_frame())
+                yield GeounitBatch(self._complete(batch), batch.counts)
+
+    def _partitions(self, geounits: pl.DataFrame) -> pl.DataFrame:
+        digits = self._release.geography.partition_digits
+        return geounits.with_columns(partition=pl.col("geoid").str.head(digits))
+
+    def _complete(self, batch: GeounitBatch) -> pl.DataFrame:
+        geounits = batch.geounits
+        if self._listed is not None:
+            geounits = self._add_listed(geounits, self._listed)
+        geounits = self._add_parents(geounits)
+        if self._listed is None and self._has_units:
+            geounits = self._add_unlisted(geounits, batch.counts)
+        return geounits
+
+    def _add_listed(self, geounits: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
+        """With the listed geounits of the same partitions.
+
+        Raises:
+            SourceError: A geounit of a listed level is not in the list.
+        """
+        listed = listed.filter(pl.col("level").is_in([each.name for each in self._levels]))
+        unknown = geounits.join(listed, on="geoid", how="anti").filter(
+            pl.col("level").is_in(listed["level"].unique().implode())
+        )
+        if len(unknown):
+            geoid, level = unknown.sort("geoid").row(0)[:2]
+            raise SourceError(
+                f"{level} {geoid} has published counts and is not in the list of geounits; "
+                f"{len(unknown)} such geounit(s)"
+            )
+        here = self._partitions(geounits)["partition"].unique()
+        rest = self._partitions(listed).filter(pl.col("partition").is_in(here.implode()))
+        rest = rest.drop("partition").join(geounits, on="geoid", how="anti")
+        return pl.concat([geounits, self._with_pattern(rest)])
+
+    def _add_parents(self, geounits: pl.DataFrame) -> pl.DataFrame:
+        """With the coarse geounits that the others lie in and that have no row themselves."""
+        for level in self._levels:
+            finer = geounits.filter(pl.col("geoid").str.len_chars() > level.digits)
+            parents = (
+                finer.select(pl.col("geoid").str.head(level.digits))
+                .unique()
+                .join(geounits, on="geoid", how="anti")
+                .sort("geoid")
+                .with_columns(level=pl.lit(level.name))
+            )
+            geounits = pl.concat([geounits, self._with_pattern(parents)])
+        return geounits
+
+    def _add_unlisted(self, geounits: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
+        """With one unit for all that may be missing in each coarse geounit with counts."""
+        unit = self._release.geography.unit
+        batch = GeounitBatch(geounits, counts)
+        known = with_population(self._release, self.coverage, batch)
+        has_cells = [bool(pattern.cells) for pattern in self._coverage]
+        added = [geounits]
+        complete: list[tuple[int, pl.Series]] = []  # coarse geounits whose units hold everybody
+        for level in reversed([each for each in self._levels if each.digits < unit.digits]):
+            coarse = known.filter(
+                (pl.col("level") == level.name)
+                & pl.col("pattern").replace_strict(dict(enumerate(has_cells)))
+            )
+            for digits, geoids in complete:
+                coarse = coarse.filter(~pl.col("geoid").str.head(digits).is_in(geoids.implode()))
+            is_complete = _holds_everybody(coarse, known.filter(pl.col("level") == unit.name))
+            complete.append((level.digits, coarse.filter(is_complete)["geoid"]))
+            geoids = coarse.filter(~is_complete)["geoid"].str.pad_end(unit.digits, UNLISTED)
+            rows = pl.DataFrame({"geoid": geoids.sort()}).with_columns(level=pl.lit(unit.name))
+            added.append(self._with_pattern(rows, is_listed=False))
+        return pl.concat(added)
+
+    def _with_pattern(self, rows: pl.DataFrame, *, is_listed: bool = True) -> pl.DataFrame:
+        """Geounits without a row in the files, with the coverage that this means."""
+        numbers: dict[str, int] = {}
+        for name in rows["level"].unique().sort():
+            cells = self._absent[name].cells if name in self._absent else {}
+            pattern = CoveragePattern(name, cells, is_listed=is_listed)
+            if pattern not in self._coverage:
+                self._coverage.append(pattern)
+            numbers[name] = self._coverage.index(pattern)
+        pattern_of = pl.col("level").replace_strict(numbers, return_dtype=pl.Int16)
+        return rows.with_columns(pattern=pattern_of).select(GEOUNITS.names()).cast(GEOUNITS)
+
+
+def complete_geounits(
+    release: Release, source: TidySource, listed: pl.DataFrame | None = None
+) -> Source:
+    """Add the geounits of which nothing is published.
+
+    With a list its geounits are added, and there are no others. Without one, where a cell without
+    a row is unpublished, every coarse geounit gets a unit for what is not listed, its geoid
+    filled up with `UNLISTED`, unless the published totals of its units make up its own. In both
+    cases coarse geounits that others lie in are added.
+
+    Args:
+        release: The schema.
+        source: Batches of whole partitions.
+        listed: Columns ``geoid, level``, units among them; None where there is no list.
+    """
+    if listed is None and not source.may_lack_geounits:
+        return source
+    return CompletedSource(release, source, source.absent, listed)
+
+
+def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:
+    """A list of geounits: a CSV or Parquet file with a column ``geoid``.
+
+    Args:
+        release: Tells a geoid's level from its length.
+        path: The file.
+
+    Returns:
+        Columns ``geoid, level``, sorted.
+
+    Raises:
+        SourceError: It cannot be read, a geoid is malformed or occurs twice, or no unit of the
+            finest level is listed.
+    """
+    try:
+        if path.suffix.lower() == ".parquet":
+            frame = pl.read_parquet(path, columns=["geoid"])
+        else:
+            frame = pl.read_csv(path, columns=["geoid"], infer_schema=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise SourceError(f"{path}: expected a column geoid of a CSV file: {reason[0]}") from error
+    return list_geounits(release, frame["geoid"], str(path))
+
+
+def list_geounits(release: Release, geoids: Iterable[str | None], name: str) -> pl.DataFrame:
+    """Geoids with their levels; as for `read_geounit_list`, ``name`` is what messages say."""
+    frame = pl.DataFrame({"geoid": list(geoids)}, schema={"geoid": pl.String})
+    levels: dict[int, Level] = release.geography.by_digits
+    names = {digits: level.name for digits, level in levels.items()}
+    length = pl.col("geoid").str.len_chars().cast(pl.Int64)
+    level = length.replace_strict(names, default=None, return_dtype=pl.String)
+    frame = frame.with_columns(level=level)
+    malformed = frame.filter(
+        pl.col("level").is_null() | ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
+    )
+    if len(malformed):
+        valid = ", ".join(f"{level.name} {digits}" for digits, level in levels.items())
+        raise SourceError(
+            f"{name}: geoid {malformed['geoid'][0]!r}: expected letters and digits of one of the "
+            f"lengths {valid}"
+        )
+    twice = frame.filter(pl.col("geoid").is_duplicated())
+    if len(twice):
+        raise SourceError(f"{name}: geoid {twice['geoid'][0]} is duplicated")
+    unit = release.geography.unit.name
+    if unit not in frame["level"]:
+        raise SourceError(f"{name}: no {unit} in the list of geounits")
+    return frame.sort("geoid")
+
+
+def _holds_everybody(coarse: pl.DataFrame, units: pl.DataFrame) -> pl.Series:
+    """For each coarse geounit whether the totals of its units are known and make up its own.
+
+    Args:
+        coarse: Columns ``geoid, population``, of one level.
+        units: The same columns.
+    """
+    if coarse.is_empty():
+        return pl.Series([], dtype=pl.Boolean)
+    digits = len(coarse["geoid"][0])
+    sums = units.group_by(pl.col("geoid").str.head(digits)).agg(
+        people=pl.col("population").cast(pl.Int64).sum(),
+        unknown=pl.col("population").null_count(),
+    )
+    joined = coarse.join(sums, on="geoid", how="left", maintain_order="left")
+    return joined.select(
+        ((pl.col("unknown") == 0) & (pl.col("people") >= pl.col("population"))).fill_null(
+            value=False
+        )
+    ).to_series()
