@@ -9,7 +9,8 @@ from importlib import resources
 from typing import Any
 
 import polars as pl
-import yaml
+
+from recon_cli.strict_yaml import parse_yaml
 
 #: Where the study's result tables are packaged, and the one that only the calibration needs.
 _TABLES = resources.files("recon_cli.score") / "wp31995"
@@ -82,7 +83,9 @@ def load_study() -> Study:
     classes = pl.DataFrame(
         {**columns, **{name: values.cast(pl.Float64)[1:] for name, values in found.items()}}
     ).with_row_index("size")
-    others: dict[str, Any] = yaml.safe_load((_HERE / _OTHERS).read_text(encoding="utf-8"))
+    others: dict[str, Any] = parse_yaml(
+        (_HERE / _OTHERS).read_text(encoding="utf-8"), source=_OTHERS
+    ).data
     race = [
         (kind == "hispanic", name, float(value))
         for kind in ("not_hispanic", "hispanic")

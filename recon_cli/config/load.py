@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import ValidationError, create_model
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from recon_cli.config.document import ConfigDocument, parse, parse_value
 from recon_cli.config.model import FromCommandLine, RunConfig, Section, Top
 from recon_cli.config.sections import SECTIONS
 from recon_cli.errors import ConfigError
 from recon_cli.schema.validation import describe
+from recon_cli.strict_yaml import YamlDocument, parse_yaml, read_text
 
 DEFAULT_FILE = "recon.yaml"
 
@@ -71,22 +71,23 @@ def run_model() -> type[Top]:
     return create_model("RunConfig", __base__=Top, **fields)
 
 
-def _read(path: Path | None, has_settings: bool) -> tuple[ConfigDocument, str, Path]:
+def _read(path: Path | None, has_settings: bool) -> tuple[YamlDocument, str, Path]:
     if path is None:
         path = Path(DEFAULT_FILE)
         if not path.exists():
             if has_settings:
-                return ConfigDocument({}, {}), "--set", Path()
+                return YamlDocument({}), "--set", Path()
             raise ConfigError(
                 f"no config: give --config FILE, or start from a folder with a {DEFAULT_FILE}"
             )
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from error
-    return parse(text, source=str(path)), str(path), path.parent
+    source = str(path)
+    document = parse_yaml(read_text(path), source=source)
+    if document.data is None:
+        raise ConfigError(f"{source}: empty; a config starts with `release:` and `work:`")
+    if not isinstance(document.data, dict):
+        kind = type(document.data).__name__
+        raise ConfigError(f"{source}: keys and values are expected at the top, found a {kind}")
+    return document, source, path.parent
 
 
 def _setting(text: str) -> tuple[tuple[str, ...], Any]:
@@ -94,7 +95,7 @@ def _setting(text: str) -> tuple[tuple[str, ...], Any]:
     keys = tuple(name.strip().split("."))
     if not equals or not all(keys):
         raise ConfigError(f"--set {text!r}: expected key.path=value, as in reconstruct.seed=7")
-    return keys, _typed_here(parse_value(value))
+    return keys, _typed_here(parse_yaml(value, source=f"--set {text}").data)
 
 
 def _typed_here(value: Any) -> Any:
@@ -122,7 +123,7 @@ def _put(data: dict[str, Any], keys: tuple[str, ...], value: Any, text: str) -> 
 def _findings(
     error: ValidationError,
     model: type[Section],
-    document: ConfigDocument,
+    document: YamlDocument,
     source: str,
     typed: dict[tuple[str, ...], str],
 ) -> list[str]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Literal
 
-import yaml
 from pydantic import ValidationError
 
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.schema.spec import Spec
 from recon_cli.schema.validation import describe
+from recon_cli.strict_yaml import parse_yaml
 
 _FOLDER = resources.files("recon_cli.fetch") / "catalogues"
 _SUFFIX = ".yaml"
@@ -122,7 +122,7 @@ def load_catalogue(release: str) -> Catalogue:
         )
     text = (_FOLDER / f"{release}{_SUFFIX}").read_text(encoding="utf-8")
     try:
-        spec = _CatalogueSpec.model_validate(yaml.safe_load(text))
+        spec = _CatalogueSpec.model_validate(parse_yaml(text, source=f"catalogue {release}").data)
     except ValidationError as error:
         raise SchemaError(f"catalogue {release}: {describe(error, _CatalogueSpec)}") from error
     parts = tuple(

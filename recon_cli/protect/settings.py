@@ -6,10 +6,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from recon_cli.errors import ConfigError
+from recon_cli.strict_yaml import parse_yaml, read_text
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Three = tuple[Share, Share, Share]
@@ -95,11 +95,7 @@ def load_swap(name: str) -> Swap:
         ConfigError: There are none of that name, or something in them is wrong.
     """
     if name.endswith((".yaml", ".yml")):
-        path = Path(name)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+        text = read_text(Path(name))
     elif name in packaged_swaps():
         resource = resources.files(__package__) / f"{_PREFIX}{name}{_SUFFIX}"
         text = resource.read_text(encoding="utf-8")
@@ -107,6 +103,6 @@ def load_swap(name: str) -> Swap:
         known = ", ".join(packaged_swaps())
         raise ConfigError(f"no swap {name!r} (packaged: {known}; or the path of a .yaml file)")
     try:
-        return _ADAPTER.validate_python(yaml.safe_load(text))
-    except (yaml.YAMLError, ValidationError) as error:
+        return _ADAPTER.validate_python(parse_yaml(text, source=f"swap {name!r}").data)
+    except ValidationError as error:
         raise ConfigError(f"swap {name!r}: {error}") from error

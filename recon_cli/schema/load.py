@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from recon_cli.errors import ConfigError, SchemaError
@@ -33,6 +31,7 @@ from recon_cli.schema.spec import (
 )
 from recon_cli.schema.tables import Cell, Table
 from recon_cli.schema.validation import describe
+from recon_cli.strict_yaml import parse_yaml, read_text
 
 #: Every combination of options is a value, and every value takes a bit of each cell's masks.
 _MOST_OPTIONS = 12
@@ -71,11 +70,7 @@ def load_release(name_or_path: str, *, base: Path | None = None) -> Release:
         packaged = resources.files("recon_cli.schema") / "releases" / f"{name_or_path}.yaml"
         return parse_release(packaged.read_text(encoding="utf-8"), source=f"{name_or_path}.yaml")
     path = (base or Path()) / name_or_path
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"release: cannot read schema {path}: {error.strerror}") from error
-    return parse_release(text, source=str(path))
+    return parse_release(read_text(path), source=str(path))
 
 
 def parse_release(text: str, *, source: str) -> Release:
@@ -84,34 +79,15 @@ def parse_release(text: str, *, source: str) -> Release:
     Raises:
         SchemaError: The text is not YAML, has unknown keys, or contradicts itself.
     """
+    document = parse_yaml(text, source=source, error=SchemaError)
     try:
-        raw = yaml.load(text, Loader=_Strict)  # noqa: S506 - a SafeLoader
-    except yaml.YAMLError as error:
-        raise SchemaError(f"{source}: not valid YAML: {error}") from error
-    try:
-        spec = ReleaseSpec.model_validate(raw)
+        spec = ReleaseSpec.model_validate(document.data)
     except ValidationError as error:
         raise SchemaError(f"{source}: {describe(error, ReleaseSpec)}") from error
     try:
         return _build(spec, hashlib.sha256(text.encode()).hexdigest())
     except SchemaError as error:
         raise SchemaError(f"{source}: {error}") from error
-
-
-class _Strict(yaml.SafeLoader):
-    """YAML without its trap: of two equal keys the first would vanish."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping whose keys differ."""
-        seen: set[object] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key!r} stands twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep=deep)
 
 
 def _build(spec: ReleaseSpec, digest: str) -> Release:

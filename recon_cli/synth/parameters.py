@@ -9,10 +9,10 @@ from typing import Annotated, Self
 
 import numpy as np
 import numpy.typing as npt
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from recon_cli.errors import ConfigError
+from recon_cli.strict_yaml import parse_yaml, read_text
 
 Floats = npt.NDArray[np.float64]
 
@@ -214,11 +214,7 @@ def load_nation(path: Path | None = None) -> Nation:
     """
     if path is None:
         return _packaged()
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    return _parse(text, str(path))
+    return _parse(read_text(path), str(path))
 
 
 @cache
@@ -229,6 +225,6 @@ def _packaged() -> Nation:
 
 def _parse(text: str, source: str) -> Nation:
     try:
-        return Nation.model_validate(yaml.safe_load(text))
-    except (yaml.YAMLError, ValidationError) as error:
+        return Nation.model_validate(parse_yaml(text, source=source).data)
+    except ValidationError as error:
         raise ConfigError(f"{source}: {error}") from error

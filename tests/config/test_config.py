@@ -71,8 +71,8 @@ def test_every_section_is_found_by_its_module() -> None:
             "al.yaml:7: reconstruct.tabels: unknown key "
             "(valid keys: tables, seed, verify); did you mean 'tables'?",
         ),
-        ("work: elsewhere\n", "al.yaml:7: work: said before, in line 2"),
-        ("  tables: block\n", "al.yaml:7: reconstruct.tables: said before, in line 5"),
+        ("work: elsewhere\n", "al.yaml:7: work: duplicate key, first on line 2"),
+        ("  tables: block\n", "al.yaml:7: reconstruct.tables: duplicate key, first on line 5"),
         ("seed: -1\n", "al.yaml:7: seed: must be greater than or equal to 0 (found -1)"),
         ("workers: many\n", "al.yaml:7: workers: must be a valid integer (found 'many')"),
         ("work2: [\n", "al.yaml:8: not valid YAML: expected the node content"),
@@ -163,7 +163,7 @@ def test_work_and_workers_from_the_command_line(tmp_path: Path) -> None:
         ),
         ("seed", "--set 'seed': expected key.path=value, as in reconstruct.seed=7"),
         ("=3", "--set '=3': expected key.path=value, as in reconstruct.seed=7"),
-        ("seed=[", "--set: '[' is not valid YAML: expected the node content, but found "),
+        ("seed=[", "--set seed=[:1: not valid YAML: expected the node content"),
         ("work.deep=3", "--set 'work.deep=3': work has no keys in it"),
         (
             "reconstruct.seed=x",
