@@ -1,3 +1,102 @@
-"""Audit published statistics: from published tables to the person records they imply."""
+"""Audit published statistics: from published tables to the person records they imply.
+
+`import recon_cli as recon` gives what the commands do, frames in and frames out; no files, no work
+folder. Counts are tidy: ``geoid, table, cell, count``, a row a published cell. Records have a row a
+person: the geoid column of the release's finest level, and a column for each feature.
+
+A clinic publishes tables of its four patients; what do they give away?
+
+>>> import polars as pl
+>>> import recon_cli as recon
+>>> release = recon.load_release("clinic_visits")
+>>> patients = pl.DataFrame(
+...     {
+...         "geoid_clinic": ["D01001"] * 4,
+...         "gender": ["woman", "woman", "man", "man"],
+...         "age": [34, 71, 52, 55],
+...         "insurance": ["public", "private", "public", "public"],
+...         "smoker": [False, True, False, False],
+...         "conditions": [1, 8, 8, 8],  # one has diabetes, three are healthy
+...     }
+... )
+>>> counts = recon.tabulate(release, patients)
+>>> published = recon.publish(release, counts)
+>>> reconstruction = recon.reconstruct(release, published, seed=2)
+>>> reconstruction.microdata.select("gender", "ageband", "conditions").rows()
+[('woman', 30, 8), ('woman', 60, 8), ('man', 45, 1), ('man', 45, 8)]
+
+These records reproduce every published cell, zeros included. Genders and age bands are as they
+were; who has diabetes is not. Half of the records could be different, and one is the same in
+every solution: both are proven.
+
+>>> verification = recon.verify(release, published, reconstruction.microdata)
+>>> verification.ok, verification.cells_compared
+(True, 194)
+>>> variability = recon.measure_variability(release, published, reconstruction.microdata)
+>>> variability.units.select("solvar_pct", "certain_records", "status").rows()
+[(50.0, 1, 'proven')]
+>>> recon.flag_certain(release, reconstruction.microdata, variability)["certain"].to_list()
+[False, False, False, True]
+
+An attacker who knows somebody's clinic, gender and age links them with the reconstruction and
+reads off insurance and conditions. Is he right more often than if he had guessed?
+
+>>> truth = patients.with_columns(pik=pl.Series(["a", "b", "c", "d"]))
+>>> linkage = recon.link(release, truth, {"rHDF": reconstruction.microdata}, seed=1)
+>>> links = linkage.links.filter(source="rHDF")
+>>> links.select("pik", "conditions", "confirmed").rows()
+[('a', 8, False), ('b', 8, True), ('c', 1, False), ('d', 8, True)]
+>>> rates = recon.score_links(linkage, bootstrap=0)
+>>> precision = rates.filter(table="table09_overall", rate="precision")
+>>> precision.select("source", "count", "of").rows()
+[('CEF', 4.0, 4.0), ('rHDF', 2.0, 4.0), ('MDG', 2.0, 4.0), ('PRG', 1.0, 4.0)]
+
+Two of four, as many as the modal guess (MDG) that needs no reconstruction.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+__all__ = [
+    "AttackKeys",
+    "Guesser",
+    "Linkage",
+    "Measurement",
+    "Publication",
+    "ReconError",
+    "Reconstruction",
+    "Release",
+    "Verification",
+    "agreement",
+    "baselines",
+    "flag_certain",
+    "link",
+    "load_release",
+    "measure_variability",
+    "packaged_releases",
+    "parse_release",
+    "publish",
+    "read_published",
+    "reconstruct",
+    "score_links",
+    "tabulate",
+    "verify",
+]
+
+if TYPE_CHECKING:
+    from recon_cli.api import *
+else:
+
+    def __getattr__(name: str) -> object:
+        """A name of the public API, imported when it is first asked for (PEP 562)."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value: object = getattr(importlib.import_module("recon_cli.api"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """All names, those of the API that were not imported yet too."""
+    return sorted({*globals(), *__all__})

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.linkage.published_margins import margin_records, published_margin
-from recon_cli.attack.linkage.reidentification import LinkageCounts, PartitionLinkage
+from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
 from recon_cli.attack.linkage.specification import TABLES
 from recon_cli.config.sections.link import Link
 from recon_cli.execute import OnProgress
@@ -23,14 +22,14 @@ from recon_cli.stages.linkage_inputs import (
     open_linkage_inputs,
     with_modes,
 )
-from recon_cli.store import Piece, Stage, Staging, read_published
+from recon_cli.store import Piece, Stage, Staging
 from recon_cli.store.files import key_of
 from recon_cli.store.published import open_published
 
 #: ``links`` holds a row a link; the others a row a geounit and group, for `recon score`.
 LINK = Stage("link", ("links", "tallies", "targets", "agreement", "truth"))
 
-#: People that are surveyed while a process would start.
+#: People whose gained values are counted while a process would start.
 LIGHT = 1_000_000
 
 
@@ -45,39 +44,39 @@ def link(run: Run) -> StageOutcome:
         WorkerError: A worker died.
     """
     config = run.config.section(Link)
-    cast = open_linkage_inputs(run)
-    slices = {name: file.slices() for name, file in cast.files.items()}
-    cast = replace(cast, present={name: frozenset(found) for name, found in slices.items()})
+    inputs = open_linkage_inputs(run)
+    slices = {name: file.slices() for name, file in inputs.files.items()}
+    inputs = replace(inputs, present={name: frozenset(found) for name, found in slices.items()})
     partitions = {
         name: {file: found[name].digest for file, found in slices.items() if name in found}
-        for name in slices[cast.lineup.truth]
+        for name in slices[inputs.spec.truth]
     }
-    if TABLES in cast.lineup.used:
+    if TABLES in inputs.spec.used:
         tables, _ = open_published(run.work, run.release)
         for name in partitions.keys() & set(tables.partitions):
             partitions[name]["tables/"] = tables.digest(name)
     recipe = run.recipe(
         LINK,
-        _settings(cast, config),
-        seed=cast.lineup.seed,
+        _settings(inputs, config),
+        seed=inputs.spec.seed,
         shared={"all": key_of(partitions)},  # the national modes depend on every partition
         partitions=partitions,
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return StageOutcome(LINK, stage.current, skipped=True)
-        found = slices[cast.lineup.truth]
-        whole = [Piece(name, people=found[name].rows) for name in sorted(partitions)]
-        surveys = run.for_each(
-            "link", count_gains, lambda: (cast, run.work), whole, light=LIGHT
+        truth = slices[inputs.spec.truth]
+        whole = [Piece(name, people=truth[name].rows) for name in sorted(partitions)]
+        counted = run.for_each(
+            "link", count_gains, lambda: (inputs, run.work), whole, light=LIGHT
         ).values
-        cast = with_modes(cast, surveys)
-        pieces = [piece for each in surveys for piece in each.pieces]
-        job = _Job(cast, run.work, stage.staging, config.draws, rows=config.rows)
+        inputs = with_modes(inputs, counted)
+        pieces = [piece for each in counted for piece in each.pieces]
+        job = _Job(inputs, run.work, stage.staging, config.draws, rows=config.rows)
         results = run.work_through(stage, link_piece, lambda: job, pieces)
         manifest = stage.publish(
             pieces,
-            notes=_notes(cast, slices),
+            notes=_notes(inputs, slices),
             usages=results.usages,
             workers=results.workers,
         )
@@ -88,7 +87,7 @@ def link(run: Run) -> StageOutcome:
 class _Job:
     """What all partitions share."""
 
-    cast: LinkageInputs
+    inputs: LinkageInputs
     work: Path
     staging: Staging
     draws: int
@@ -98,33 +97,27 @@ class _Job:
 def link_piece(job: _Job, piece: Piece, tick: OnProgress) -> None:
     """Link and write one piece; runs in a worker."""
     started, partition = time.perf_counter(), piece.partition
-    cast, lineup = job.cast, job.cast.lineup
+    inputs, spec = job.inputs, job.inputs.spec
     records = {
-        name: cast.read(name, partition, piece.span) for name in lineup.used if name != TABLES
+        name: inputs.read(name, partition, piece.span) for name in spec.used if name != TABLES
     }
     files = {
-        name: cast.read(name, partition, piece.span)
-        for name in lineup.attackers
-        if name not in lineup.from_truth
+        name: inputs.read(name, partition, piece.span)
+        for name in spec.attackers
+        if name not in spec.from_truth
     }
-    margin = None
-    if TABLES in lineup.used:
-        published = read_published(job.work, lineup.release, partition, piece.span)
-        margin = published_margin(lineup.release, published, cast.tables, lineup.keys.gains)
-        margin = margin.rename({"geoid": lineup.release.geoid_column})
-        records[TABLES] = margin_records(lineup.release, published, cast.tables, lineup.keys)
+    margins = inputs.margins(job.work, partition, piece.span)
     links: list[pl.DataFrame] = []
     counted: list[LinkageCounts] = []
     for draw in range(job.draws):
-        seed = lineup.seed if draw == 0 else digest_seed(lineup.seed, "draw", str(draw))
-        attack = PartitionLinkage(replace(lineup, seed=seed), records, files, margin)
-        keep = links.append if draw == 0 and job.rows else _drop
-        counted.append(attack.run(keep))
+        seed = spec.seed if draw == 0 else digest_seed(spec.seed, "draw", str(draw))
+        linkage = PartitionLinkage(replace(spec, seed=seed), records, files, margins)
+        counted.append(linkage.run(links.append if draw == 0 and job.rows else _discard))
     first = counted[0]
     job.staging.write(
         piece,
         {
-            "links": pl.concat([attack.no_links, *links]),
+            "links": pl.concat([linkage.no_links, *links]),
             "tallies": _by_draw([each.tallies for each in counted]),
             "targets": _by_draw([each.targets for each in counted]),
             "agreement": first.agreement,  # does not depend on the draw
@@ -137,8 +130,8 @@ def link_piece(job: _Job, piece: Piece, tick: OnProgress) -> None:
     tick(first.truth.height, int(first.truth["population"].sum()))
 
 
-def _drop(links: pl.DataFrame) -> None:
-    """Where links go that nobody wants to see."""
+def _discard(_links: pl.DataFrame) -> None:
+    """For links that are counted only."""
 
 
 def _by_draw(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -158,38 +151,38 @@ def _totals(counted: LinkageCounts) -> dict[str, int]:
     }
 
 
-def _settings(cast: LinkageInputs, config: Link) -> dict[str, object]:
-    lineup = cast.lineup
+def _settings(inputs: LinkageInputs, config: Link) -> dict[str, object]:
+    spec = inputs.spec
     return {
-        "exact": list(lineup.keys.exact),
-        "binned": list(lineup.keys.binned),
-        "gains": list(lineup.keys.gains),
-        "origins": list(lineup.origins),
+        "exact": list(spec.keys.exact),
+        "binned": list(spec.keys.binned),
+        "gains": list(spec.keys.gains),
+        "origins": list(spec.origins),
         "guessers": [
-            [each.name, each.kind, each.origin, each.leave_one_out] for each in lineup.guessers
+            [each.name, each.kind, each.origin, each.leave_one_out] for each in spec.guessers
         ],
-        "attackers": list(lineup.attackers),
-        "from_truth": list(lineup.from_truth),
-        "tables": [table.name for table in cast.tables] if TABLES in lineup.used else [],
-        "id": lineup.id,
-        "data_defined": lineup.data_defined,
+        "attackers": list(spec.attackers),
+        "from_truth": list(spec.from_truth),
+        "tables": [table.name for table in inputs.tables] if TABLES in spec.used else [],
+        "id": spec.id,
+        "data_defined": spec.data_defined,
         "draws": config.draws,
         "rows": config.rows,
     }
 
 
-def _notes(cast: LinkageInputs, slices: Mapping[str, Mapping[str, Slice]]) -> dict[str, object]:
+def _notes(inputs: LinkageInputs, slices: Mapping[str, Mapping[str, Slice]]) -> dict[str, object]:
     """What a reader of the counts must know; records of partitions that the truth lacks."""
-    lineup = cast.lineup
-    known = slices[lineup.truth]
+    spec = inputs.spec
+    known = slices[spec.truth]
     return {
-        "truth": lineup.truth,
-        "baseline": lineup.baseline,
-        "sources": [*lineup.origins, *(each.name for each in lineup.guessers)],
-        "guessers": {each.name: each.kind for each in lineup.guessers},
-        "leave_one_out": [each.name for each in lineup.guessers if each.leave_one_out],
-        "origin": {each.name: each.origin for each in lineup.guessers},
-        "attackers": list(lineup.attackers),
+        "truth": spec.truth,
+        "baseline": spec.baseline,
+        "sources": [*spec.origins, *(each.name for each in spec.guessers)],
+        "guessers": {each.name: each.kind for each in spec.guessers},
+        "leave_one_out": [each.name for each in spec.guessers if each.leave_one_out],
+        "origin": {each.name: each.origin for each in spec.guessers},
+        "attackers": list(spec.attackers),
         "outside_partitions": {
             name: sum(each.rows for partition, each in found.items() if partition not in known)
             for name, found in slices.items()

@@ -1,18 +1,16 @@
-"""From the section ``link`` to the files of an attack and what is done with them."""
+"""From the section ``link`` to the files of a record linkage and its specification."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.linkage.baselines import most_frequent
+from recon_cli.attack.linkage import modes
 from recon_cli.attack.linkage.dedup import FLAGS
-from recon_cli.attack.linkage.key_encoding import KeyEncoder
-from recon_cli.attack.linkage.published_margins import published_margin
+from recon_cli.attack.linkage.published_margins import PublishedMargins
 from recon_cli.attack.linkage.specification import (
     CEF,
     CEF_ATKR,
@@ -20,8 +18,10 @@ from recon_cli.attack.linkage.specification import (
     TABLES,
     Guesser,
     LinkageSpecification,
+    default_guessers,
+    guesser_tables,
 )
-from recon_cli.config.sections.link import GuesserSection, Link
+from recon_cli.config.sections.link import Link
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
@@ -32,7 +32,7 @@ from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span
 from recon_cli.store.pieces import PIECE_PEOPLE, cut
 
-#: Default name of the bought file.
+#: Default name of the commercial file.
 COMRCL = "COMRCL"
 DATA_DEFINED = "data_defined"
 #: Folders of the work folder that may hold the truth: one's own, or that of `recon synth`.
@@ -41,31 +41,31 @@ _TRUTHS = ("cef", "persons")
 
 @dataclass(frozen=True)
 class LinkageInputs:
-    """The files of an attack.
+    """The files of a record linkage.
 
     Attributes:
-        lineup: What is done with them; its modes are not known yet.
+        spec: What is linked with what; its modes are not known yet.
         files: Origins and attackers by name.
         tables: What guessers from tables may use.
         present: The partitions that each file has records in.
     """
 
-    lineup: LinkageSpecification
+    spec: LinkageSpecification
     files: Mapping[str, RecordFile]
     tables: tuple[Table, ...]
     present: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def columns(self, name: str) -> list[str]:
         """The columns that are read of a file."""
-        lineup, release = self.lineup, self.lineup.release
-        needed = [release.geoid_column, *lineup.keys.columns]
-        for column in lineup.keys.columns:
+        spec, release = self.spec, self.spec.release
+        needed = [release.geoid_column, *spec.keys.columns]
+        for column in spec.keys.columns:
             feature = release.column_groups(column).feature
             needed += [feature, *release.features[release.feature_index[feature]].options]
-        if name == lineup.truth or name in lineup.attackers:
-            needed += [lineup.id, *FLAGS]
-        if name == lineup.truth and lineup.data_defined is not None:
-            needed.append(lineup.data_defined)
+        if name == spec.truth or name in spec.attackers:
+            needed += [spec.id, *FLAGS]
+        if name == spec.truth and spec.data_defined is not None:
+            needed.append(spec.data_defined)
         return list(dict.fromkeys(needed))
 
     def read(self, name: str, partition: str, span: Span = EVERYWHERE) -> pl.DataFrame:
@@ -75,6 +75,15 @@ class LinkageInputs:
             return file.read(partition, self.columns(name), span)
         known = [column for column in file.columns() if column in self.columns(name)]
         return pl.DataFrame(schema=dict.fromkeys(known, pl.String))
+
+    def margins(
+        self, work: Path, partition: str, span: Span = EVERYWHERE
+    ) -> PublishedMargins | None:
+        """What guessers from published tables know of a partition; None if there are none."""
+        if TABLES not in self.spec.used:
+            return None
+        published = read_published(work, self.spec.release, partition, span)
+        return PublishedMargins(self.spec.release, self.spec.keys, published, self.tables)
 
 
 def open_linkage_inputs(run: Run) -> LinkageInputs:
@@ -99,7 +108,7 @@ def open_linkage_inputs(run: Run) -> LinkageInputs:
     elif defined is not None and defined not in truth_columns:
         raise ConfigError(f"link.data_defined: CEF has no column {defined!r}")
     origins = tuple(files)
-    lineup = LinkageSpecification.of(
+    spec = LinkageSpecification.of(
         run.release,
         keys,
         origins=origins,
@@ -109,70 +118,57 @@ def open_linkage_inputs(run: Run) -> LinkageInputs:
         id=config.id,
         data_defined=defined,
     )
-    bought = {name: file for name, file in attackers.items() if file is not None}
-    return LinkageInputs(lineup, {**files, **bought}, _tables(run, config))
+    own_files = {name: file for name, file in attackers.items() if file is not None}
+    return LinkageInputs(spec, {**files, **own_files}, _tables(run, config))
 
 
 @dataclass(frozen=True)
-class GainCounts:
-    """What a partition says of itself before anything is linked.
+class PartitionGains:
+    """What has to be known of all partitions before one is linked.
 
     Attributes:
-        gains: Origin → packed gained value → people who have it.
+        counts: The gained values of every origin that is guessed from.
         pieces: The partition, cut.
     """
 
-    gains: Mapping[str, Mapping[int, int]]
+    counts: modes.GainCounts
     pieces: tuple[Piece, ...]
 
 
-def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress) -> GainCounts:
-    """Count the gained values of all origins that guess or are judged by one, in one partition.
+def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress) -> PartitionGains:
+    """Count one partition's gained values, and cut it; runs in a worker.
 
-    Runs in a worker; ``job`` is the cast and the work folder.
+    Args:
+        job: The inputs and the work folder.
+        piece: A whole partition.
+        tick: Told of its units and people.
     """
-    (cast, work), partition = job, piece.partition
-    lineup, release = cast.lineup, cast.lineup.release
-    coder = KeyEncoder(release, lineup.keys, pl.Series([], dtype=pl.String))
-    gains: dict[str, dict[int, int]] = {}
-    for name in dict.fromkeys(
-        (lineup.truth, lineup.baseline, *(g.origin for g in lineup.guessers))
-    ):
-        people = None
-        if name == TABLES:
-            published = read_published(work, release, partition)
-            found = published_margin(release, published, cast.tables, lineup.keys.gains)
-            people = found["n"]
-        else:
-            found = cast.read(name, partition)
-        if name == lineup.truth:
-            place = pl.col(release.geoid_column).alias("geoid")
-            units = found.group_by(place).agg(population=pl.len())
-        gains[name] = coder.gain_counts(found, name, people)
+    (inputs, work), partition = job, piece.partition
+    spec = inputs.spec
+    records = {name: inputs.read(name, partition) for name in spec.guessed_from if name != TABLES}
+    place = pl.col(spec.release.geoid_column).alias("geoid")
+    units = records[spec.truth].group_by(place).agg(population=pl.len())
+    counts = modes.count_gains(spec, records, inputs.margins(work, partition))
     tick(units.height, int(units["population"].sum()))
-    return GainCounts(gains, tuple(cut(release, partition, units, PIECE_PEOPLE)))
+    return PartitionGains(counts, tuple(cut(spec.release, partition, units, PIECE_PEOPLE)))
 
 
-def with_modes(cast: LinkageInputs, surveys: Iterable[GainCounts]) -> LinkageInputs:
-    """The cast with the national modes."""
-    counts: dict[str, Counter[int]] = {}
-    for each in surveys:
-        for name, found in each.gains.items():
-            counts.setdefault(name, Counter()).update(found)
-    modes = {name: most_frequent(found) for name, found in counts.items()}
-    return replace(cast, lineup=replace(cast.lineup, modes=modes))
+def with_modes(inputs: LinkageInputs, counted: Iterable[PartitionGains]) -> LinkageInputs:
+    """The inputs with the modes over all partitions."""
+    spec = modes.with_modes(inputs.spec, [each.counts for each in counted])
+    return replace(inputs, spec=spec)
 
 
 def _keys(release: Release, config: Link) -> AttackKeys:
     own, parts = release.attack, {}
     for name in ("exact", "binned", "gains"):
-        said = getattr(config, name)
-        if said is None and own is None:
+        given = getattr(config, name)
+        if given is None and own is None:
             raise ConfigError(
                 f"link.{name}: release {release.name!r} does not say what an attacker links on; "
                 "give link.exact, link.binned and link.gains, or `attack:` in the schema"
             )
-        parts[name] = said if said is not None else getattr(own, name)
+        parts[name] = given if given is not None else getattr(own, name)
     keys = AttackKeys(**parts)
     try:
         release.check_attack(keys)
@@ -198,7 +194,7 @@ def _origins(run: Run, config: Link) -> dict[str, RecordFile]:
         sources = {_own_name(run): None} if own else {}
     for name, path in sources.items():
         if name in (*files, TABLES):
-            raise ConfigError(f"link.sources.{name}: that name has a meaning of its own")
+            raise ConfigError(f"link.sources.{name}: that name is reserved")
         where = run.work / "microdata" if path is None else path
         files[name] = open_records(name, where, run.release)
     return files
@@ -214,15 +210,10 @@ def _own_name(run: Run) -> str:
 
 
 def _guessers(run: Run, config: Link, files: Mapping[str, RecordFile]) -> tuple[Guesser, ...]:
-    sections = config.guessers
-    if sections is None:
+    if config.guessers is None:
         published = (run.work / INGEST.folders[0] / MANIFEST).is_file()
-        origin = HDF if HDF in files else TABLES if published else CEF
-        sections = {
-            "MDG": GuesserSection(guess="modal", of=origin),
-            "PRG": GuesserSection(guess="proportional", of=origin),
-        }
-    for name, section in sections.items():
+        return default_guessers(files, published=published)
+    for name, section in config.guessers.items():
         where = f"link.guessers.{name}"
         if name in (*files, TABLES):
             raise ConfigError(f"{where}: a source has that name")
@@ -237,7 +228,7 @@ def _guessers(run: Run, config: Link, files: Mapping[str, RecordFile]) -> tuple[
             raise ConfigError(f"{where}.tables: only with `of: {TABLES}`")
     return tuple(
         Guesser(name, section.guess, section.of, section.leave_one_out)
-        for name, section in sections.items()
+        for name, section in config.guessers.items()
     )
 
 
@@ -245,9 +236,8 @@ def _tables(run: Run, config: Link) -> tuple[Table, ...]:
     named = [s.tables for s in (config.guessers or {}).values() if s.tables is not None]
     if len(set(named)) > 1:
         raise ConfigError("link.guessers: all guessers from tables use the same ones")
-    unit = run.release.geography.unit.name
     if not named:
-        return tuple(table for table in run.release.tables if unit in table.levels)
+        return guesser_tables(run.release, run.release.tables)
     return run.release.select_tables(named[0])
 
 
@@ -258,9 +248,9 @@ def _attackers(
     if attackers is None:
         has_id = config.id in files[CEF].columns()
         attackers = {CEF_ATKR: None} if has_id else {}
-        bought = run.work / "comrcl"
-        if bought.exists():
-            attackers = {COMRCL: bought, **attackers}
+        commercial = run.work / "comrcl"
+        if commercial.exists():
+            attackers = {COMRCL: commercial, **attackers}
     return {
         name: None if path is None else open_records(name, path, run.release)
         for name, path in attackers.items()

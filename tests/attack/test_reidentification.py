@@ -171,7 +171,7 @@ def test_flags_come_in_many_kinds(values: list[Any]) -> None:
 
 def test_what_is_left_out_is_counted() -> None:
     truth = people(60, 2).with_columns(defined=pl.Series([1] * 50 + [0] * 10))
-    bought = truth.select("pik", "geoid_block", "sex", "age").with_columns(
+    commercial = truth.select("pik", "geoid_block", "sex", "age").with_columns(
         pl.when(pl.int_range(pl.len()) < 3)
         .then(pl.lit("990010201001000"))
         .otherwise("geoid_block")
@@ -186,7 +186,7 @@ def test_what_is_left_out_is_counted() -> None:
     counted, _ = attack(
         truth,
         truth.drop("pik", "defined"),
-        files={"COMRCL": bought},
+        files={"COMRCL": commercial},
         attackers=("COMRCL",),
         from_truth=(),
         data_defined="defined",

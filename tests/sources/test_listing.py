@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from recon_cli import library
+import recon_cli as recon
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.publication import COUNTS, CoveragePattern, Publication
 from recon_cli.schema import Release, parse_release
@@ -44,52 +44,52 @@ TWO_WOMEN = tidy(("A10", 1, 5), ("A10", 2, 2), ("A10", 3, 3), ("A101", 2, 2))
 
 
 def certain(release: Release, published: Publication) -> dict[tuple[Any, ...], int]:
-    records = library.reconstruct(release, published).microdata
+    records = recon.reconstruct(release, published).microdata
     sure = records.filter("certain").select(release.geoid_column, *release.histogram)
     return dict(Counter(sure.iter_rows()))
 
 
 @pytest.mark.parametrize("listed", [None, ["A101", "A102"]])
 def test_people_may_live_in_a_geounit_without_published_cells(listed: list[str] | None) -> None:
-    published = library.publish(WARDS, TWO_WOMEN, absent="unpublished", geounits=listed)
+    published = recon.publish(WARDS, TWO_WOMEN, absent="unpublished", geounits=listed)
     other = "A10_" if listed is None else "A102"
     assert published.geounits["geoid"].to_list() == ["A101", other, "A10"]
     assert certain(WARDS, published) == {("A101", "women"): 2}
-    result = library.reconstruct(WARDS, published)
-    assert library.verify(WARDS, published, result.microdata).ok
+    result = recon.reconstruct(WARDS, published)
+    assert recon.verify(WARDS, published, result.microdata).ok
     status = dict(result.blocks.select("geoid_plot", "status").iter_rows())
     assert status == {"A101": "solved", other: "open" if listed is None else "solved"}
-    found = library.measure_variability(WARDS, published, result.microdata, mode="exact")
+    found = recon.measure_variability(WARDS, published, result.microdata, mode="exact")
     assert found.units["certain_records"].to_list() == [2, 0]
     assert found.units["certain_upper"].to_list() == [2, 0]
 
 
 def test_a_geounit_that_is_alone_in_the_list_has_everybody() -> None:
-    published = library.publish(WARDS, TWO_WOMEN, absent="unpublished", geounits=["A101"])
+    published = recon.publish(WARDS, TWO_WOMEN, absent="unpublished", geounits=["A101"])
     assert certain(WARDS, published) == {("A101", "women"): 2, ("A101", "men"): 3}
 
 
 def test_people_of_unlisted_geounits_are_no_contradiction() -> None:
     counts = tidy(("A10", 1, 5), ("A101", 1, 2), ("A20", 1, 4))
-    published = library.publish(WARDS, counts, absent="unpublished")
-    records = library.reconstruct(WARDS, published).microdata
+    published = recon.publish(WARDS, counts, absent="unpublished")
+    records = recon.reconstruct(WARDS, published).microdata
     assert Counter(records["geoid_plot"]) == {"A101": 2, "A10_": 3, "A20_": 4}
 
 
 def test_units_whose_totals_make_up_the_coarse_total_are_all_there_are() -> None:
     counts = tidy(("A", 1, 5), ("A10", 1, 5), ("A101", 1, 2), ("A102", 1, 3))
-    published = library.publish(WARDS, counts, absent="unpublished")
+    published = recon.publish(WARDS, counts, absent="unpublished")
     assert published.geounits["geoid"].to_list() == ["A101", "A102", "A10", "A"]
     assert b"listed" not in coverage_bytes(published.coverage, WARDS)
     some = tidy(("A", 1, 6), ("A10", 1, 5), ("A101", 1, 2), ("A102", 1, 3))
-    published = library.publish(WARDS, some, absent="unpublished")
+    published = recon.publish(WARDS, some, absent="unpublished")
     assert published.geounits["geoid"].to_list() == ["A101", "A102", "A___", "A10", "A"]
     assert b'"listed": false' in coverage_bytes(published.coverage, WARDS)
 
 
 def test_a_wholly_suppressed_ward_is_not_uninhabited() -> None:
     counts = tidy(("A", 2, 4), ("A", 3, 0), ("A10", 2, 1), ("A101", 2, 1), ("A201", 2, 1))
-    published = library.publish(WARDS, counts, absent="unpublished")
+    published = recon.publish(WARDS, counts, absent="unpublished")
     assert set(published.geounits["geoid"]) == {"A101", "A201", "A10_", "A___", "A10", "A20", "A"}
     # Of the other two it is certain that they live in plots that are not listed.
     assert certain(WARDS, published) == {
@@ -106,7 +106,7 @@ def test_absent_by_table() -> None:
         schema=COUNTS,
         orient="row",
     )
-    published = library.publish(release, counts, absent={"T": "unpublished"})
+    published = recon.publish(release, counts, absent={"T": "unpublished"})
     cells = {
         geoid: dict(published.coverage[pattern].cells)
         for geoid, pattern in published.geounits.select("geoid", "pattern").iter_rows()
@@ -120,7 +120,7 @@ def test_absent_by_table() -> None:
         "A10": {"T": (1,), **every},
     }
     with pytest.raises(ConfigError, match="no table 'X' in release 'wards'"):
-        library.publish(release, counts, absent={"X": "zero"})
+        recon.publish(release, counts, absent={"X": "zero"})
 
 
 WARDS_WITH_TOTALS = (
@@ -145,7 +145,7 @@ WARDS_WITH_TOTALS = (
 )
 def test_a_wrong_list_is_refused(tmp_path: Path, geoids: list[str], message: str) -> None:
     with pytest.raises(SourceError) as caught:
-        library.publish(WARDS, TWO_WOMEN, absent="unpublished", geounits=geoids)
+        recon.publish(WARDS, TWO_WOMEN, absent="unpublished", geounits=geoids)
     assert message in str(caught.value)
 
 
@@ -216,9 +216,9 @@ def test_claims_hold_whoever_lives_in_hidden_geounits(seed: int, *, is_listed: b
         assume(False)
         raise
     listed = units if is_listed else None
-    published = library.publish(release, counts, absent="unpublished", geounits=listed)
-    result = library.reconstruct(release, published, seed=seed)
-    assert library.verify(release, published, result.microdata).ok
+    published = recon.publish(release, counts, absent="unpublished", geounits=listed)
+    result = recon.reconstruct(release, published, seed=seed)
+    assert recon.verify(release, published, result.microdata).ok
     for geoid, status in result.blocks.select(release.geoid_column, "status").iter_rows():
         if status == "unique":
             assert len({frozenset(r for r in s if r[0][0] == geoid) for s in every}) == 1

@@ -38,7 +38,7 @@ def recon(*arguments: str | Path) -> Result:
 
 
 def town(folder: Path, count: int = 400) -> dict[str, Any]:
-    """A CEF in one file, an HDF in parts of two counties, a bought file, a reconstruction."""
+    """A CEF in one file, an HDF in parts of two counties, a commercial file, a reconstruction."""
     truth = people(count, 7)
     other = truth.with_columns(
         geoid_block=pl.lit("01003") + pl.col("geoid_block").str.slice(5),
@@ -52,15 +52,15 @@ def town(folder: Path, count: int = 400) -> dict[str, Any]:
         home.mkdir(parents=True)
         hdf.filter(pl.col("geoid_block").str.starts_with(county)).write_parquet(home / "a.parquet")
     aged(hdf, 7).write_parquet(folder / "rebuilt.parquet")
-    bought = truth.select("pik", "geoid_block", "sex", "age").sample(fraction=0.6, seed=1)
-    away = bought[:5].with_columns(geoid_block=pl.lit("990010201001000"))
-    pl.concat([bought, away]).write_csv(folder / "bought.csv")
+    commercial = truth.select("pik", "geoid_block", "sex", "age").sample(fraction=0.6, seed=1)
+    away = commercial[:5].with_columns(geoid_block=pl.lit("990010201001000"))
+    pl.concat([commercial, away]).write_csv(folder / "commercial.csv")
     return {
         "link": {
             "cef": "cef.parquet",
             "hdf": "hdf",
             "sources": {"rHDF_bt": "rebuilt.parquet"},
-            "attackers": {"COMRCL": "bought.csv", "CEF_atkr": "cef"},
+            "attackers": {"COMRCL": "commercial.csv", "CEF_atkr": "cef"},
         },
         "score": {"compare": "wp31995", "bootstrap": 20},
     }
@@ -202,7 +202,7 @@ def test_a_release_that_is_not_a_census(tmp_path: Path) -> None:
     [
         ({"cef": "nowhere.parquet"}, 2, "link: CEF: no such file or folder"),
         ({"cef": None}, 2, "link.cef: missing: the file with the truth"),
-        ({"sources": {"HDF": "cef.parquet"}}, 2, "link.sources.HDF: that name has a meaning"),
+        ({"sources": {"HDF": "cef.parquet"}}, 2, "link.sources.HDF: that name is reserved"),
         ({"attackers": {"X": "notes.txt"}}, 2, "a .parquet or .csv file, or a folder"),
         ({"attackers": {"X": "empty.csv"}}, 4, "X: no column 'pik' (columns: geoid_block"),
         ({"attackers": {"X": "odd.csv"}}, 4, "no column 'geoid_block' (columns: a, b)"),
@@ -312,8 +312,8 @@ def test_uniqueness_flags_of_every_real_record() -> None:
 
     records, release = real_records(), load_release("sf1_2010")
     assert release.attack is not None
-    coder = KeyEncoder(release, release.attack, records["geoid_block"].unique().sort())
-    encoded = coder.encode(records, name="published").records
+    encoder = KeyEncoder(release, release.attack, records["geoid_block"].unique().sort())
+    encoded = encoder.encode(records, name="published").records
     assert encoded.height == records.height == 20_969
     assert unique_on(encoded, "binned").equals(
         records["unique_block_sex_agebin"], check_names=False

@@ -1,4 +1,4 @@
-"""Made-up files for tests of linking and scoring, and a lineup of everything."""
+"""Made-up files for tests of linking and scoring, and a spec of everything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from recon_cli.attack.linkage.reidentification import LinkageCounts, PartitionLinkage
+from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
 from recon_cli.attack.linkage.specification import TABLES, Guesser, LinkageSpecification
 from recon_cli.schema import AttackKeys, load_release
 
@@ -24,7 +24,7 @@ GUESSERS = (
 )
 
 
-def lineup(**changes: object) -> LinkageSpecification:
+def spec(**changes: object) -> LinkageSpecification:
     """CEF, HDF, one reconstruction, four guessers, CEF_atkr."""
     usual = LinkageSpecification(
         release=SF1,
@@ -97,5 +97,5 @@ def attack(
         "rHDF_bt": hdf if reconstruction is None else reconstruction,
     }
     links: list[pl.DataFrame] = []
-    counted = PartitionLinkage(lineup(**changes), records, files or {}).run(links.append)
+    counted = PartitionLinkage(spec(**changes), records, files or {}).run(links.append)
     return counted, pl.concat(links) if links else pl.DataFrame()

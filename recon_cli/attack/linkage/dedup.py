@@ -33,18 +33,18 @@ class DedupedRecords:
     left_out: dict[str, int]
 
 
-def with_order(coder: KeyEncoder, records: pl.DataFrame, seed: int, purpose: str) -> pl.DataFrame:
+def with_order(encoder: KeyEncoder, records: pl.DataFrame, seed: int, purpose: str) -> pl.DataFrame:
     """Add ``order`` (UInt64), a random number that belongs to the record.
 
     Args:
-        coder: Of the partition.
+        encoder: Of the partition.
         records: Columns ``unit, exact, binned``, and if there are any ``gain`` and ``id``.
         seed: The seed.
         purpose: Files with different purposes get unrelated orders.
     """
     identity = [c for c in ("id", "exact", "binned", "gain") if c in records.columns]
     places = place_in_unit(records, "unit", identity).to_numpy()
-    salts = unit_salts(coder.geoids.to_list(), seed, purpose)
+    salts = unit_salts(encoder.geoids.to_list(), seed, purpose)
     numbers = record_hashes(salts[records["unit"].to_numpy()], places)
     return records.with_columns(pl.Series("order", numbers, pl.UInt64))
 

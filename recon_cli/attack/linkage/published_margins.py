@@ -1,4 +1,4 @@
-"""What an outsider reads off published tables: exact counts by a few columns, no solver.
+"""Margins read off published tables: exact counts by a few columns, without a solver.
 
 The study's P8 and P9 together give every block's people by race and ethnicity, P12 and P14 by
 sex and binned age. Which tables determine which columns is worked out from the release schema.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,34 @@ Matrix = npt.NDArray[np.float64]
 
 #: Below this a singular value is zero: the cells' predicates are zeros and ones.
 _TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class PublishedMargins:
+    """What guessers know of one partition who have its published tables and nothing else.
+
+    Attributes:
+        release: The schema.
+        keys: Its linking columns.
+        published: Counts of the partition.
+        tables: Those that guessers may use.
+    """
+
+    release: Release
+    keys: AttackKeys
+    published: Publication
+    tables: tuple[Table, ...]
+
+    @cached_property
+    def gains(self) -> pl.DataFrame:
+        """The release's geoid column, the gained columns and ``n``; see `published_margin`."""
+        margin = published_margin(self.release, self.published, self.tables, self.keys.gains)
+        return margin.rename({"geoid": self.release.geoid_column})
+
+    @cached_property
+    def records(self) -> pl.DataFrame:
+        """Records with the binned keys; exact keys are unknown. See `margin_records`."""
+        return margin_records(self.release, self.published, self.tables, self.keys)
 
 
 def published_margin(
@@ -147,7 +176,7 @@ def _row(release: Release, cell: Cell, groups: Sequence[Recode]) -> Matrix:
 def _inverse(equations: bytes, atoms: int) -> Matrix | None:
     """The pseudo-inverse, or None where the equations leave something open.
 
-    The same for all partitions that publish the same cells, and far dearer than its use.
+    The same for all partitions that publish the same cells, and far more expensive than its use.
     """
     matrix = np.frombuffer(equations, dtype=np.float64).reshape(-1, atoms)
     if len(matrix) < atoms or np.linalg.matrix_rank(matrix, tol=_TINY) < atoms:

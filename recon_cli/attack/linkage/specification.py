@@ -1,12 +1,13 @@
-"""Who attacks with what: the sources, guessers and attacker files of a linking attack."""
+"""The specification of a record linkage: sources, guessers, attacker files, linkage keys."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from recon_cli.schema import AttackKeys, Release
+from recon_cli.errors import ConfigError
+from recon_cli.schema import AttackKeys, Release, Table
 
 #: The truth, and what was tabulated from it, in the study's words.
 CEF, HDF = "CEF", "HDF"
@@ -32,6 +33,37 @@ class Guesser:
     kind: Literal["modal", "proportional"]
     origin: str
     leave_one_out: bool = False
+
+
+def default_guessers(origins: Collection[str], *, published: bool) -> tuple[Guesser, ...]:
+    """MDG and PRG of the HDF; where there is none of the published tables, else of the truth.
+
+    Args:
+        origins: Names of the sources with records.
+        published: Whether there are published counts.
+
+    >>> [guesser.origin for guesser in default_guessers(["CEF"], published=True)]
+    ['tables', 'tables']
+    """
+    origin = HDF if HDF in origins else TABLES if published else CEF
+    return (Guesser("MDG", "modal", origin), Guesser("PRG", "proportional", origin))
+
+
+def default_keys(release: Release) -> AttackKeys:
+    """The linking columns of the schema.
+
+    Raises:
+        ConfigError: It has none.
+    """
+    if release.attack is None:
+        raise ConfigError(f"release {release.name!r} does not say what an attacker links on")
+    return release.attack
+
+
+def guesser_tables(release: Release, tables: Sequence[Table]) -> tuple[Table, ...]:
+    """Those of ``tables`` that the finest level has: what guessers use unless told otherwise."""
+    unit = release.geography.unit.name
+    return tuple(table for table in tables if unit in table.levels)
 
 
 @dataclass(frozen=True)
@@ -81,7 +113,7 @@ class LinkageSpecification:
         id: str = "pik",  # noqa: A002 - the config's own word
         data_defined: str | None = None,
     ) -> LinkageSpecification:
-        """A lineup that compares every origin with the CEF and the HDF; modes come later.
+        """A specification that compares every origin with the CEF and the HDF; modes come later.
 
         Args:
             release: The schema.
@@ -120,6 +152,12 @@ class LinkageSpecification:
         """Length of the geoids of the next coarser level, or of the unit where it is the only."""
         levels = self.release.geography.levels
         return levels[min(1, len(levels) - 1)].digits
+
+    @property
+    def guessed_from(self) -> tuple[str, ...]:
+        """The origins whose distribution of gained values guessers or closed forms use."""
+        origins = (self.truth, self.baseline, *(guesser.origin for guesser in self.guessers))
+        return tuple(dict.fromkeys(origins))
 
     @property
     def used(self) -> tuple[str, ...]:

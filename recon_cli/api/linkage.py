@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 
+from recon_cli.api.reconstruction import Choice, chosen_tables, inside
 from recon_cli.attack.linkage.baselines import ValueCounts, expected_correct, most_frequent
 from recon_cli.attack.linkage.key_encoding import KeyEncoder
 from recon_cli.attack.linkage.links import count_agreement
-from recon_cli.attack.linkage.published_margins import margin_records, published_margin
-from recon_cli.attack.linkage.reidentification import LinkageCounts, PartitionLinkage
+from recon_cli.attack.linkage.modes import count_gains, with_modes
+from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
+from recon_cli.attack.linkage.published_margins import PublishedMargins
 from recon_cli.attack.linkage.specification import (
     CEF,
     CEF_ATKR,
-    HDF,
     TABLES,
     Guesser,
     LinkageSpecification,
+    default_guessers,
+    default_keys,
+    guesser_tables,
 )
 from recon_cli.errors import ConfigError
-from recon_cli.library.tables import Choice, chosen_tables, inside
 from recon_cli.publication import Publication
-from recon_cli.schema import AttackKeys, Release, Table
+from recon_cli.schema import AttackKeys, Release
 from recon_cli.score.collect import Partition, add_up, collect
 from recon_cli.score.control import Control
 from recon_cli.score.rates import Rules
@@ -33,17 +35,17 @@ from recon_cli.score.tables import Sources, make_rates
 
 
 @dataclass(frozen=True)
-class Linked:
-    """What came of linking.
+class Linkage:
+    """Links, and what they add up to.
 
     Attributes:
-        lineup: What was linked with what.
+        spec: What was linked with what.
         links: A row a link: ``attacker, source``, the id, the geoid, the linking and gained
             columns, ``pass`` (``exact`` or ``binned``) and ``confirmed``.
-        counted: Partition → what its links add up to; `score` makes rates of it.
+        counted: Partition → what its links add up to; `score_links` makes rates of it.
     """
 
-    lineup: LinkageSpecification
+    spec: LinkageSpecification
     links: pl.DataFrame
     counted: Mapping[str, LinkageCounts]
 
@@ -61,7 +63,7 @@ def link(
     id: str = "pik",  # noqa: A002 - the config's own word
     data_defined: str | None = None,
     seed: int = 0,
-) -> Linked:
+) -> Linkage:
     """Match sources of records with attacker files, and confirm the links on the truth.
 
     Args:
@@ -84,19 +86,13 @@ def link(
             determine what guessers must know.
         SourceError: A file lacks a column, or has a value that the schema does not know.
     """
-    chosen = release.attack if keys is None else keys
-    if chosen is None:
-        raise ConfigError(f"release {release.name!r} does not say what an attacker links on")
+    chosen = default_keys(release) if keys is None else keys
     release.check_attack(chosen)
     files = {CEF_ATKR: None} if attackers is None else attackers
     origins = {CEF: truth, **records}
     if guessers is None:
-        of = HDF if HDF in origins else CEF if published is None else TABLES
-        guessers = (Guesser("MDG", "modal", of), Guesser("PRG", "proportional", of))
-    if published is None and any(guesser.origin == TABLES for guesser in guessers):
-        raise ConfigError("guessers of tables need the published counts")
-    known = None if published is None else _Known.of(release, published, tables)
-    lineup = LinkageSpecification.of(
+        guessers = default_guessers(origins, published=published is not None)
+    spec = LinkageSpecification.of(
         release,
         chosen,
         origins=tuple(origins),
@@ -106,20 +102,27 @@ def link(
         id=id,
         data_defined=data_defined,
     )
-    bought = {name: file for name, file in files.items() if file is not None}
-    parts = _partitions(release, truth)
-    attacks = [_attack_on(lineup, part, origins, bought, known) for part in parts]
-    modes = _national_modes(attacks)
-    links, counted = [], {}
-    for part, attack in zip(parts, attacks, strict=True):
-        attack.lineup = replace(lineup, modes=modes)
-        links.append(attack.no_links)
-        counted[part] = attack.run(links.append)
-    return Linked(lineup, pl.concat(links), counted)
+    if published is None and TABLES in spec.used:
+        raise ConfigError("guessers of tables need the published counts")
+    parts = {
+        name: _Part(
+            _inside(release, origins, name),
+            _inside(release, {key: file for key, file in files.items() if file is not None}, name),
+            None if published is None else _margins(release, chosen, published, tables, name),
+        )
+        for name in _partitions(release, truth)
+    }
+    counts = [count_gains(spec, part.records, part.margins) for part in parts.values()]
+    spec = with_modes(spec, counts)
+    links, counted = [PartitionLinkage(spec, {}, {}).no_links], {}
+    for name, part in parts.items():
+        partition = PartitionLinkage(spec, part.records, part.files, part.margins)
+        counted[name] = partition.run(links.append)
+    return Linkage(spec, pl.concat(links), counted)
 
 
-def score(
-    linked: Linked,
+def score_links(
+    linkage: Linkage,
     *,
     zero: pl.Series | None = None,
     compare: str | None = None,
@@ -131,7 +134,7 @@ def score(
     """The rates of every result table, with intervals and the guessers' rates beside.
 
     Args:
-        linked: Of `link`.
+        linkage: From `link`.
         zero: Geoids of the geounits that are proven to have zero solution variability.
         compare: A published study to put beside.
         sizes: Lowest population of each size class, rising from 1.
@@ -145,8 +148,8 @@ def score(
     Raises:
         ConfigError: Sizes do not rise from 1, or there is no such study.
     """
-    lineup, classes = linked.lineup, Sizes(tuple(sizes))
-    place = lineup.release.geoid_column
+    spec, classes = linkage.spec, Sizes(tuple(sizes))
+    place = spec.release.geoid_column
     collected = add_up(
         [
             collect(
@@ -157,14 +160,14 @@ def score(
                 resamples=bootstrap,
                 seed=seed,
             )
-            for name, each in linked.counted.items()
+            for name, each in linkage.counted.items()
         ]
     )
     shown = Sources.of(
-        (*lineup.origins, *(each.name for each in lineup.guessers)),
-        {each.name: each.kind for each in lineup.guessers},
-        leave_one_out=[each.name for each in lineup.guessers if each.leave_one_out],
-        truth=lineup.truth,
+        (*spec.origins, *(each.name for each in spec.guessers)),
+        {each.name: each.kind for each in spec.guessers},
+        leave_one_out=[each.name for each in spec.guessers if each.leave_one_out],
+        truth=spec.truth,
     )
     return make_rates(collected, shown, Rules(classes, Control(), interval), compare)
 
@@ -188,13 +191,13 @@ def agreement(
         ConfigError: The release does not say what an attacker links on.
         SourceError: A file lacks a column, or has a value that the schema does not know.
     """
-    coder = _coder(release, right, keys)
+    encoder = _encoder(release, right, keys)
     ours, theirs = (
-        coder.encode(file, name=name).records for file, name in ((left, "left"), (right, "right"))
+        encoder.encode(file, name=name).records for file, name in ((left, "left"), (right, "right"))
     )
-    found = theirs.group_by("unit").agg(pl.len().cast(pl.Int32).alias("records"))
-    found = found.join(count_agreement(ours, theirs), on="unit", how="left").fill_null(0)
-    return _by_geoid(coder, found)
+    units = theirs.group_by("unit").agg(pl.len().cast(pl.Int32).alias("records"))
+    units = units.join(count_agreement(ours, theirs), on="unit", how="left").fill_null(0)
+    return _by_geoid(encoder, units)
 
 
 def baselines(
@@ -216,34 +219,45 @@ def baselines(
         ConfigError: The release does not say what an attacker gains.
         SourceError: A column is missing, or has a value that the schema does not know.
     """
-    coder = _coder(release, records, keys)
+    encoder = _encoder(release, records, keys)
     counts = pl.DataFrame(
         [
-            coder.units(records, "records").alias("unit"),
-            coder.pack(records, coder.keys.gains, "records").alias("gain"),
+            encoder.units(records, "records").alias("unit"),
+            encoder.pack(records, encoder.keys.gains, "records").alias("gain"),
         ]
     ).drop_nulls()
     counts = counts.group_by("unit", "gain").agg(pl.len().alias("n"))
     levels = release.geography.levels
-    mode = most_frequent(coder.gain_counts(records, "records"))
+    mode = most_frequent(encoder.gain_counts(records, "records"))
     digits = levels[min(1, len(levels) - 1)].digits
-    return _by_geoid(coder, expected_correct(ValueCounts.of(counts, coder.geoids, digits, mode)))
+    return _by_geoid(
+        encoder, expected_correct(ValueCounts.of(counts, encoder.geoids, digits, mode))
+    )
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What guessers of published tables know."""
+class _Part:
+    """One partition: records by origin, attacker files by name, what guessers of tables know."""
 
-    published: Publication
-    tables: tuple[Table, ...]
+    records: Mapping[str, pl.DataFrame]
+    files: Mapping[str, pl.DataFrame]
+    margins: PublishedMargins | None
 
-    @classmethod
-    def of(cls, release: Release, published: Publication, choice: Choice) -> _Known:
-        unit = release.geography.unit.name
-        tables = chosen_tables(release, published, choice)
-        if choice is None:
-            tables = tuple(table for table in tables if unit in table.levels)
-        return cls(published, tables)
+
+def _inside(
+    release: Release, files: Mapping[str, pl.DataFrame], partition: str
+) -> dict[str, pl.DataFrame]:
+    rows = pl.col(release.geoid_column).cast(pl.String).str.starts_with(partition)
+    return {name: file.filter(rows) for name, file in files.items()}
+
+
+def _margins(
+    release: Release, keys: AttackKeys, published: Publication, choice: Choice, partition: str
+) -> PublishedMargins:
+    tables = chosen_tables(release, published, choice)
+    if choice is None:
+        tables = guesser_tables(release, tables)
+    return PublishedMargins(release, keys, inside(published, partition), tables)
 
 
 def _partitions(release: Release, records: pl.DataFrame) -> list[str]:
@@ -251,51 +265,11 @@ def _partitions(release: Release, records: pl.DataFrame) -> list[str]:
     return sorted(set(records[release.geoid_column].cast(pl.String).str.head(digits).drop_nulls()))
 
 
-def _attack_on(
-    lineup: LinkageSpecification,
-    partition: str,
-    records: Mapping[str, pl.DataFrame],
-    files: Mapping[str, pl.DataFrame],
-    known: _Known | None,
-) -> PartitionLinkage:
-    """The attack on one partition, as `recon link` makes it; its modes are not known yet."""
-    release = lineup.release
-    rows = pl.col(release.geoid_column).cast(pl.String).str.starts_with(partition)
-    here = {name: file.filter(rows) for name, file in records.items()}
-    margin = None
-    if TABLES in lineup.used and known is not None:
-        part = inside(known.published, partition)
-        margin = published_margin(release, part, known.tables, lineup.keys.gains)
-        margin = margin.rename({"geoid": release.geoid_column})
-        here[TABLES] = margin_records(release, part, known.tables, lineup.keys)
-    return PartitionLinkage(
-        lineup, here, {n: file.filter(rows) for n, file in files.items()}, margin
-    )
-
-
-def _national_modes(attacks: Sequence[PartitionLinkage]) -> dict[str, int]:
-    """The most frequent gained value of every origin, over all partitions."""
-    counts: dict[str, Counter[int]] = {}
-    for attack in attacks:
-        lineup = attack.lineup
-        coder = KeyEncoder(lineup.release, lineup.keys, pl.Series([], dtype=pl.String))
-        for name in lineup.used:
-            tally = counts.setdefault(name, Counter())
-            if name != TABLES:
-                tally.update(coder.gain_counts(attack.records[name], name))
-            elif attack.margin is not None:
-                tally.update(coder.gain_counts(attack.margin, name, attack.margin["n"]))
-    return {name: most_frequent(found) for name, found in counts.items()}
-
-
-def _coder(release: Release, records: pl.DataFrame, keys: AttackKeys | None) -> KeyEncoder:
-    chosen = release.attack if keys is None else keys
-    if chosen is None:
-        raise ConfigError(f"release {release.name!r} does not say what an attacker links on")
+def _encoder(release: Release, records: pl.DataFrame, keys: AttackKeys | None) -> KeyEncoder:
     geoids = records[release.geoid_column].cast(pl.String).drop_nulls().unique().sort()
-    return KeyEncoder(release, chosen, geoids)
+    return KeyEncoder(release, default_keys(release) if keys is None else keys, geoids)
 
 
-def _by_geoid(coder: KeyEncoder, units: pl.DataFrame) -> pl.DataFrame:
-    geoid = coder.geoids.gather(units["unit"]).alias(coder.release.geoid_column)
+def _by_geoid(encoder: KeyEncoder, units: pl.DataFrame) -> pl.DataFrame:
+    geoid = encoder.geoids.gather(units["unit"]).alias(encoder.release.geoid_column)
     return units.select(geoid, pl.exclude("unit")).sort(geoid.name)

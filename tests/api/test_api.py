@@ -1,4 +1,4 @@
-"""The library gives what the commands give, frames in and out."""
+"""The public API gives what the commands give, frames in and out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import yaml
 from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
-from recon_cli import library as recon
+import recon_cli as recon
+from recon_cli import api
 from recon_cli.cli import main
 from recon_cli.errors import ConfigError, ContradictionError, SourceError
 from tests.support.attacks import aged, people, swapped
@@ -94,8 +95,8 @@ def test_linking_and_scoring_agree(tmp_path: Path) -> None:
     )
     hdf = swapped(truth, 7)
     rebuilt = aged(hdf, 7)
-    bought = truth.select("pik", "geoid_block", "sex", "age").sample(fraction=0.6, seed=1)
-    files = {"cef": truth, "hdf": hdf, "rebuilt": rebuilt, "bought": bought}
+    commercial = truth.select("pik", "geoid_block", "sex", "age").sample(fraction=0.6, seed=1)
+    files = {"cef": truth, "hdf": hdf, "rebuilt": rebuilt, "commercial": commercial}
     for name, frame in files.items():
         frame.write_parquet(tmp_path / f"{name}.parquet")
     config = {
@@ -106,7 +107,7 @@ def test_linking_and_scoring_agree(tmp_path: Path) -> None:
             "cef": "cef.parquet",
             "hdf": "hdf.parquet",
             "sources": {"rHDF": "rebuilt.parquet"},
-            "attackers": {"COMRCL": "bought.parquet", "CEF_atkr": "cef"},
+            "attackers": {"COMRCL": "commercial.parquet", "CEF_atkr": "cef"},
         },
         "score": {"compare": "wp31995", "bootstrap": 20},
     }
@@ -117,11 +118,11 @@ def test_linking_and_scoring_agree(tmp_path: Path) -> None:
         CENSUS,
         truth,
         {"HDF": hdf, "rHDF": rebuilt},
-        attackers={"COMRCL": bought, "CEF_atkr": None},
+        attackers={"COMRCL": commercial, "CEF_atkr": None},
         seed=3,
     )
     same(linked.links, tmp_path / "work" / "links")
-    rates = recon.score(linked, compare="wp31995", bootstrap=20, seed=3)
+    rates = recon.score_links(linked, compare="wp31995", bootstrap=20, seed=3)
     assert_frame_equal(rates, pl.read_parquet(tmp_path / "work" / "score" / "rates.parquet"))
     found = recon.agreement(CENSUS, rebuilt, truth)
     expected = rates.filter(
@@ -169,3 +170,12 @@ def test_the_package_itself_is_cheap_to_import() -> None:
     code = "import sys, recon_cli; print({'ortools', 'polars', 'numpy'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
     assert result.stdout.strip() == b"set()"
+
+
+def test_every_name_of_the_api_is_there_and_no_module_hides_it() -> None:
+    assert set(recon.__all__) == set(api.__all__)
+    for name in recon.__all__:
+        assert getattr(recon, name) is getattr(api, name)
+    assert set(recon.__all__) <= set(dir(recon))
+    with pytest.raises(AttributeError, match="no attribute 'guess'"):
+        recon.guess  # type: ignore[attr-defined]  # noqa: B018

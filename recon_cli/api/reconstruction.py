@@ -99,11 +99,11 @@ def reconstruct(
         SolverError: The solver could not decide, or two engines disagree.
     """
     used = chosen_tables(release, published, tables)
-    found = [
+    parts = [
         attack.reconstruct(release, part, used, seed=seed) for part in split(release, published)
     ]
     return Reconstruction(
-        pl.concat(each.microdata for each in found), pl.concat(each.blocks for each in found)
+        pl.concat(part.microdata for part in parts), pl.concat(part.blocks for part in parts)
     )
 
 
@@ -161,17 +161,17 @@ def measure_variability(
         StageError: The records do not have the published counts.
         SolverError: Two engines disagree.
     """
-    question = VariabilityOptions(mode, seed, unit_seconds, diameter=diameter, intervals=intervals)
+    options = VariabilityOptions(mode, seed, unit_seconds, diameter=diameter, intervals=intervals)
     used = chosen_tables(release, published, tables)
-    found = [
-        solvar.measure_variability(release, part, used, microdata, question)
+    parts = [
+        solvar.measure_variability(release, part, used, microdata, options)
         for part in split(release, published)
     ]
     return Measurement(
-        found[0].columns,
-        pl.concat(each.units for each in found),
-        pl.concat(each.intervals for each in found),
-        pl.concat(each.regions for each in found),
+        parts[0].columns,
+        pl.concat(part.units for part in parts),
+        pl.concat(part.intervals for part in parts),
+        pl.concat(part.regions for part in parts),
     )
 
 
