@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-
-def cell(text: str) -> str:
-    """Text that may stand in a table: on one line, bars escaped."""
-    return " ".join(text.split()).replace("|", "\\|")
+from recon_cli.markdown import markdown_table
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown cells."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines) + "\n"
+    """A table of words."""
+    return markdown_table(header, rows, text_columns=len(header))
 
 
 def fence(text: str, language: str = "text") -> str:

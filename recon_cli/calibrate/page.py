@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from recon_cli.markdown import markdown_table
+
 _HEAD = """\
 # The made-up nation beside the real one
 
@@ -53,18 +55,14 @@ def _table(rows: pl.DataFrame, seeds: Sequence[int]) -> str:
     bounded = rows["bound"].is_not_null().any()
     names = ["", "published", *(f"seed {seed}" for seed in seeds), "off"]
     names += ["bound", "within"] if bounded else []
-    lines = [_line(names), _line(["---", *["---:"] * (len(names) - 1)])]
+    body = []
     for row in rows.iter_rows(named=True):
         cells = [row["size"], _number(row["published"]), *map(_number, row["found"])]
         cells.append(_number(row["off"]))
         if bounded:
             cells += [_number(row["bound"]), {None: "", True: "yes", False: "**no**"}[row["ok"]]]
-        lines.append(_line(cells))
-    return "\n".join(lines) + "\n"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+        body.append(cells)
+    return markdown_table(names, body, text_columns=1)
 
 
 def _number(value: float | None) -> str:

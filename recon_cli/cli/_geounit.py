@@ -1,4 +1,4 @@
-"""`View` in a terminal of any width: text that still reads at 60 columns."""
+"""`GeounitView` in a terminal of any width: text that still reads at 60 columns."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from rich.table import Table
 from rich.text import Text
 
 from recon_cli.report.markup import to_text
-from recon_cli.report.view import Reason, RecordKind, TableView, View
+from recon_cli.report.view import GeounitView, Reason, RecordKind, TableView
 
-#: A published table is laid beside another from this width on.
+#: Published tables are at least so wide side by side.
 _COLUMN = 38
-#: Histogram cells without people that are listed.
+#: Histogram cells without reconstructed people that are listed.
 _POSSIBLE = 40
 
 
-def print_view(console: Console, view: View) -> None:
+def print_view(console: Console, view: GeounitView) -> None:
     """Print everything of a geounit.
 
     Args:
         console: Where to.
         view: The geounit.
     """
-    console.print(Text(f"{view.place.level} {view.place.geoid}", style="bold"))
+    console.print(Text(f"{view.geounit.level} {view.geounit.geoid}", style="bold"))
     console.print(Text(view.title, style="dim"))
-    console.print(_head(view))
+    console.print(_details(view))
     for note in view.notes:
         console.print(_indent(_marked(note)), style="dim")
     if view.is_unit:
@@ -48,27 +48,27 @@ def _heading(console: Console, title: str, note: str = "") -> None:
     console.print(heading)
 
 
-def _head(view: View) -> RenderableType:
+def _details(view: GeounitView) -> RenderableType:
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    if view.above:
-        grid.add_row("  in", ", ".join(map(str, view.above)))
-    for fact in view.facts:
-        grid.add_row(f"  {fact.label}", fact.value)
+    if view.enclosing:
+        grid.add_row("  in", ", ".join(map(str, view.enclosing)))
+    for detail in view.details:
+        grid.add_row(f"  {detail.label}", detail.value)
     return grid
 
 
-def _people(console: Console, view: View) -> None:
+def _people(console: Console, view: GeounitView) -> None:
     _heading(console, "reconstructed people", f"intervals {view.bounds}")
     if not view.kinds:
-        console.print(Text("  nobody", style="dim"))
-    elif console.width >= _needed(view):
-        console.print(_wide(view))
+        console.print(Text("  no people", style="dim"))
+    elif console.width >= _table_width(view):
+        console.print(_table_of_people(view))
     else:
-        console.print(_narrow(view))
+        console.print(_list_of_people(view))
     if view.possible:
-        _heading(console, "could be here too", "nobody in this reconstruction, somebody in others")
+        _heading(console, "also possible", "none in this reconstruction, some in others")
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(overflow="fold")
         grid.add_column(style="dim", no_wrap=True)
@@ -82,8 +82,8 @@ def _people(console: Console, view: View) -> None:
         console.print(_indent(Text(view.caution, style="yellow"), above=1))
 
 
-def _needed(view: View) -> int:
-    """Columns that the wide list of people takes without wrapping."""
+def _table_width(view: GeounitView) -> int:
+    """Columns that the table of people takes without wrapping."""
     titles = [*view.columns, *view.finer_columns]
     widths = [len(title) for title in titles]
     for kind in view.kinds:
@@ -92,13 +92,13 @@ def _needed(view: View) -> int:
     return 2 + 4 + 8 + 13 + 17 + sum(width + 2 for width in widths)
 
 
-def _wide(view: View) -> Table:
+def _table_of_people(view: GeounitView) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("  row", justify="right")
     for title in view.columns:
         table.add_column(title)
     table.add_column("people", justify="right")
-    table.add_column("standing")
+    table.add_column("certainty")
     table.add_column("in any solution")
     for title in view.finer_columns:
         table.add_column(title, style="dim", overflow="fold")
@@ -107,14 +107,14 @@ def _wide(view: View) -> Table:
             f"  {kind.number}",
             *kind.values,
             f"{kind.people:,}",
-            Text(kind.standing, style=_style(kind)),
+            Text(kind.certainty, style=_style(kind)),
             kind.interval,
             *kind.finer,
         )
     return table
 
 
-def _narrow(view: View) -> Table:
+def _list_of_people(view: GeounitView) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column(justify="right", style="dim")
     table.add_column(overflow="fold")
@@ -128,10 +128,10 @@ def _narrow(view: View) -> Table:
         words = Text(kind.words)
         if finer:
             words.append(f" ({', '.join(finer)})", style="dim")
-        standing = Text.assemble(f"{kind.people:,}  ", (kind.standing, _style(kind)))
+        certainty = Text.assemble(f"{kind.people:,}  ", (kind.certainty, _style(kind)))
         if kind.lower < kind.people:
-            standing.append(f"\n{kind.interval}", style="dim")
-        table.add_row(f"  {kind.number}", words, standing)
+            certainty.append(f"\n{kind.interval}", style="dim")
+        table.add_row(f"  {kind.number}", words, certainty)
     return table
 
 
@@ -139,7 +139,7 @@ def _style(kind: RecordKind) -> str:
     return "green" if kind.lower == kind.people else "yellow"
 
 
-def _reasons(console: Console, view: View) -> None:
+def _reasons(console: Console, view: GeounitView) -> None:
     if not view.reasons and not view.unexplained:
         return
     _heading(console, "which published cells force it")
@@ -154,7 +154,7 @@ def _reasons(console: Console, view: View) -> None:
 
 def _reason(reason: Reason) -> Group:
     kind = reason.kind
-    title = Text.assemble((f"row {kind.number}  ", "dim"), (reason.claim, "bold"))
+    title = Text.assemble((f"row {kind.number}  ", "dim"), (reason.statement, "bold"))
     if not reason.lines:
         return Group(title, Text(reason.proof, style="dim"))
     grid = Table.grid(padding=(0, 2, 0, 0))
@@ -163,13 +163,13 @@ def _reason(reason: Reason) -> Group:
     grid.add_column(justify="right", no_wrap=True)
     for line in reason.lines:
         words = Text(line.words)
-        if line.place is not None:
-            words.append(f"  in {line.place}", style="dim")
+        if line.geounit is not None:
+            words.append(f"  in {line.geounit}", style="dim")
         grid.add_row(f"{line.table} {line.code}", words, Text(f"{line.count:,}", style="bold"))
     return Group(title, grid, Text(reason.proof, style="dim"))
 
 
-def _members(view: View) -> RenderableType:
+def _members(view: GeounitView) -> RenderableType:
     with_solvar = any(member.solvar is not None for member in view.members)
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("  geoid", no_wrap=True)
@@ -188,7 +188,7 @@ def _members(view: View) -> RenderableType:
     return table
 
 
-def _tables(console: Console, view: View) -> None:
+def _tables(console: Console, view: GeounitView) -> None:
     if not (view.tables or view.empty_tables or view.absent_tables):
         return
     _heading(console, "published tables", "cells above zero")
@@ -236,7 +236,7 @@ def _indent(what: RenderableType, *, above: int = 0, below: int = 0) -> Padding:
 
 def _marked(text: str) -> Text:
     """Backticks as emphasis."""
-    found = Text()
+    marked = Text()
     for at, part in enumerate(text.split("`")):
-        found.append(part, style="bold" if at % 2 else "")
-    return found
+        marked.append(part, style="bold" if at % 2 else "")
+    return marked

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @run_options
-@click.option("--title", help="What stands over it.  [default: the release's title]")
+@click.option("--title", help="Title of the report.  [default: the release's title]")
 @click.option("--to", type=click.Path(path_type=Path), help="Write the HTML to this file too.")
 @force_option
 def command(options: RunOptions, *, title: str | None, to: Path | None, force: bool) -> None:
-    """Put what was found on one page that reads offline.
+    """Write the results as one page that reads offline.
 
     Writes report/: report.html (charts, tables, provenance, nothing fetched), report.md, and
-    every chart as SVG and PNG. It shows what the work folder holds and says of the rest which
-    command makes it. Sums only: no row about a place or a person.
+    every chart as SVG and PNG. It shows what the work folder holds and, for the rest, which
+    command makes it. Sums only: no row about a geounit or a person.
 
     \b
     Example:
@@ -45,13 +45,13 @@ def command(options: RunOptions, *, title: str | None, to: Path | None, force: b
 
 
 def perform(options: RunOptions, *, force: bool) -> StageOutcome:
-    """Run the stage; print the claim and where the page is."""
+    """Run the stage; print the headline and where the page is."""
     from recon_cli.stages.report import report  # noqa: PLC0415 - imports altair
 
     written = report(options.run(force=force))
     if options.verbosity < 0:
         return written.outcome
-    facts: list[Fact] = [("claim", sentence) for sentence in written.claim]
+    facts: list[Fact] = [("headline", sentence) for sentence in written.headline]
     facts += [("left out", gap) for gap in written.missing]
     facts += [
         ("page", os.path.normpath(written.page)),

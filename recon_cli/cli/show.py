@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 )
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page to this file instead.")
 def command(options: RunOptions, *, geoid: str, rows: tuple[str, ...], html: Path | None) -> None:
-    """Show one geounit: its tables, its people, and why who is certain is certain.
+    """Show one geounit: its tables, its people, and why records are certain.
 
     For a block: the published cells, the reconstructed people with the interval of every
-    histogram cell, and for certain people a set of published cells that forces them, none of
-    which can be spared. For a coarser geounit: its tables, and how its blocks stand. Needs
-    microdata/; solvar/ where it is there. Reads, and writes no stage folder.
+    histogram cell, and for certain people a minimal set of published cells that forces them. For
+    a coarser geounit: its tables, and what is proven of each block in it. Needs microdata/; uses
+    solvar/ if it exists. Reads, and writes no stage folder.
 
     \b
     Example:
@@ -44,9 +44,9 @@ def command(options: RunOptions, *, geoid: str, rows: tuple[str, ...], html: Pat
       release, work, seed
     """  # noqa: D301 - click wants the character itself
     from recon_cli.cli._geounit import print_view  # noqa: PLC0415 - imports rich
-    from recon_cli.stages.show import show  # noqa: PLC0415 - imports polars
+    from recon_cli.stages.show import view_geounit  # noqa: PLC0415 - imports polars
 
-    view = show(options.run(), geoid, _why(rows))
+    view = view_geounit(options.run(), geoid, _why(rows))
     if html is None:
         print_view(console(), view)
         return

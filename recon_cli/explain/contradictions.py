@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from recon_cli.errors import ContradictionError
+from recon_cli.explain.facts import PublishedCell
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import Grain, IntArray, enumerate_domain, group_rows, refine
 from recon_cli.model.plan import Plan
 from recon_cli.publication import CoveragePattern, Publication
-from recon_cli.schema import Cell, Table
 from recon_cli.solve.min_l1_correction import min_l1_correction
 
 #: Histogram cells that an explanation may enumerate; larger parts are only named.
@@ -28,21 +27,6 @@ _ZEROS = 6
 #: Units that are looked at although nothing points at them.
 _TRIED = 200
 _SHOWN = 8
-
-
-@dataclass(frozen=True)
-class PublishedCell:
-    """One published cell of one geounit."""
-
-    level: str
-    geoid: str
-    table: Table
-    cell: Cell
-    count: int
-
-    def __str__(self) -> str:
-        code = self.table.codes[self.cell.number - 1]
-        return f"{self.level} {self.geoid} table {self.table.name} cell {self.cell.number} ({code})"
 
 
 def contradiction(

@@ -1,9 +1,9 @@
-"""Do some published cells force a claim? A proof, or other records that meet them all.
+"""Do some published cells imply a claim? A proof, or records that satisfy them all and break it.
 
 The unknowns are all histogram cells of all units, published zeros included as facts. Histogram
-cells that no fact in question tells apart are one class, so a few facts make a small system,
-whatever the size of the domain. An alternative is a change of the reconstruction that none of the
-facts notices and that breaks the claim.
+cells that none of the chosen facts tells apart are one class, so a few facts make a small integer
+program, whatever the size of the domain. A counterexample is a change of the reconstruction that
+breaks the claim and none of the facts.
 """
 
 from __future__ import annotations
@@ -32,48 +32,48 @@ class Claim:
     masks: Masks
     least: int
 
-    def holds_of(self, positions: IntArray) -> BoolArray:
-        """Which records are inside."""
+    def contains(self, positions: IntArray) -> BoolArray:
+        """Which records, given as (records × features) value positions, are inside."""
         inside = np.ones(len(positions), dtype=bool)
         for f, mask in enumerate(self.masks):
             inside &= np.array([bool(mask >> at & 1) for at in positions[:, f].tolist()])
         return inside
 
 
-_NOBODY = RecordCounts(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+_NO_RECORDS = RecordCounts(*(np.empty(0, dtype=np.int64) for _ in range(3)))
 
 
 class Implication(Enum):
-    """What is known of a claim and some facts."""
+    """Whether some facts imply a claim."""
 
-    FORCED = "forced"
-    OPEN = "open"
+    IMPLIED = "implied"
+    REFUTED = "refuted"
     UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
-class ImplicationTest:
-    """A verdict with its grounds.
+class ImplicationResult:
+    """An answer with its grounds.
 
     Attributes:
-        verdict: Whether the facts force the claim.
-        change: Where they do not, a change that they do not notice; else empty.
+        implication: Whether the facts imply the claim.
+        counterexample: Where they do not, a change that breaks the claim and none of them.
         method: Where they do, how that is proven: ``propagation`` or ``solver`` (two engines).
     """
 
-    verdict: Implication
-    change: RecordCounts
+    implication: Implication
+    counterexample: RecordCounts = _NO_RECORDS
     method: str = ""
 
 
 @dataclass(frozen=True)
-class ClaimProblem:
-    """A claim, and where its grounds are looked for.
+class ImplicationProblem:
+    """A claim, and the facts that may imply it.
 
     Attributes:
         facts: Published cells.
         people: A solution: the records of all units of `facts`.
-        claim: What is claimed.
+        claim: What is claimed; true of `people`.
     """
 
     facts: Facts
@@ -81,39 +81,41 @@ class ClaimProblem:
     claim: Claim
 
 
-def test_implication(question: ClaimProblem, chosen: list[int], effort: Effort) -> ImplicationTest:
-    """Whether some facts force a claim.
+def decide_implication(
+    problem: ImplicationProblem, chosen: list[int], effort: Effort
+) -> ImplicationResult:
+    """Whether some facts imply a claim.
 
     Args:
-        question: The claim.
+        problem: The claim.
         chosen: Numbers of facts, rising.
-        effort: For the search of a small change; without it nothing is decided that propagation
-            does not decide.
+        effort: For the search of a small counterexample; without it nothing is decided that
+            propagation does not decide.
 
     Raises:
-        SolverError: Two engines disagree that there is no alternative.
+        SolverError: Two engines disagree that there is no counterexample.
     """
-    system = _system(question, chosen)
-    rows, start = system.denying(question.claim), system.start
+    program = _class_program(problem, chosen)
+    rows, start = program.with_claim_negated(problem.claim), program.start
     bounds = propagate(rows)
     if bounds.conflict.any():
-        return ImplicationTest(Implication.FORCED, _NOBODY, "propagation")
+        return ImplicationResult(Implication.IMPLIED, method="propagation")
     values = np.where(bounds.free, start, bounds.lower)
     for part in split_components(rows, bounds, np.zeros(len(start), dtype=np.int64), pack=1):
         if part.is_met_by(start[part.cells]):
             continue
-        nearest = min_l1_repair(part, start[part.cells], effort)
-        if nearest.is_infeasible:
-            return ImplicationTest(Implication.FORCED, _NOBODY, "solver")
-        if not len(nearest.values):
-            return ImplicationTest(Implication.UNDECIDED, _NOBODY)
-        values[part.cells] = nearest.values
-    change = _Writer(question).write(system.places, values - start)
-    return ImplicationTest(Implication.OPEN, change)
+        repair = min_l1_repair(part, start[part.cells], effort)
+        if repair.is_infeasible:
+            return ImplicationResult(Implication.IMPLIED, method="solver")
+        if not len(repair.values):
+            return ImplicationResult(Implication.UNDECIDED)
+        values[part.cells] = repair.values
+    change = _RecordWriter(problem).write(program.groups, values - start)
+    return ImplicationResult(Implication.REFUTED, change)
 
 
 @dataclass(frozen=True)
-class _Place:
+class _UnitGroup:
     """Units that the chosen facts do not tell apart, and their classes of histogram cells.
 
     Attributes:
@@ -140,21 +142,21 @@ class _Place:
 
 
 @dataclass(frozen=True)
-class _System:
-    """Some facts over the classes of all places, one place after the other."""
+class _ClassProgram:
+    """Some facts over the classes of all unit groups, one group after the other."""
 
     counts: IntArray
-    places: list[_Place]
+    groups: list[_UnitGroup]
 
     @property
     def start(self) -> IntArray:
         """People in each class."""
-        return np.concatenate([place.start for place in self.places])
+        return np.concatenate([group.start for group in self.groups])
 
-    def denying(self, claim: Claim) -> LinearConstraints:
-        """The facts, and the claim denied."""
-        facts = np.hstack([place.A for place in self.places])
-        inside = np.concatenate([place.inside for place in self.places])
+    def with_claim_negated(self, claim: Claim) -> LinearConstraints:
+        """The facts, and fewer people than claimed: no solution if and only if it is implied."""
+        facts = np.hstack([group.A for group in self.groups])
+        inside = np.concatenate([group.inside for group in self.groups])
         return LinearConstraints(
             sparse.csr_array(np.vstack([facts, inside.astype(np.int64)[None, :]])),
             np.append(self.counts, 0),
@@ -162,15 +164,16 @@ class _System:
         )
 
 
-def _system(question: ClaimProblem, chosen: list[int]) -> _System:
-    facts = question.facts
-    columns = facts.places(chosen)
-    counts = [facts.counts[g][which] for g, which in columns.items()]
-    n = np.concatenate([np.empty(0, dtype=np.int64), *counts])
-    return _System(n, [_place(question, columns, n, units) for units in _alike(facts, columns)])
+def _class_program(problem: ImplicationProblem, chosen: list[int]) -> _ClassProgram:
+    facts = problem.facts
+    columns = facts.by_geounit(chosen)
+    parts = [facts.counts[g][which] for g, which in columns.items()]
+    counts = np.concatenate([np.empty(0, dtype=np.int64), *parts])
+    groups = _indistinguishable_units(facts, columns)
+    return _ClassProgram(counts, [_unit_group(problem, columns, counts, units) for units in groups])
 
 
-def _alike(facts: Facts, columns: dict[int, IntArray]) -> list[IntArray]:
+def _indistinguishable_units(facts: Facts, columns: dict[int, IntArray]) -> list[IntArray]:
     """Units by the geounits with chosen facts that they lie in; the unit in question alone."""
     home = np.arange(len(facts.units)) == facts.unit
     inside = np.vstack([home, facts.covers[list(columns)]])
@@ -179,19 +182,19 @@ def _alike(facts: Facts, columns: dict[int, IntArray]) -> list[IntArray]:
     return [units for units in groups if inside[:, units[0]].any()]
 
 
-def _place(
-    question: ClaimProblem, columns: dict[int, IntArray], counts: IntArray, units: IntArray
-) -> _Place:
-    facts, people = question.facts, question.people
-    claim = question.claim if (units == facts.unit).any() else None
+def _unit_group(
+    problem: ImplicationProblem, columns: dict[int, IntArray], counts: IntArray, units: IntArray
+) -> _UnitGroup:
+    facts, people = problem.facts, problem.people
+    claim = problem.claim if (units == facts.unit).any() else None
     here = {g: which for g, which in columns.items() if facts.covers[g, units[0]]}
     applies = np.repeat([g in here for g in columns], [len(which) for which in columns.values()])
     grain = _grain(facts, here, claim)
     atoms = enumerate_domain(grain.sizes).astype(np.int64)
     values = np.stack([first[atoms[:, f]] for f, first in enumerate(grain.lowest)], axis=1)
-    weights = [facts.sheets[g].weights(values, which) for g, which in here.items()]
+    weights = [facts.cells[g].weights(values, which) for g, which in here.items()]
     A = np.hstack([np.empty((len(atoms), 0), dtype=np.int64), *weights])
-    inside = np.zeros(len(atoms), dtype=bool) if claim is None else claim.holds_of(values)
+    inside = np.zeros(len(atoms), dtype=bool) if claim is None else claim.contains(values)
     # Of those whom no fact sees there may be any number: they matter to the claim alone.
     is_empty = ((counts[applies.astype(bool)] < A) & (A > 0)).any(axis=1)
     keep = np.flatnonzero(((A > 0).any(axis=1) & ~is_empty) | inside)
@@ -205,7 +208,7 @@ def _place(
     start = np.bincount(of_kind[placed], people.count[kinds[placed]], len(merged))
     matrix = np.zeros((len(counts), len(merged)), dtype=np.int64)
     matrix[applies.astype(bool)] = merged[:, :-1].T
-    return _Place(
+    return _UnitGroup(
         units=units,
         grain=grain,
         atoms=atoms[keep],
@@ -219,7 +222,7 @@ def _place(
 
 
 def _grain(facts: Facts, columns: dict[int, IntArray], claim: Claim | None) -> Grain:
-    cells = [facts.sheets[g].cells[i][1] for g, which in columns.items() for i in which.tolist()]
+    cells = [facts.cells[g].cells[i][1] for g, which in columns.items() for i in which.tolist()]
     predicates = [cell.masks for cell in cells] + ([claim.masks] if claim is not None else [])
     tallied = {cell.tally for cell in cells if cell.tally is not None}
     return refine(facts.release, predicates, tallied)
@@ -236,50 +239,51 @@ def _codes(release: Release, grain: Grain, positions: IntArray) -> IntArray:
     return codes
 
 
-class _Writer:
-    """Writes a change of classes out as records, each as like a replaced one as can be."""
+class _RecordWriter:
+    """Writes a change of classes out as records, each as like a removed one as can be."""
 
-    def __init__(self, question: ClaimProblem) -> None:
-        facts = question.facts
-        self._people = question.people
-        above = np.flatnonzero(facts.covers[:, facts.unit]).tolist()
-        self._gaps = min((facts.sheets[g] for g in above), key=lambda s: len(s.cells)).gaps
+    def __init__(self, problem: ImplicationProblem) -> None:
+        facts = problem.facts
+        self._people = problem.people
+        enclosing = np.flatnonzero(facts.covers[:, facts.unit]).tolist()
+        fewest = min((facts.cells[g] for g in enclosing), key=lambda each: len(each.cells))
+        self._differences = fewest.differences
         self._removed: list[int] = []
         self._added: list[tuple[int, IntArray]] = []
 
-    def write(self, places: list[_Place], step: IntArray) -> RecordCounts:
-        steps = np.split(step, np.cumsum([len(place.start) for place in places])[:-1])
-        for place, change in zip(places, steps, strict=True):
-            self._remove(place, change)
+    def write(self, groups: list[_UnitGroup], step: IntArray) -> RecordCounts:
+        steps = np.split(step, np.cumsum([len(group.start) for group in groups])[:-1])
+        for group, change in zip(groups, steps, strict=True):
+            self._remove(group, change)
         waiting = list(self._removed)
-        for place, change in zip(places, steps, strict=True):
+        for group, change in zip(groups, steps, strict=True):
             for label in np.flatnonzero(change > 0).tolist():
                 for _ in range(int(change[label])):
-                    self._add(place, label, waiting)
+                    self._add(group, label, waiting)
         units = [*self._people.unit[self._removed].tolist(), *(unit for unit, _ in self._added)]
         positions = [*self._people.positions[self._removed], *(values for _, values in self._added)]
         sign = np.repeat([-1, 1], [len(self._removed), len(self._added)])
         return RecordCounts(np.array(units, dtype=np.int64), np.stack(positions), sign)
 
-    def _remove(self, place: _Place, change: IntArray) -> None:
+    def _remove(self, group: _UnitGroup, change: IntArray) -> None:
         for label in np.flatnonzero(change < 0).tolist():
-            kinds = place.kinds[place.of_kind == label]
+            kinds = group.kinds[group.of_kind == label]
             who = np.repeat(kinds, self._people.count[kinds])[: -int(change[label])]
             self._removed += who.tolist()
 
-    def _add(self, place: _Place, label: int, waiting: list[int]) -> None:
-        members = place.atoms[place.label == label]
+    def _add(self, group: _UnitGroup, label: int, waiting: list[int]) -> None:
+        members = group.atoms[group.label == label]
         # The claim breaks only if somebody is removed, so there is somebody to be like.
         kinds = waiting or self._removed
-        found = [
-            (unit not in place.units, *self._nearest(place.grain, members, wanted))
+        candidates = [
+            (unit not in group.units, *self._nearest(group.grain, members, wanted))
             for unit, wanted in zip(
                 self._people.unit[kinds].tolist(), self._people.positions[kinds], strict=True
             )
         ]
-        at = min(range(len(found)), key=lambda i: found[i][:2])
-        is_away, _, values = found[at]
-        unit = int(place.units[0]) if is_away else int(self._people.unit[kinds[at]])
+        at = min(range(len(candidates)), key=lambda i: candidates[i][:2])
+        is_away, _, values = candidates[at]
+        unit = int(group.units[0]) if is_away else int(self._people.unit[kinds[at]])
         if waiting:
             del waiting[at]
         self._added.append((unit, values))
@@ -289,10 +293,9 @@ class _Writer:
         total = np.zeros(len(members), dtype=np.int64)
         values = np.empty_like(members)
         for f, atoms in enumerate(grain.atoms):
-            gaps = self._gaps[f][wanted[f]]
-            nearest = [min(bits(atom), key=lambda value: (gaps[value], value)) for atom in atoms]
-            found = np.array(nearest)[members[:, f]]
-            values[:, f] = found
-            total += gaps[found]
+            difference = self._differences[f][wanted[f]]
+            nearest = [min(bits(atom), key=lambda v: (difference[v], v)) for atom in atoms]
+            values[:, f] = np.array(nearest)[members[:, f]]
+            total += difference[values[:, f]]
         at = int(total.argmin())
         return int(total[at]), values[at]

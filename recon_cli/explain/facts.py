@@ -1,4 +1,4 @@
-"""The published cells around one unit as facts, and which of them notice a change of records.
+"""The published cells around one unit as facts, and which of them a change of records breaks.
 
 A fact is one published cell of one geounit with its count, zeros included. Records are value
 positions at the finest grain, so nothing here depends on a working grain or on candidates.
@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from recon_cli.explain.contradictions import PublishedCell
 from recon_cli.model.grain import IntArray
 from recon_cli.publication import Publication
 from recon_cli.schema import Cell, Release, Table
@@ -27,11 +26,30 @@ _CHUNK = 2_000
 
 
 class Scope(IntEnum):
-    """Whose published cells may be facts; each scope holds those before it."""
+    """Whose published cells may be facts; each scope includes those before it."""
 
     UNIT = 0
-    ABOVE = 1
+    ENCLOSING = 1
     REGION = 2
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """One published cell of one geounit."""
+
+    level: str
+    geoid: str
+    table: Table
+    cell: Cell
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.level} {self.geoid} table {self.table.name} cell {self.number_and_code}"
+
+    @property
+    def number_and_code(self) -> str:
+        """Its number in the table and its published code: ``2 (P12-02)``."""
+        return f"{self.cell.number} ({self.table.codes[self.cell.number - 1]})"
 
 
 @dataclass(frozen=True)
@@ -39,7 +57,7 @@ class RecordCounts:
     """Records, each kind once.
 
     Attributes:
-        unit: The place of each kind's unit among the units.
+        unit: Index of each kind's unit among the units.
         positions: (kinds × features) value positions.
         count: Records of each kind; in a change, how many more or fewer there are.
     """
@@ -71,23 +89,23 @@ class PatternCells:
     def weights(self, positions: IntArray, columns: IntArray | None = None) -> IntArray:
         """(records × cells) how much a record adds to each cell, or to some ``columns``."""
         which = np.arange(len(self.cells)) if columns is None else columns
-        found = np.ones((len(positions), len(which)), dtype=np.int64)
+        weights = np.ones((len(positions), len(which)), dtype=np.int64)
         for f, inside in enumerate(self.inside):
-            found *= inside[which][:, positions[:, f]].T
+            weights *= inside[which][:, positions[:, f]].T
         for f, picked in self.picked.items():
             tallied = np.array([self.cells[i][1].tally == f for i in which.tolist()], dtype=bool)
-            found[:, tallied] *= picked[positions[:, f]][:, None]
-        return found
+            weights[:, tallied] *= picked[positions[:, f]][:, None]
+        return weights
 
     @cached_property
-    def gaps(self) -> tuple[IntArray, ...]:
+    def differences(self) -> tuple[IntArray, ...]:
         """For each feature (values × values) how many cells tell two values apart."""
-        gaps = []
+        differences = []
         for inside in self.inside:
             ones = inside.astype(np.int64)
             both, alone = ones.T @ ones, ones.sum(axis=0)
-            gaps.append(alone[:, None] + alone[None, :] - 2 * both)
-        return tuple(gaps)
+            differences.append(alone[:, None] + alone[None, :] - 2 * both)
+        return tuple(differences)
 
 
 @dataclass(frozen=True)
@@ -97,10 +115,10 @@ class Facts:
     Attributes:
         release: The schema.
         scope: Which geounits the facts are of.
-        unit: The place of the unit in question among `units`.
+        unit: Index of the unit in question among `units`.
         units: Geoids of the units of its region.
         geoids: The geounits with facts.
-        sheets: For each of them its cells.
+        cells: For each of them its cells.
         counts: For each of them its counts, in the order of its cells.
     """
 
@@ -109,13 +127,13 @@ class Facts:
     unit: int
     units: tuple[str, ...]
     geoids: tuple[str, ...]
-    sheets: tuple[PatternCells, ...]
+    cells: tuple[PatternCells, ...]
     counts: tuple[IntArray, ...]
 
     @cached_property
     def first(self) -> IntArray:
         """The number of each geounit's first fact, and one past the last fact of all."""
-        sizes = [len(sheet.cells) for sheet in self.sheets]
+        sizes = [len(pattern.cells) for pattern in self.cells]
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
     @cached_property
@@ -125,7 +143,7 @@ class Facts:
         inside = [units.str.starts_with(geoid).to_numpy() for geoid in self.geoids]
         return np.stack(inside) if inside else np.zeros((0, len(self.units)), dtype=bool)
 
-    def places(self, facts: Iterable[int]) -> dict[int, IntArray]:
+    def by_geounit(self, facts: Iterable[int]) -> dict[int, IntArray]:
         """Geounit → which of its cells are among ``facts``, rising."""
         numbers = np.array(sorted(facts), dtype=np.int64)
         geounit = np.searchsorted(self.first, numbers, side="right") - 1
@@ -133,27 +151,27 @@ class Facts:
             int(g): numbers[geounit == g] - self.first[g] for g in dict.fromkeys(geounit.tolist())
         }
 
-    def cell(self, fact: int) -> PublishedCell:
+    def published_cell(self, fact: int) -> PublishedCell:
         """The published cell behind a fact."""
         g = int(np.searchsorted(self.first, fact, side="right")) - 1
         column = fact - int(self.first[g])
-        table, cell = self.sheets[g].cells[column]
+        table, cell = self.cells[g].cells[column]
         count = int(self.counts[g][column])
-        return PublishedCell(self.sheets[g].level, self.geoids[g], table, cell, count)
+        return PublishedCell(self.cells[g].level, self.geoids[g], table, cell, count)
 
-    def noticed(self, changes: Sequence[RecordCounts]) -> list[frozenset[int]]:
+    def broken_by(self, changes: Sequence[RecordCounts]) -> list[frozenset[int]]:
         """For each change the facts that it breaks: their counts would come out different."""
-        found: list[frozenset[int]] = []
+        broken: list[frozenset[int]] = []
         ends = np.cumsum([len(change) for change in changes])
         start = 0
         while start < len(changes):
             base = int(ends[start - 1]) if start else 0
             stop = max(int(np.searchsorted(ends, base + _CHUNK, side="right")), start + 1)
-            found += self._noticed(changes[start:stop])
+            broken += self._broken_by_chunk(changes[start:stop])
             start = stop
-        return found
+        return broken
 
-    def _noticed(self, changes: Sequence[RecordCounts]) -> list[frozenset[int]]:
+    def _broken_by_chunk(self, changes: Sequence[RecordCounts]) -> list[frozenset[int]]:
         unit = np.concatenate([change.unit for change in changes])
         positions = np.concatenate([change.positions for change in changes])
         step = np.concatenate([change.count for change in changes])
@@ -161,7 +179,7 @@ class Facts:
         broken: list[list[int]] = [[] for _ in changes]
         for g in np.flatnonzero(self.covers[:, np.unique(unit)].any(axis=1)).tolist():
             rows = np.flatnonzero(self.covers[g, unit])
-            weights = self.sheets[g].weights(positions[rows]) * step[rows][:, None]
+            weights = self.cells[g].weights(positions[rows]) * step[rows][:, None]
             owners, starts = np.unique(owner[rows], return_index=True)
             total = np.add.reduceat(weights, starts, axis=0)
             for at, which in zip(owners.tolist(), total, strict=True):
@@ -187,14 +205,14 @@ def facts_around(
     units = tuple(inside.filter(pl.col("level") == name)["geoid"].to_list())
     if scope is Scope.UNIT:
         inside = inside.filter(pl.col("geoid") == unit)
-    elif scope is Scope.ABOVE:
+    elif scope is Scope.ENCLOSING:
         inside = inside.filter([unit.startswith(geoid) for geoid in inside["geoid"]])
-    sheets: dict[int, PatternCells] = {}
+    patterns: dict[int, PatternCells] = {}
     for pattern in inside["pattern"].unique().to_list():
-        sheet = _sheet(release, tables, published, pattern)
-        if sheet.cells:
-            sheets[pattern] = sheet
-    used = inside.filter(pl.col("pattern").is_in(list(sheets)))
+        used_cells = _pattern_cells(release, tables, published, pattern)
+        if used_cells.cells:
+            patterns[pattern] = used_cells
+    used = inside.filter(pl.col("pattern").is_in(list(patterns)))
     counts = _counts(published.counts, used["geoid"])
     return Facts(
         release=release,
@@ -202,10 +220,10 @@ def facts_around(
         unit=units.index(unit),
         units=units,
         geoids=tuple(used["geoid"].to_list()),
-        sheets=tuple(sheets[pattern] for pattern in used["pattern"]),
+        cells=tuple(patterns[pattern] for pattern in used["pattern"]),
         counts=tuple(
             np.array(
-                [counts.get((geoid, t.name, c.number), 0) for t, c in sheets[pattern].cells],
+                [counts.get((geoid, t.name, c.number), 0) for t, c in patterns[pattern].cells],
                 dtype=np.int64,
             )
             for geoid, pattern in used.select("geoid", "pattern").iter_rows()
@@ -220,12 +238,12 @@ def record_counts_of(
 
     Args:
         release: The schema.
-        microdata: Records; those of other units are passed over.
+        microdata: Records; those of other units are ignored.
         units: The units' geoids.
     """
     names = [feature.name for feature in release.features]
-    place = pl.DataFrame({"unit": range(len(units)), release.geoid_column: list(units)})
-    here = microdata.join(place, on=release.geoid_column, how="inner")
+    index = pl.DataFrame({"unit": range(len(units)), release.geoid_column: list(units)})
+    here = microdata.join(index, on=release.geoid_column, how="inner")
     kinds = here.group_by("unit", *names).len().sort("unit", *names)
     columns = [
         kinds[feature.name]
@@ -251,7 +269,7 @@ def _counts(counts: pl.DataFrame, geoids: pl.Series) -> dict[tuple[str, str, int
     return {(geoid, table, cell): n for geoid, table, cell, n in here.iter_rows()}
 
 
-def _sheet(
+def _pattern_cells(
     release: Release, tables: Sequence[Table], published: Publication, pattern: int
 ) -> PatternCells:
     numbers = published.coverage[pattern].cells

@@ -1,9 +1,10 @@
-"""Which published cells force a record: a set of cells none of which can be spared.
+"""Which published cells imply a claim: a minimal set, found by implicit hitting sets.
 
-A search by counterexample. Every alternative that breaks the claim breaks some facts, and a
-forcing set must hold one of them. So take the cheapest facts that meet all alternatives known so
-far; either they force the claim, or a new alternative shows what they lack. A set found so is
-minimal with witnesses: for each of its facts there is an alternative that breaks no other.
+Every counterexample breaks some facts, and facts that imply the claim must include one of them.
+So take the cheapest facts that hit all counterexamples known so far: either they imply the claim,
+or a new counterexample shows what they lack (counterexample-guided, as for minimum unsatisfiable
+subsets: Ignatiev et al. 2015). A set found so is minimal with witnesses: for each of its facts
+there is a counterexample that breaks no other.
 """
 
 from __future__ import annotations
@@ -16,25 +17,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from recon_cli.errors import StageError
-from recon_cli.explain.contradictions import PublishedCell
 from recon_cli.explain.counterexamples import (
     Claim,
-    ClaimProblem,
     Implication,
-    ImplicationTest,
-    test_implication,
+    ImplicationProblem,
+    ImplicationResult,
+    decide_implication,
 )
-from recon_cli.explain.facts import Facts, RecordCounts, Scope
+from recon_cli.explain.facts import Facts, PublishedCell, RecordCounts, Scope
 from recon_cli.model.grain import IntArray
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.set_cover import minimum_set_cover
 
 #: What a fact costs by the geounit it is of: the unit's own cells are tried before all others.
-_PRICE_OWN, _PRICE_ABOVE, _PRICE_OTHER = 1, 30, 300
-
-
-#: Facts that a set takes in for each alternative that breaks none of it yet.
-_WIDENING = 2
+_COST_OWN, _COST_ENCLOSING, _COST_OTHER = 1, 30, 300
+#: Facts that a growing set takes in for each counterexample that it does not hit yet.
+_GROWTH = 2
 #: Other people that values are exchanged with, to begin with; those most alike.
 _PARTNERS = 40
 
@@ -44,9 +42,9 @@ class SearchEffort:
     """How hard to try, in counts and deterministic seconds, so that answers are repeatable.
 
     Attributes:
-        rounds: Cheapest sets to try.
-        steps: Times to widen a set that does not force the claim yet.
-        seconds: Deterministic seconds of each search for an alternative.
+        rounds: Minimum hitting sets to try.
+        steps: Times to grow a set that does not imply the claim yet.
+        seconds: Deterministic seconds of each search for a counterexample.
         seed: For the solver's own choices.
     """
 
@@ -56,7 +54,7 @@ class SearchEffort:
     seed: int = 0
 
     @property
-    def glance(self) -> SearchEffort:
+    def quick(self) -> SearchEffort:
         """Enough for a set that is easy to find, in about a second."""
         return replace(self, rounds=12, steps=0, seconds=0.5)
 
@@ -66,10 +64,10 @@ class Explanation:
     """Why a claim holds.
 
     Attributes:
-        claim: What is forced.
-        cells: Published cells that force it; empty if none were found within the budget.
+        claim: What is implied.
+        cells: Published cells that imply it; empty if none were found within the effort.
         scope: Whose cells had to be looked at.
-        is_minimal: Whether none of the cells can be spared, each shown by an alternative.
+        is_minimal: Whether none of the cells can be omitted, each shown by a counterexample.
         method: How the proof goes: ``propagation``, or ``solver`` (two engines).
     """
 
@@ -84,29 +82,30 @@ def find_explanation(
     facts_of: Callable[[Scope], Facts],
     people: RecordCounts,
     claim: Claim,
-    budget: SearchEffort,
+    effort: SearchEffort,
     widest: Scope = Scope.REGION,
 ) -> Explanation:
-    """Published cells that force a claim, the unit's own if they can.
+    """Published cells that imply a claim, the unit's own if they can.
 
     Args:
         facts_of: The facts of each scope; wider ones are only asked for when needed.
         people: Records of all units of the region that have all the published counts.
         claim: What all solutions have in common.
-        budget: How hard to try.
+        effort: How hard to try.
         widest: The last scope to look at; where a wider one is needed no cells are found, and
             the scope of the answer is the next.
 
     Raises:
-        StageError: An alternative breaks no published cell at all: the claim does not hold.
+        StageError: A counterexample breaks no published cell at all: the claim does not hold.
         SolverError: Two engines disagree on a proof.
     """
     for scope in Scope:
         if scope > widest:
             return Explanation(claim, (), scope, is_minimal=False, method="")
-        found = _Search(ClaimProblem(facts_of(scope), people, claim), budget).run()
-        if found is not None:
-            return found
+        problem = ImplicationProblem(facts_of(scope), people, claim)
+        explanation = _HittingSetSearch(problem, effort).run()
+        if explanation is not None:
+            return explanation
     raise StageError(
         "some records are called certain that the published cells do not force; the stage folders "
         "were made from other tables: run `recon reconstruct` and `recon solvar` again"
@@ -114,123 +113,126 @@ def find_explanation(
 
 
 @dataclass
-class _Search:
+class _HittingSetSearch:
     """The search in one scope.
 
     Attributes:
-        breaks: For each alternative that is known the facts that it breaks, without supersets.
+        to_hit: For each known counterexample the facts that it breaks, without supersets.
+        costs: What each fact costs, as far as it was asked.
+        occurrences: How many counterexamples break each fact.
     """
 
-    question: ClaimProblem
-    budget: SearchEffort
-    breaks: list[frozenset[int]] = field(default_factory=list)
-    prices: dict[int, int] = field(default_factory=dict)
-    often: Counter[int] = field(default_factory=Counter)
+    problem: ImplicationProblem
+    effort: SearchEffort
+    to_hit: list[frozenset[int]] = field(default_factory=list)
+    costs: dict[int, int] = field(default_factory=dict)
+    occurrences: Counter[int] = field(default_factory=Counter)
 
     def run(self) -> Explanation | None:
-        """A forcing set; None if an alternative breaks no fact of this scope."""
-        first = list(first_counterexamples(self.question))
-        self._learn(self.question.facts.noticed(first))
+        """A set that implies the claim; None if a counterexample breaks no fact of this scope."""
+        facts = self.problem.facts
+        self._learn(list(simple_counterexamples(self.problem)))
         # Of one unit all facts are weighed; of many, those of a set that is known to be enough.
-        found = self._cheapest() if self.question.facts.scope is Scope.UNIT else None
-        if found is None:
-            found = self._widen()
-        if self._is_hopeless():
+        explanation = self._cheapest() if facts.scope is Scope.UNIT else None
+        if explanation is None:
+            explanation = self._grow()
+        if self._is_refuted():
             return None
-        return found or Explanation(
-            self.question.claim, (), self.question.facts.scope, is_minimal=False, method=""
+        return explanation or Explanation(
+            self.problem.claim, (), facts.scope, is_minimal=False, method=""
         )
 
     def _cheapest(self, among: set[int] | None = None) -> Explanation | None:
-        """The cheapest facts that force the claim, of all or of some; None if not found."""
-        for _ in range(self.budget.rounds):
-            if self._is_hopeless():
+        """The cheapest facts that imply the claim, of all or of some; None if not found."""
+        for _ in range(self.effort.rounds):
+            if self._is_refuted():
                 return None
-            sets = self.breaks
+            sets = self.to_hit
             if among is not None:
                 sets = minimal_sets({facts & among for facts in sets})
-            chosen = minimum_set_cover(sets, self._price, self._effort)
+            chosen = minimum_set_cover(sets, self._cost, self._solver_effort)
             if chosen is None:
                 return None
-            ruling = self._rule(chosen)
-            if ruling.verdict is Implication.FORCED:
-                return self._forcing(chosen, ruling.method)
-            if ruling.verdict is Implication.UNDECIDED:
+            result = self._decide(chosen)
+            if result.implication is Implication.IMPLIED:
+                return self._explanation(chosen, result.method)
+            if result.implication is Implication.UNDECIDED:
                 return None
         return None
 
-    def _widen(self) -> Explanation | None:
-        """Take in facts for every alternative until none is left, then the cheapest of them."""
+    def _grow(self) -> Explanation | None:
+        """Take in facts until no counterexample is left, then the cheapest of them."""
         chosen: set[int] = set()
-        for _ in range(self.budget.steps):
-            if self._is_hopeless():
+        for _ in range(self.effort.steps):
+            if self._is_refuted():
                 return None
-            for facts in self.breaks:
+            for facts in self.to_hit:
                 if not facts & chosen:
-                    chosen |= set(sorted(facts, key=self._rank)[:_WIDENING])
-            ruling = self._rule(sorted(chosen))
-            if ruling.verdict is Implication.FORCED:
-                return self._cheapest(chosen) or self._spare(chosen, ruling.method)
-            if ruling.verdict is Implication.UNDECIDED:
+                    chosen |= set(sorted(facts, key=self._cost_per_occurrence)[:_GROWTH])
+            result = self._decide(sorted(chosen))
+            if result.implication is Implication.IMPLIED:
+                return self._cheapest(chosen) or self._shrink(chosen, result.method)
+            if result.implication is Implication.UNDECIDED:
                 return None
         return None
 
-    def _spare(self, chosen: set[int], method: str) -> Explanation:
-        """Leave out every fact that the others make up for, the dearest first."""
-        for fact in sorted(chosen, key=lambda fact: (-self._price(fact), fact)):
+    def _shrink(self, chosen: set[int], method: str) -> Explanation:
+        """Leave out every fact that the others make up for, the most expensive first."""
+        for fact in sorted(chosen, key=lambda fact: (-self._cost(fact), fact)):
             if self._is_needed(fact, chosen):
                 continue
-            ruling = self._rule(sorted(chosen - {fact}))
-            if ruling.verdict is Implication.FORCED:
+            result = self._decide(sorted(chosen - {fact}))
+            if result.implication is Implication.IMPLIED:
                 chosen = chosen - {fact}
-                method = ruling.method
-        return self._forcing(sorted(chosen), method)
+                method = result.method
+        return self._explanation(sorted(chosen), method)
 
-    def _is_hopeless(self) -> bool:
-        return frozenset() in self.breaks
+    def _is_refuted(self) -> bool:
+        """Whether a counterexample breaks no fact at all."""
+        return frozenset() in self.to_hit
 
-    def _rank(self, fact: int) -> tuple[float, int]:
-        return self._price(fact) / self.often[fact], fact
-
-    def _forcing(self, chosen: list[int], method: str) -> Explanation:
+    def _explanation(self, chosen: list[int], method: str) -> Explanation:
         kept = set(chosen)
         return Explanation(
-            claim=self.question.claim,
-            cells=tuple(self.question.facts.cell(fact) for fact in chosen),
-            scope=self.question.facts.scope,
+            claim=self.problem.claim,
+            cells=tuple(self.problem.facts.published_cell(fact) for fact in chosen),
+            scope=self.problem.facts.scope,
             is_minimal=all(self._is_needed(fact, kept) for fact in chosen),
             method=method,
         )
 
     def _is_needed(self, fact: int, chosen: set[int]) -> bool:
-        """Whether a known alternative breaks this fact and no other of ``chosen``."""
-        return any(facts & chosen == {fact} for facts in self.breaks)
+        """Whether a known counterexample breaks this fact and no other of ``chosen``."""
+        return any(facts & chosen == {fact} for facts in self.to_hit)
 
-    def _rule(self, chosen: list[int]) -> ImplicationTest:
-        ruling = test_implication(self.question, chosen, self._effort)
-        if ruling.verdict is Implication.OPEN:
-            self._learn(self.question.facts.noticed([ruling.change]))
-        return ruling
+    def _decide(self, chosen: list[int]) -> ImplicationResult:
+        result = decide_implication(self.problem, chosen, self._solver_effort)
+        if result.implication is Implication.REFUTED:
+            self._learn([result.counterexample])
+        return result
 
-    def _learn(self, found: Iterable[frozenset[int]]) -> None:
-        for facts in found:
-            self.often.update(facts)
-            if not any(known <= facts for known in self.breaks):
-                self.breaks = [known for known in self.breaks if not facts <= known]
-                self.breaks.append(facts)
+    def _learn(self, counterexamples: list[RecordCounts]) -> None:
+        for facts in self.problem.facts.broken_by(counterexamples):
+            self.occurrences.update(facts)
+            if not any(known <= facts for known in self.to_hit):
+                self.to_hit = [known for known in self.to_hit if not facts <= known]
+                self.to_hit.append(facts)
 
-    def _price(self, fact: int) -> int:
-        if fact not in self.prices:
-            self.prices[fact] = reading_cost(self.question.facts, fact)
-        return self.prices[fact]
+    def _cost(self, fact: int) -> int:
+        if fact not in self.costs:
+            self.costs[fact] = reading_cost(self.problem.facts, fact)
+        return self.costs[fact]
+
+    def _cost_per_occurrence(self, fact: int) -> tuple[float, int]:
+        return self._cost(fact) / self.occurrences[fact], fact
 
     @property
-    def _effort(self) -> Effort:
-        return Effort(self.budget.seed, self.budget.seconds)
+    def _solver_effort(self) -> Effort:
+        return Effort(self.effort.seed, self.effort.seconds)
 
 
 def minimal_sets(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
-    """The sets that hold no other one."""
+    """The sets that include no other one."""
     kept: list[frozenset[int]] = []
     for each in sorted(sets, key=lambda s: (len(s), sorted(s))):
         if not any(other <= each for other in kept):
@@ -239,8 +241,8 @@ def minimal_sets(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
 
 
 def reading_cost(facts: Facts, fact: int) -> int:
-    """How dear a fact is to a reader: few facts first, then plain ones of early tables."""
-    cell = facts.cell(fact)
+    """What a fact costs its reader: few facts first, then plain ones of early tables."""
+    cell = facts.published_cell(fact)
     conditions = sum(
         mask != full for mask, full in zip(cell.cell.masks, facts.release.full, strict=True)
     )
@@ -248,48 +250,48 @@ def reading_cost(facts: Facts, fact: int) -> int:
     plain = 1000 + 20 * conditions + 2 * table + (300 if cell.cell.tally is not None else 0)
     home = facts.units[facts.unit]
     if cell.geoid == home:
-        return plain * _PRICE_OWN
-    return plain * (_PRICE_ABOVE if home.startswith(cell.geoid) else _PRICE_OTHER)
+        return plain * _COST_OWN
+    return plain * (_COST_ENCLOSING if home.startswith(cell.geoid) else _COST_OTHER)
 
 
-def first_counterexamples(question: ClaimProblem) -> Iterator[RecordCounts]:
-    """Changes that break a claim in plain ways.
+def simple_counterexamples(problem: ImplicationProblem) -> Iterator[RecordCounts]:
+    """Changes that break a claim in simple ways.
 
-    As many of its people as need be are gone, have another value, or have exchanged values with
-    other people of the unit.
+    As many of its people as need be are removed, have another value, or have exchanged values
+    with other people of the unit.
 
     Args:
-        question: Its claim is true of its people.
+        problem: Its claim is true of its people.
     """
-    facts, people, claim = question.facts, question.people, question.claim
+    facts, people, claim = problem.facts, problem.people, problem.claim
     home = np.flatnonzero(people.unit == facts.unit)
-    inside = claim.holds_of(people.positions[home])
-    mine, others = home[inside], home[~inside]
-    surplus = int(people.count[mine].sum()) - claim.least + 1
-    before = np.cumsum(people.count[mine]) - people.count[mine]
-    taken = np.clip(surplus - before, 0, people.count[mine])
-    gone, number = people.positions[mine[taken > 0]], taken[taken > 0]
+    inside = claim.contains(people.positions[home])
+    claimed, others = home[inside], home[~inside]
+    surplus = int(people.count[claimed].sum()) - claim.least + 1
+    before = np.cumsum(people.count[claimed]) - people.count[claimed]
+    taken = np.clip(surplus - before, 0, people.count[claimed])
+    removed, number = people.positions[claimed[taken > 0]], taken[taken > 0]
 
-    def change(*more: tuple[IntArray, IntArray]) -> RecordCounts:
-        positions = np.concatenate([gone, *(each for each, _ in more)])
-        steps = np.concatenate([-number, *(step for _, step in more)])
+    def change(*added: tuple[IntArray, IntArray]) -> RecordCounts:
+        positions = np.concatenate([removed, *(each for each, _ in added)])
+        steps = np.concatenate([-number, *(step for _, step in added)])
         return RecordCounts(np.full(len(steps), facts.unit, dtype=np.int64), positions, steps)
 
     yield change()
     for f, mask in enumerate(claim.masks):
         for value in range(len(facts.release.features[f].values)):
             if not mask >> value & 1:
-                other = gone.copy()
+                other = removed.copy()
                 other[:, f] = value
                 yield change((other, number))
-    if len(gone) != 1:
+    if len(removed) != 1:
         return
     partners = people.positions[others[people.count[others] >= number[0]]]
-    alike = (partners == gone[0]).sum(axis=1)
+    alike = (partners == removed[0]).sum(axis=1)
     for partner in partners[np.argsort(-alike, kind="stable")][:_PARTNERS]:
-        for chosen in itertools.product([False, True], repeat=len(partner)):
+        for exchanged in itertools.product([False, True], repeat=len(partner)):
             both = np.stack(
-                [np.where(chosen, partner, gone[0]), np.where(chosen, gone[0], partner)]
+                [np.where(exchanged, partner, removed[0]), np.where(exchanged, removed[0], partner)]
             )
-            if not claim.holds_of(both).any():
+            if not claim.contains(both).any():
                 yield change((partner[None, :], -number), (both, np.repeat(number, 2)))

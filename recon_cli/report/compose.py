@@ -12,10 +12,10 @@ from recon_cli.report.sections.provenance import provenance_section
 from recon_cli.report.sections.uniqueness import uniqueness_section
 from recon_cli.report.sections.variability import variability_section
 from recon_cli.report.sections.zero import zero_section
-from recon_cli.report.words import Words, share, words_of
+from recon_cli.report.words import Words, percentage, words_of
 
 
-def compose(findings: Findings, title: str | None = None) -> ReportDocument:
+def compose_report(findings: Findings, title: str | None = None) -> ReportDocument:
     """The report of a run.
 
     Args:
@@ -26,7 +26,7 @@ def compose(findings: Findings, title: str | None = None) -> ReportDocument:
     return ReportDocument(
         title=title or findings.release.title,
         subject=f"What the published tables of {findings.release.name} give away",
-        claim=make_headline(findings, words),
+        headline=make_headline(findings, words),
         facts=_facts(findings, words),
         terms=_terms(findings, words),
         sections=(
@@ -52,23 +52,23 @@ def _attack_sections(scores: ScoreFindings | Missing, words: Words) -> tuple[Rep
 
 
 def _facts(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
-    found = findings.reconstruction
-    if isinstance(found, Missing):
+    reconstruction = findings.reconstruction
+    if isinstance(reconstruction, Missing):
         return ()
-    whole, notes = found.whole, found.manifest.notes
-    compared = found.manifest.totals.get("cells_compared", 0)
+    whole, notes = reconstruction.whole, reconstruction.manifest.notes
+    compared = reconstruction.manifest.totals.get("cells_compared", 0)
     return (
-        KeyFigure("people", f"{found.people:,}"),
+        KeyFigure("people", f"{reconstruction.people:,}"),
         KeyFigure(f"{words.units} with people", f"{whole['units']:,}"),
         KeyFigure(
             f"{words.units} proven to have one reconstruction",
             f"{whole['one_units']:,}",
-            share(whole["one_units"], whole["units"]),
+            percentage(whole["one_units"], whole["units"]),
         ),
         KeyFigure(
             "records proven certain",
             f"{whole['certain']:,}",
-            share(whole["certain"], found.people),
+            percentage(whole["certain"], reconstruction.people),
         ),
         KeyFigure(
             "published cells compared",
@@ -89,12 +89,12 @@ def _terms(findings: Findings, words: Words) -> tuple[Term, ...]:
         ),
         Term(
             "Proven, at least",
-            "a number is said with a proof, or as one that the truth is not below. What neither "
-            "holds for is unknown.",
+            "a number is stated with a proof, or as a lower bound of the true one. All else is "
+            "unknown.",
         ),
         Term(
             "Certain record",
-            "it stands in every reconstruction. It is as true as the tables are: where records "
+            "it appears in every reconstruction. It is as true as the tables are: where records "
             "were swapped or noise was added before publication, it is a record of that file.",
         ),
         Term("Solvar", f"the largest share of a {words.unit}'s records that could differ."),
@@ -119,14 +119,14 @@ def _attack_terms(scores: ScoreFindings, words: Words) -> list[Term]:
             f"having the most frequent {gains} of one's {words.unit}, or not.",
         ),
     ]
-    said = {
-        "modal": "always says the most frequent values",
+    method = {
+        "modal": "always guesses the most frequent values",
         "proportional": "draws them as often as they occur",
     }
     guessers = [
-        f"{name} {said[kind]} of the {words.unit}"
+        f"{name} {method[kind]} of the {words.unit}"
         if kind == "modal"
-        else f"{name} {said[kind]} in the {words.unit}"
+        else f"{name} {method[kind]} in the {words.unit}"
         for kind, name in sorted(kinds.items())
     ]
     if guessers:

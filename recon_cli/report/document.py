@@ -10,7 +10,7 @@ import polars as pl
 
 from recon_cli.report.findings import Missing
 from recon_cli.report.headline import Headline
-from recon_cli.report.words import share, size_label
+from recon_cli.report.words import percentage, size_label
 from recon_cli.score.sheet import ResultTable
 
 
@@ -86,7 +86,7 @@ class ReportDocument:
     Attributes:
         title: Over everything.
         subject: One line under it.
-        claim: In plain words.
+        headline: The result in plain words.
         facts: A few numbers.
         terms: How to read the rest.
         sections: The rest.
@@ -94,7 +94,7 @@ class ReportDocument:
 
     title: str
     subject: str
-    claim: Headline
+    headline: Headline
     facts: tuple[KeyFigure, ...]
     terms: tuple[Term, ...]
     sections: tuple[ReportSection, ...]
@@ -105,7 +105,7 @@ class ReportDocument:
         return tuple(figure for section in self.sections for figure in section.figures)
 
 
-def sheet(
+def result_table(
     title: str, header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
 ) -> ResultTable:
     """A table.
@@ -129,9 +129,9 @@ def by_size_words(frame: pl.DataFrame, part: str, whole: str, noun: str) -> str:
         noun: What of.
     """
     shares = [
-        f"{size_label(row['size'])}: {share(row[part], row[whole])}"
+        f"{size_label(row['size'])}: {percentage(row[part], row[whole])}"
         for row in frame.slice(1).iter_rows(named=True)
         if row[whole]
     ]
-    said = f"By number of people, {noun}" if noun else "By number of people"
-    return f" {said}: {'; '.join(shares)}." if shares else ""
+    lead = f"By number of people, {noun}" if noun else "By number of people"
+    return f" {lead}: {'; '.join(shares)}." if shares else ""

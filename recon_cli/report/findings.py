@@ -16,7 +16,7 @@ Mode = Literal["relaxed", "exact"]
 
 #: What `recon link` calls the file that was tabulated.
 PROTECTED = "HDF"
-#: How many solutions a geounit has, as far as anybody knows.
+#: How many solutions a geounit has, as far as is proven.
 ONE, SEVERAL, UNDECIDED, OPEN = "one", "several", "undecided", "open"
 UNIQUENESS = (ONE, SEVERAL, UNDECIDED, OPEN)
 
@@ -45,13 +45,13 @@ class Missing:
 
 @dataclass(frozen=True)
 class ReconstructionFindings:
-    """What the records stand for.
+    """What the reconstructed records show.
 
     Attributes:
         manifest: Of ``microdata/``.
         people: Records.
-        empty: Units that nobody lives in.
-        unbounded: Units whose number of people the tables in use do not tell.
+        empty: Units without people.
+        unbounded: Units whose number of people the tables in use do not bound.
         known: Histogram columns that the tables in use see.
         unknown: The others.
         by_size: As from `uniqueness_by_size`, the first row over all sizes.
@@ -197,26 +197,26 @@ def uniqueness_by_size(
         mode: Of ``variability``.
 
     Returns:
-        ``number`` (the size class, Int8), ``units``, ``population``, the same by standing
+        ``number`` (the size class, Int8), ``units``, ``population``, the same by uniqueness
         (``one_units``, …), ``certain`` and ``certain_elsewhere`` (those of them in units that
         are not proven to have one solution). Inhabited units only.
     """
     joined = _side_by_side(units, certain, variability)
     people = pl.col("population").cast(pl.Int64)
-    by_standing = [
+    by_uniqueness = [
         sum_of.alias(f"{each}_{what}")
         for each in UNIQUENESS
         for what, sum_of in (
-            ("units", (pl.col("standing") == each).cast(pl.Int64).sum()),
-            ("population", people.filter(pl.col("standing") == each).sum()),
+            ("units", (pl.col("uniqueness") == each).cast(pl.Int64).sum()),
+            ("population", people.filter(pl.col("uniqueness") == each).sum()),
         )
     ]
     return (
         joined.filter(pl.col("population") > 0)
         .with_columns(
             number=sizes.number(pl.col("population")),
-            standing=_standing(mode),
-            # each is a number that the truth is not below
+            uniqueness=_uniqueness(mode),
+            # both are lower bounds
             certain=pl.max_horizontal(
                 pl.col("certain").fill_null(0), pl.col("certain_records").fill_null(0)
             ).cast(pl.Int64),
@@ -225,9 +225,9 @@ def uniqueness_by_size(
         .agg(
             pl.len().cast(pl.Int64).alias("units"),
             people.sum(),
-            *by_standing,
+            *by_uniqueness,
             pl.col("certain").sum(),
-            pl.col("certain").filter(pl.col("standing") != ONE).sum().alias("certain_elsewhere"),
+            pl.col("certain").filter(pl.col("uniqueness") != ONE).sum().alias("certain_elsewhere"),
         )
         .sort("number")
     )
@@ -236,7 +236,7 @@ def uniqueness_by_size(
 def _side_by_side(
     units: pl.DataFrame, certain: pl.DataFrame, variability: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """Units with what was found of them; nulls where nothing was."""
+    """Units with their certain records and variability; nulls where nothing was measured."""
     place = units.columns[0]
     joined = units.join(certain, on=place, how="left")
     columns = ("solvar_pct", "solvar_upper_pct", "certain_records")
@@ -245,7 +245,7 @@ def _side_by_side(
     return joined.join(variability.select(place, *columns), on=place, how="left")
 
 
-def _standing(mode: Mode | None) -> pl.Expr:
+def _uniqueness(mode: Mode | None) -> pl.Expr:
     """How many solutions a unit has. Only an exact distance is one to another solution."""
     is_one = (pl.col("status") == "unique") | (pl.col("solvar_upper_pct") == 0)
     several = pl.lit(value=mode == "exact") & (pl.col("solvar_pct") > 0)

@@ -1,4 +1,4 @@
-"""What was shown, in plain words: proven, at least, or unknown; never more."""
+"""The result in plain words: proven, at least, or unknown; never more."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from recon_cli.report.findings import (
     ScoreFindings,
     VariabilityFindings,
 )
-from recon_cli.report.words import Words, enumerate_commands, of_units, percent, share
+from recon_cli.report.words import Words, enumerate_commands, of_units, percent, percentage
 from recon_cli.score.sizes import ALL
 
 
 @dataclass(frozen=True)
 class Headline:
-    """The claim; ``**`` marks what is stressed, a backtick what is typed.
+    """The result; ``**`` marks what is stressed, a backtick what is typed.
 
     Attributes:
-        sentences: What is claimed.
+        sentences: What is stated.
         notes: What a reader should know of it.
     """
 
@@ -31,34 +31,37 @@ class Headline:
 
 
 def make_headline(findings: Findings, words: Words) -> Headline:
-    """The claim of a run.
+    """The headline of a run.
 
     Args:
         findings: What there is.
         words: The release's words.
     """
-    found = findings.reconstruction
-    if isinstance(found, Missing):
+    reconstruction = findings.reconstruction
+    if isinstance(reconstruction, Missing):
         return Headline(
             (
                 f"**Unknown:** nothing here says how many people live in {words.units} with "
                 "exactly one possible reconstruction.",
             ),
-            (f"{_sentence(found.why)} Run {enumerate_commands(found.commands)}.",),
+            (_unknown_until(reconstruction),),
         )
     variability = findings.variability
     is_settled = isinstance(variability, VariabilityFindings) and variability.is_settled
-    sentences = [_one(found, words, is_settled), _certain(found, words, is_settled)]
+    sentences = [
+        _one(reconstruction, words, is_settled),
+        _certain(reconstruction, words, is_settled),
+    ]
     if isinstance(findings.scores, ScoreFindings):
         sentences += _precision(findings.scores, words)
     hedge = _hedge(sentences)
     notes = [] if hedge is None else [_why_hedged(hedge, variability, words)]
-    return Headline(tuple(sentences), (*notes, *_gaps(found, words)))
+    return Headline(tuple(sentences), (*notes, *_gaps(reconstruction, words)))
 
 
-def _one(found: ReconstructionFindings, words: Words, is_settled: bool) -> str:
-    whole = found.whole
-    people, everybody = whole["one_population"], found.people
+def _one(reconstruction: ReconstructionFindings, words: Words, is_settled: bool) -> str:
+    whole = reconstruction.whole
+    people, everybody = whole["one_population"], reconstruction.people
     where = f"live in {words.units} with exactly one possible reconstruction"
     if not people:
         proven = "has" if is_settled else "is proven to have"
@@ -67,22 +70,22 @@ def _one(found: ReconstructionFindings, words: Words, is_settled: bool) -> str:
         return f"**All {people:,} people** {where}."
     return (
         f"{_at_least(is_settled)}**{people:,} of {everybody:,} people** "
-        f"({share(people, everybody)}) {where}."
+        f"({percentage(people, everybody)}) {where}."
     )
 
 
-def _certain(found: ReconstructionFindings, words: Words, is_settled: bool) -> str:
-    certain, everybody = found.whole["certain"], found.people
-    what = words.listed(found.known)
+def _certain(reconstruction: ReconstructionFindings, words: Words, is_settled: bool) -> str:
+    certain, everybody = reconstruction.whole["certain"], reconstruction.people
+    what = words.listed(reconstruction.known)
     where = "in every reconstruction that has the published counts"
     if not certain:
-        proven = "stands" if is_settled else "is proven to stand"
-        return f"**Nobody's record** ({what}) {proven} {where}."
+        proven = "appears" if is_settled else "is proven to appear"
+        return f"**No record** ({what}) {proven} {where}."
     if certain == everybody:
-        return f"**Everybody's record** ({what}) stands {where}."
-    noun, verb = ("person's record", "stands") if certain == 1 else ("people's records", "stand")
+        return f"**Every record** ({what}) appears {where}."
+    noun, verb = ("record", "appears") if certain == 1 else ("records", "appear")
     return (
-        f"{_at_least(is_settled)}**{certain:,} {noun}** ({share(certain, everybody)}; {what}) "
+        f"{_at_least(is_settled)}**{certain:,} {noun}** ({percentage(certain, everybody)}; {what}) "
         f"{verb} {where}."
     )
 
@@ -100,11 +103,11 @@ def _precision(scores: ScoreFindings, words: Words) -> list[str]:
     rows = scores.rates.filter(
         table="table13_nonmodal", against=attacker, block_size=ALL, rate="precision"
     ).filter(pl.col("pct").is_not_null())
-    found = {row["source"]: row for row in rows.iter_rows(named=True)}
-    guesses = [found[name] for name in scores.usual_guessers if name in found]
-    if source not in found or not guesses:
+    by_source = {row["source"]: row for row in rows.iter_rows(named=True)}
+    guesses = [by_source[name] for name in scores.usual_guessers if name in by_source]
+    if source not in by_source or not guesses:
         return []
-    mine, best = found[source], max(guesses, key=lambda row: row["pct"])
+    mine, best = by_source[source], max(guesses, key=lambda row: row["pct"])
     gains = words.listed(scores.links.config["gains"])
     return [
         f"Of the links between the file {attacker} and the reconstruction {source} that concern "
@@ -114,26 +117,26 @@ def _precision(scores: ScoreFindings, words: Words) -> list[str]:
 
 
 def _hedge(sentences: list[str]) -> str | None:
-    """The words that say that there may be more; None where nothing is left open."""
-    for words, said in (("At least", "At least"), ("is proven to", "Proven")):
+    """The word that leaves room for more; None where nothing is left open."""
+    for words, quoted in (("At least", "At least"), ("is proven to", "Proven")):
         if any(words in sentence for sentence in sentences):
-            return said
+            return quoted
     return None
 
 
-def _gaps(found: ReconstructionFindings, words: Words) -> list[str]:
-    """What the records do not tell."""
+def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
+    """What the records do not show."""
     notes = []
-    if found.unknown:
+    if reconstruction.unknown:
         notes.append(
-            f"The tables in use say nothing of {words.listed(found.unknown)}: that stays unknown."
+            f"The tables in use do not show {words.listed(reconstruction.unknown)}: unknown."
         )
-    if found.unbounded:
+    if reconstruction.unbounded:
         notes.append(
-            f"How many people live in {of_units(found.unbounded, words)} the tables in use do not "
-            "tell; nothing is claimed of them."
+            f"The tables in use do not bound how many people live in "
+            f"{of_units(reconstruction.unbounded, words)}; nothing is stated about them."
         )
-    if not found.manifest.notes["verified"]:
+    if not reconstruction.manifest.notes["verified"]:
         notes.append("The records were not compared with the published counts: `recon verify`.")
     return notes
 
@@ -158,5 +161,5 @@ def _why_hedged(hedge: str, variability: VariabilityFindings | Missing, words: W
     )
 
 
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+def _unknown_until(gap: Missing) -> str:
+    return f"{gap.why[:1].upper()}{gap.why[1:]}. Run {enumerate_commands(gap.commands)}."

@@ -32,7 +32,7 @@ def html_page(document: ReportDocument, pictures: Mapping[str, Picture]) -> str:
 
 
 def _script(text: str) -> Markup:
-    """A script as it may stand in a page."""
+    """A script as it may appear in a page."""
     return Markup(text.replace("</script", "<\\/script"))  # noqa: S704 - from a library
 
 

@@ -29,10 +29,10 @@ class Picture:
     png: bytes
 
 
-def draw(spec: dict[str, Any]) -> Picture:
-    """Draw a chart."""
+def render_picture(spec: dict[str, Any]) -> Picture:
+    """The picture of a chart."""
     svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
-    shorter = _LONG_NUMBER.sub(lambda found: f"{float(found.group()):.2f}", svg)
+    shorter = _LONG_NUMBER.sub(lambda number: f"{float(number.group()):.2f}", svg)
     return Picture(shorter, vl_convert.svg_to_png(shorter, scale=_SCALE))
 
 

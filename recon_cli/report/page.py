@@ -1,4 +1,4 @@
-"""Templates → self-contained pages: styles and scripts stand in them, nothing is fetched."""
+"""Templates → self-contained pages: styles and scripts are inside them, nothing is fetched."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from recon_cli import __version__
+from recon_cli.markdown import markdown_cell, markdown_table
 from recon_cli.report.markup import to_html
 from recon_cli.report.words import enumerate_commands
 
@@ -20,7 +21,8 @@ def render_page(template: str, **context: object) -> str:
         template: Its name. ``report.html.j2`` extends ``base.html.j2``, which has the blocks
             ``title``, ``heading``, ``content``, ``footer`` and ``scripts``; in HTML all text is
             escaped, in ``.md.j2`` none. Filters: ``marks`` (``**`` and backticks as HTML),
-            ``script_data`` (JSON in a script), ``commands`` and ``cell`` (of a Markdown table).
+            ``script_data`` (JSON in a script), ``commands`` and ``cell`` (of a Markdown
+            table). Function: ``markdown_table``.
         context: What the template names.
     """
     return _environment().get_template(template).render(context)
@@ -33,22 +35,13 @@ def template_text(name: str) -> Markup:
 
 
 def as_script_data(value: object) -> Markup:
-    r"""JSON that may stand in a ``<script type="application/json">``.
+    r"""JSON that may appear in a ``<script type="application/json">``.
 
     >>> str(as_script_data({"a": "</script>"}))
     '{"a":"\\u003c/script>"}'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - made safe
-
-
-def as_cell(text: str) -> str:
-    r"""Text as it may stand in a cell of a Markdown table.
-
-    >>> as_cell("a|b")
-    'a\\|b'
-    """
-    return text.replace("|", "\\|").replace("\n", " ")
 
 
 @cache
@@ -66,8 +59,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals.update(version=__version__, style=template_text("style.css"))
+    environment.globals.update(
+        version=__version__,
+        style=template_text("style.css"),
+        markdown_table=markdown_table,
+    )
     environment.filters.update(
-        marks=to_html, script_data=as_script_data, commands=enumerate_commands, cell=as_cell
+        marks=to_html, script_data=as_script_data, commands=enumerate_commands, cell=markdown_cell
     )
     return environment

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.report.document import sheet
+from recon_cli.report.document import result_table
 from recon_cli.report.findings import PROTECTED, ScoreFindings
 from recon_cli.report.palette import Series, draw_series
 from recon_cli.report.words import Words, count, percent, size_label
@@ -77,7 +77,7 @@ def rate_sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
         for name in shown:
             cells += _cells(found.get(name, {}), compared=compared)
         body.append(cells)
-    return sheet(title, header, body, len(leading))
+    return result_table(title, header, body, len(leading))
 
 
 def _cells(row: dict[str, Any], *, compared: bool) -> list[str]:
@@ -99,11 +99,11 @@ def reading(what: str, rows: pl.DataFrame, sources: Sequence[str]) -> str:
     if not sizes:
         return f"{what}: no rates."
     ends = [sizes[0], sizes[-1]]
-    said = []
+    readings = []
     for source in sources:
         found = dict(rows.filter(source=source).select("block_size", "pct").iter_rows())
         values = [f"{percent(found.get(size))}%" for size in ends if found.get(size) is not None]
         if values:
-            said.append(f"{source} {' to '.join(values)}")
+            readings.append(f"{source} {' to '.join(values)}")
     between = " to ".join(size_label(size) for size in dict.fromkeys(ends))
-    return f"{what}, from size {between}: {', '.join(said)}."
+    return f"{what}, from size {between}: {', '.join(readings)}."

@@ -1,12 +1,12 @@
-"""`View` as one self-contained HTML page."""
+"""`GeounitView` as one self-contained HTML page."""
 
 from __future__ import annotations
 
 from recon_cli.report.page import render_page
-from recon_cli.report.view import RecordKind, View
+from recon_cli.report.view import GeounitView, RecordKind
 
 
-def show_page(view: View) -> str:
+def show_page(view: GeounitView) -> str:
     """Lay a geounit out as a page that fetches nothing.
 
     Args:

@@ -22,9 +22,9 @@ class UnitKinds:
     """What was reconstructed in a unit, by histogram cell.
 
     Attributes:
-        kinds: Where somebody was reconstructed, in the order of the schema.
-        labels: For each of them its histogram columns as they stand in the data.
-        possible: Where nobody was and somebody could be.
+        kinds: Where people were reconstructed, in the order of the schema.
+        labels: For each of them its histogram columns as in the data.
+        possible: Where none was, and another solution may have some.
         finer: Names of the columns of `RecordKind.finer`.
     """
 
@@ -58,7 +58,7 @@ def unit_kinds(
             pl.col("exact") if "exact" in intervals.columns else pl.lit(value=False),
         ).iter_rows()
     }
-    found: list[tuple[Labels, RecordKind]] = []
+    reconstructed: list[tuple[Labels, RecordKind]] = []
     grouped = records.group_by(columns).agg(pl.len(), pl.col("certain").sum(), *finer)
     for row in grouped.iter_rows(named=True):
         labels = tuple(row[name] for name in columns)
@@ -75,7 +75,7 @@ def unit_kinds(
             is_exact=exact or (upper is not None and max(lower, row["certain"]) == upper),
             finer=tuple(fine.say(labels, name, row[name]) for name in finer),
         )
-        found.append((labels, kind))
+        reconstructed.append((labels, kind))
     possible = []
     for key, (lower, upper, exact) in bounds.items():
         at = dict(zip(known, key, strict=True))
@@ -83,22 +83,22 @@ def unit_kinds(
         values, words = _headed(release, columns, labels), say_kind(release, labels)
         possible.append((labels, RecordKind(0, values, words, 0, lower, upper, exact)))
     rank = _Rank(release, columns)
-    found.sort(key=rank.of)
+    reconstructed.sort(key=rank.of)
     possible.sort(key=rank.of)
     return UnitKinds(
         kinds=tuple(
             RecordKind(**{**vars(kind), "number": at})
-            for at, (_, kind) in enumerate(found, start=1)
+            for at, (_, kind) in enumerate(reconstructed, start=1)
         ),
-        labels=tuple(labels for labels, _ in found),
+        labels=tuple(labels for labels, _ in reconstructed),
         possible=tuple(kind for _, kind in possible if kind.upper),
         finer=finer,
     )
 
 
 def finer_columns(release: Release, tables: Sequence[Table]) -> tuple[str, ...]:
-    """Microdata columns that tell more than the histogram does, where a table in use sees it."""
-    found = []
+    """Microdata columns that are finer than the histogram, where a table in use sees it."""
+    finer = []
     for name in release.microdata:
         groups = release.column_groups(name)
         f = release.feature_index[groups.feature]
@@ -112,8 +112,8 @@ def finer_columns(release: Release, tables: Sequence[Table]) -> tuple[str, ...]:
         if name not in release.histogram and any(
             mask & whole not in {0, whole} for whole in coarse for mask in masks
         ):
-            found.append(name)
-    return tuple(found)
+            finer.append(name)
+    return tuple(finer)
 
 
 class _Rank:
@@ -161,7 +161,7 @@ class _Finer:
         self._atoms = refine(release, [cell.masks for cell in cells], tallied).atoms
 
     def say(self, labels: Labels, name: str, values: Sequence[Any]) -> str:
-        """Values with how often they occur, ``7, 8 ×2``; nothing if the histogram says it all."""
+        """Values with how often they occur, ``7, 8 ×2``; empty if the histogram shows it all."""
         groups = self._release.column_groups(name)
         f = self._release.feature_index[groups.feature]
         feature, mask = self._release.features[f], kind_masks(self._release, labels)[f]

@@ -1,4 +1,4 @@
-"""One geounit for the eye: everything that `recon show` shows, in words, before it is laid out."""
+"""One geounit in words: everything that `recon show` shows, before it is laid out."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Place:
-    """A geounit by name.
+class GeounitName:
+    """A geounit by its level and geoid.
 
     Attributes:
-        level: What its level is called (``block group``).
+        level: Its level in words (``block group``).
         geoid: Its geoid.
     """
 
@@ -27,7 +27,7 @@ class CellLine:
 
     Attributes:
         code: Its published code.
-        words: What it counts, less what the table's caption says.
+        words: What it counts, without what the table's caption states.
         count: How many.
     """
 
@@ -70,12 +70,12 @@ class RecordKind:
     """Reconstructed people with the same histogram cell, or a cell that could hold some.
 
     Attributes:
-        number: Its number in the list, from 1; 0 where nobody was reconstructed.
+        number: Its number in the list, from 1; 0 where none was reconstructed.
         values: The histogram columns in words, under their headings.
         words: The same in one line that needs no headings.
         people: How many were reconstructed.
-        lower: The least in any solution, as far as is known: so many of them are certain.
-        upper: The most in any solution; None where nothing bounds it.
+        lower: A lower bound over all solutions: so many of them are certain.
+        upper: An upper bound over all solutions; None where nothing bounds it.
         is_exact: Whether solutions reach both.
         finer: For each finer column the values of this reconstruction, in words.
     """
@@ -90,7 +90,7 @@ class RecordKind:
     finer: tuple[str, ...] = ()
 
     @property
-    def standing(self) -> str:
+    def certainty(self) -> str:
         """How many of the people are certain."""
         if self.lower == self.people:
             return "certain" if self.people == 1 else "all certain"
@@ -111,14 +111,14 @@ class ReasonLine:
     """A published cell in an argument.
 
     Attributes:
-        place: Whose cell it is; None for the geounit that is shown.
+        geounit: Whose cell it is; None for the geounit that is shown.
         table: The table's name.
         code: The cell's published code.
         words: What it counts.
         count: How many.
     """
 
-    place: Place | None
+    geounit: GeounitName | None
     table: str
     code: str
     words: str
@@ -132,7 +132,7 @@ class Reason:
     Attributes:
         kind: Which.
         lines: The published cells that force them; empty where none were found.
-        is_minimal: Whether no cell can be spared.
+        is_minimal: Whether no cell can be omitted.
         note: How it is proven, or why there are no cells.
     """
 
@@ -142,8 +142,8 @@ class Reason:
     note: str
 
     @property
-    def claim(self) -> str:
-        """What is forced."""
+    def statement(self) -> str:
+        """What the cells force."""
         least, people = self.kind.lower, self.kind.people
         noun = "person" if least == 1 else "people"
         some = f" of the {people:,}" if least < people else ""
@@ -151,13 +151,13 @@ class Reason:
 
     @property
     def proof(self) -> str:
-        """How it is proven, and whether the set is as short as can be."""
+        """How it is proven, and whether all the cells are needed."""
         if not self.lines:
             return self.note
         if len(self.lines) == 1:
             return f"this cell alone; {self.note}"
-        spare = "none can be spared" if self.is_minimal else "some of them may be spare"
-        return f"these {len(self.lines)} cells, {spare}; {self.note}"
+        necessity = "none can be omitted" if self.is_minimal else "some may be unnecessary"
+        return f"these {len(self.lines)} cells, {necessity}; {self.note}"
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Member:
     Attributes:
         geoid: Its geoid.
         people: How many; None where nothing bounds them.
-        status: How its reconstruction stands.
+        status: What is proven of its reconstruction.
         solvar: Its solution variability in percent, in words; None where it is not measured.
         certain: Certain records, at least.
     """
@@ -181,7 +181,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Detail:
-    """A line of the head.
+    """A line at the top.
 
     Attributes:
         label: What it is.
@@ -193,14 +193,14 @@ class Detail:
 
 
 @dataclass(frozen=True)
-class View:
+class GeounitView:
     """One geounit.
 
     Attributes:
         title: The release's title.
-        place: The geounit.
-        above: The geounits that it lies in, finest first.
-        facts: The head.
+        geounit: The geounit.
+        enclosing: The geounits that it lies in, finest first.
+        details: Lines at the top.
         notes: What is missing and how to get it; backticks around commands.
         tables: Its published tables with a cell above zero.
         empty_tables: Published tables that are all zero.
@@ -208,20 +208,20 @@ class View:
         columns: Headings of `RecordKind.values`.
         finer_columns: Headings of `RecordKind.finer`.
         kinds: The reconstructed people.
-        possible: Histogram cells where nobody was reconstructed and somebody could be.
+        possible: Histogram cells without reconstructed people that another solution may fill.
         bounds: Where the intervals come from.
         reasons: Why people are certain.
-        unexplained: Kinds with certain people that no reason was looked for.
-        caution: How the records may be read.
-        member_level: What `members` are, several of them.
+        unexplained: Number of kinds with certain people and without a reason here.
+        caution: What the records do not show.
+        member_level: The level of `members`, in the plural.
         members: The geounits inside, those with people.
         empty_members: How many more there are, without people.
     """
 
     title: str
-    place: Place
-    above: tuple[Place, ...]
-    facts: tuple[Detail, ...]
+    geounit: GeounitName
+    enclosing: tuple[GeounitName, ...]
+    details: tuple[Detail, ...]
     notes: tuple[str, ...]
     tables: tuple[TableView, ...]
     empty_tables: tuple[str, ...]

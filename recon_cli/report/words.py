@@ -72,11 +72,13 @@ def percent(value: float | None) -> str:
     return ">99.9" if 99.95 <= value < 100 else f"{value:.1f}"
 
 
-def share(part: float, whole: float) -> str:
+def percentage(part: float, whole: float) -> str:
     """A share in percent.
 
-    >>> share(1, 3), share(3, 3), share(999_999, 1_000_000), share(1, 100_000), share(0, 5)
-    ('33.3%', '100%', 'more than 99.9%', 'less than 0.1%', '0%')
+    >>> percentage(1, 3), percentage(3, 3), percentage(0, 5)
+    ('33.3%', '100%', '0%')
+    >>> percentage(999_999, 1_000_000), percentage(1, 100_000)
+    ('more than 99.9%', 'less than 0.1%')
     """
     text = percent(percent_of(part, whole) or 0.0)
     spoken = {"100.0": "100", "0.0": "0", ">99.9": "more than 99.9", "<0.1": "less than 0.1"}
@@ -84,7 +86,7 @@ def share(part: float, whole: float) -> str:
 
 
 def size_label(label: str) -> str:
-    """A size class with a dash that is read as "to".
+    """A size class with a dash that reads as "to".
 
     >>> size_label("10-49")
     '10–49'

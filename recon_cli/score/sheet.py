@@ -8,6 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from recon_cli.markdown import markdown_table
+
 _RATES = {
     "putative": "putative",
     "confirmed": "confirmed",
@@ -40,10 +42,7 @@ class ResultTable:
 
     def markdown(self) -> str:
         """The sheet as Markdown."""
-        marks = ["---" if at < self.text_columns else "---:" for at in range(len(self.header))]
-        lines = [self.header, tuple(marks), *self.rows]
-        body = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-        return f"## {self.title}\n\n{body}\n"
+        return f"## {self.title}\n\n{markdown_table(self.header, self.rows, self.text_columns)}"
 
 
 def lay_out(title: str, rows: pl.DataFrame) -> ResultTable:

@@ -1,4 +1,4 @@
-"""One geounit's part of a work folder: found, checked, and read as far as it is asked for."""
+"""One geounit's part of a work folder: located, checked, and read as far as needed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _check_listed(published: Publication, level: Level, geoid: str) -> None:
     near = (here if not here.is_empty() else published.geounits["geoid"]).sort().to_list()
     first = max(0, min(bisect.bisect(near, geoid) - _NEAR // 2, len(near) - _NEAR))
     names = ", ".join(near[first : first + _NEAR])
-    hint = f"near it: {names}" if names else "recon show of a coarser geounit lists those inside"
+    hint = f"near it: {names}" if names else "`recon show` of a coarser geounit lists those inside"
     raise ConfigError(f"no {level.name} {geoid} in the release ({hint})")
 
 
@@ -149,10 +149,10 @@ class Located:
         """Histogram cells of the unit: measured, or else by propagation."""
         if self.measured is not None:
             folder = open_folder(self.run.work, SOLVAR, "intervals")
-            found = folder.read(self.partition, self.span)
+            intervals = folder.read(self.partition, self.span)
         else:
-            found = propagated_intervals(self.release, self.published, self.tables)
-        return found.filter(pl.col(self.release.geoid_column) == self.geoid)
+            intervals = propagated_intervals(self.release, self.published, self.tables)
+        return intervals.filter(pl.col(self.release.geoid_column) == self.geoid)
 
     def published_tables(self) -> PublishedTables:
         """The geounit's tables."""

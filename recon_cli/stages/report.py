@@ -7,11 +7,11 @@ from pathlib import Path
 
 from recon_cli.config.sections.report import Report
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.report.compose import compose
+from recon_cli.report.compose import compose_report
 from recon_cli.report.document import ReportDocument
 from recon_cli.report.headline import Headline
 from recon_cli.report.html import html_page
-from recon_cli.report.images import draw, versions
+from recon_cli.report.images import render_picture, versions
 from recon_cli.report.markdown import markdown_page
 from recon_cli.report.markup import to_text
 from recon_cli.stages.findings import gather_findings, reportable
@@ -25,23 +25,23 @@ _MARKDOWN = "report.md"
 
 
 @dataclass(frozen=True)
-class Written:
-    """What the stage left.
+class WrittenReport:
+    """What the stage made.
 
     Attributes:
         outcome: The stage's outcome.
         page: The HTML file.
-        claim: What it claims, its sentences without marks.
+        headline: Its sentences without marks.
         missing: What is not in it, and the commands that would make it.
     """
 
     outcome: StageOutcome
     page: Path
-    claim: tuple[str, ...]
+    headline: tuple[str, ...]
     missing: tuple[str, ...]
 
 
-def report(run: Run) -> Written:
+def report(run: Run) -> WrittenReport:
     """Write the report of whatever the work folder holds.
 
     Raises:
@@ -53,14 +53,14 @@ def report(run: Run) -> Written:
     found = reportable(run.work, besides=REPORT)
     recipe = run.recipe(
         REPORT,
-        {"title": config.title, "drawn_by": versions()},
+        {"title": config.title, "renderers": versions()},
         # the whole file: the report shows times too
         shared={f"{path.name}/{MANIFEST}": file_digest(path / MANIFEST) for path in found},
     )
     with run.transaction(recipe) as stage:
         current = stage.current
         if current is None:
-            document = compose(gather_findings(run, tuple(found.values())), config.title)
+            document = compose_report(gather_findings(run, tuple(found.values())), config.title)
             for name, data in report_files(document).items():
                 stage.staging.write_extra("report", name, data)
             outcome = StageOutcome(REPORT, stage.publish([], notes=_notes(document)))
@@ -71,12 +71,12 @@ def report(run: Run) -> Written:
         write_bytes(config.to, open_folder(run.work, REPORT, "report").beside(PAGE))
         page = config.to
     notes = outcome.manifest.notes
-    return Written(outcome, page, tuple(notes["claim"]), tuple(notes["missing"]))
+    return WrittenReport(outcome, page, tuple(notes["headline"]), tuple(notes["missing"]))
 
 
 def report_files(document: ReportDocument) -> dict[str, bytes]:
     """File name → bytes: the page, the Markdown, and every chart as SVG and PNG."""
-    pictures = {figure.name: draw(figure.spec) for figure in document.figures}
+    pictures = {figure.name: render_picture(figure.spec) for figure in document.figures}
     files = {
         PAGE: html_page(document, pictures).encode(),
         _MARKDOWN: markdown_page(document).encode(),
@@ -88,11 +88,11 @@ def report_files(document: ReportDocument) -> dict[str, bytes]:
 
 
 def _notes(document: ReportDocument) -> dict[str, list[str]]:
-    return {"claim": _plain(document.claim), "missing": _gaps(document)}
+    return {"headline": _plain(document.headline), "missing": _gaps(document)}
 
 
-def _plain(claim: Headline) -> list[str]:
-    return [to_text(sentence) for sentence in claim.sentences]
+def _plain(headline: Headline) -> list[str]:
+    return [to_text(sentence) for sentence in headline.sentences]
 
 
 def _gaps(document: ReportDocument) -> list[str]:

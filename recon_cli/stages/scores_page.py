@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import ConfigError
+from recon_cli.markdown import markdown_table
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import plural
 from recon_cli.score.sheet import lay_out
@@ -83,20 +84,20 @@ def _differences(rates: pl.DataFrame) -> list[str]:
     lines = [
         "## Where the two differ most",
         "",
-        f"{compared.height:,} rates stand beside a published one in the tables below; their "
+        f"{compared.height:,} rates have a published one beside them in the tables below; their "
         f"median absolute difference is {np.median(sizes):.1f} points, and {large.height:,} "
         f"differ by {LARGE:.0f} points or more:",
         "",
-        "| table | people | against | rate | block sizes | sources | difference |",
-        "| --- | --- | --- | --- | --- | --- | ---: |",
     ]
+    header = ["table", "people", "against", "rate", "block sizes", "sources", "difference"]
     groups = large.group_by("table", "panel", "against", "rate", maintain_order=True).agg(
         pl.col("block_size").unique(maintain_order=True).str.join(", "),
         pl.col("source").unique(maintain_order=True).str.join(", "),
         pl.col("difference").min().alias("low"),
         pl.col("difference").max().alias("high"),
     )
-    for *words, low, high in groups.iter_rows():
-        span = f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"
-        lines.append(f"| {' | '.join([*words, span])} |")
-    return [*lines, ""]
+    rows = [
+        [*words, f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"]
+        for *words, low, high in groups.iter_rows()
+    ]
+    return [*lines, markdown_table(header, rows, text_columns=6)]

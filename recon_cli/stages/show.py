@@ -1,46 +1,48 @@
-"""`recon show`: what the work folder holds of one geounit → `View`. Writes nothing."""
+"""`recon show`: what the work folder holds of one geounit → `GeounitView`. Writes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 import polars as pl
 
 from recon_cli.attack.reconstruction.partition import QUARANTINED
 from recon_cli.errors import ConfigError
+from recon_cli.explain.counterexamples import Claim
 from recon_cli.explain.facts import Facts, Scope, facts_around, record_counts_of
-from recon_cli.explain.minimal_explanation import SearchEffort
+from recon_cli.explain.minimal_explanation import SearchEffort, find_explanation
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task, plural
-from recon_cli.report.reasons import Reasons
-from recon_cli.report.unit_kinds import UnitKinds, unit_kinds
-from recon_cli.report.view import Detail, Member, Place, Reason, RecordKind, View
-from recon_cli.report.words import share, words_of
+from recon_cli.report.reasons import reason_of
+from recon_cli.report.unit_kinds import UnitKinds, kind_masks, unit_kinds
+from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason, RecordKind
+from recon_cli.report.words import percentage, words_of
 from recon_cli.schema import Level, Table
 from recon_cli.stages.geounit import Located, locate
 
-#: Kinds of people that are explained without being asked for.
+#: Rows that are explained without being asked for.
 EXPLAINED = 3
 #: Tables that are named one by one.
 _LISTED = 8
 _STATUSES = {
     "unique": "proven unique: no other records have these counts",
     "solved": "not proven unique: other records may have the same counts",
-    "open": "open: the tables in use do not bound everybody, there may be more people",
-    QUARANTINED: "not solved: workers died at it",
+    "open": "open: the tables in use do not bound the number of people, there may be more",
+    QUARANTINED: "not solved: workers died on it",
 }
 _SHORT = {"unique": "unique", "solved": "not unique", "open": "open", QUARANTINED: "not solved"}
 
 
 @dataclass(frozen=True)
 class Why:
-    """Whose certainty is explained.
+    """Which rows are explained.
 
     Attributes:
-        numbers: Rows of the list of people; None for the first few.
-        everyone: All of them.
+        numbers: Row numbers; None for the first few.
+        everyone: All rows with certain people.
     """
 
     numbers: tuple[int, ...] | None = None
@@ -48,104 +50,106 @@ class Why:
 
     @property
     def is_asked(self) -> bool:
-        """Whether somebody in particular, or everybody, is asked for."""
+        """Whether some rows in particular, or all, are asked for."""
         return self.everyone or self.numbers is not None
 
 
-def show(run: Run, geoid: str, why: Why) -> View:
-    """Everything that is known of one geounit.
+def view_geounit(run: Run, geoid: str, why: Why) -> GeounitView:
+    """Everything that is known about one geounit.
 
     Args:
         run: The run.
         geoid: A geounit of any level from the unit to the partition.
-        why: Whose certainty is explained.
+        why: Which rows are explained.
 
     Raises:
         ConfigError: There is no such geounit or row.
         StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
         SolverError: Two engines disagree; the model is kept in the work folder.
     """
-    found = locate(run, geoid)
-    is_unit = found.level == run.release.geography.unit
-    return _unit_view(found, why) if is_unit else _whole_view(found)
+    located = locate(run, geoid)
+    is_unit = located.level == run.release.geography.unit
+    return _unit_view(located, why) if is_unit else _whole_view(located)
 
 
-def _frame(found: Located) -> View:
+def _frame(located: Located) -> GeounitView:
     """What every view has."""
-    listed, geography = found.published_tables(), found.release.geography
+    listed, geography = located.published_tables(), located.release.geography
     coarser = [
         level
         for level in geography.levels
-        if geography.partition_digits <= level.digits < found.level.digits
+        if geography.partition_digits <= level.digits < located.level.digits
     ]
-    return View(
-        title=found.release.title,
-        place=Place(_say(found.level.name), found.geoid),
-        above=tuple(Place(_say(each.name), found.geoid[: each.digits]) for each in coarser),
-        facts=(),
-        notes=_notes(found),
+    return GeounitView(
+        title=located.release.title,
+        geounit=GeounitName(_say(located.level.name), located.geoid),
+        enclosing=tuple(
+            GeounitName(_say(each.name), located.geoid[: each.digits]) for each in coarser
+        ),
+        details=(),
+        notes=_notes(located),
         tables=listed.shown,
         empty_tables=listed.empty,
         absent_tables=listed.absent,
     )
 
 
-def _notes(found: Located) -> tuple[str, ...]:
-    if found.measured is not None:
+def _notes(located: Located) -> tuple[str, ...]:
+    if located.measured is not None:
         return ()
-    if (found.run.work / "solvar").is_dir():
+    if (located.run.work / "solvar").is_dir():
         return ("solvar/ was made from other records: run `recon solvar` again.",)
-    return ("Solution variability is not measured: `recon solvar` does it.",)
+    return ("Solution variability is not measured: run `recon solvar`.",)
 
 
-def _unit_view(found: Located, why: Why) -> View:
-    release, name = found.release, found.release.geoid_column
-    records = found.records.filter(pl.col(name) == found.geoid)
-    unit = found.blocks.filter(pl.col(name) == found.geoid).row(0, named=True)
-    kinds = unit_kinds(release, records, found.intervals(), found.tables)
+def _unit_view(located: Located, why: Why) -> GeounitView:
+    release, name = located.release, located.release.geoid_column
+    records = located.records.filter(pl.col(name) == located.geoid)
+    unit = located.blocks.filter(pl.col(name) == located.geoid).row(0, named=True)
+    kinds = unit_kinds(release, records, located.intervals(), located.tables)
     certain = sum(kind.lower for kind in kinds.kinds)
     is_empty = unit["population"] == 0 and unit["status"] != "open"
     unseen = [each for each in release.histogram if records[each].null_count() == records.height]
     words = words_of(release)
-    facts = [
+    details = [
         Detail("people", _people(unit["population"], records.height)),
-        Detail("reconstruction", "nobody to place" if is_empty else _STATUSES[unit["status"]]),
-        Detail("solvar", _solvar_fact(found)),
+        Detail("reconstruction", "no people to place" if is_empty else _STATUSES[unit["status"]]),
+        Detail("solvar", _solvar_fact(located)),
         Detail("certain", _certain_fact(certain, records.height)),
-        Detail("made from", _table_list(found.tables)),
+        Detail("made from", _table_list(located.tables)),
     ]
     if unseen and records.height:
-        facts.append(
-            Detail("not seen", f"{words.listed(unseen)}: no table in use tells them apart")
+        details.append(
+            Detail("not known", f"{words.listed(unseen)}: no table in use tells them apart")
         )
-    reasons = _reasons(found, kinds, why)
+    reasons = _reasons(located, kinds, why)
     explained = {reason.kind.number for reason in reasons}
     return replace(
-        _frame(found),
-        facts=tuple(facts),
+        _frame(located),
+        details=tuple(details),
         columns=tuple(words.columns[column] for column in release.histogram),
         finer_columns=tuple(_say(column) for column in kinds.finer),
         kinds=kinds.kinds,
         possible=kinds.possible,
-        bounds=_bounds(found),
+        bounds=_bounds(located),
         reasons=reasons,
         unexplained=sum(k.lower > 0 and k.number not in explained for k in kinds.kinds),
         caution=_caution(certain, records.height, kinds.finer),
     )
 
 
-def _whole_view(found: Located) -> View:
-    release, name = found.release, found.release.geoid_column
-    is_wide = found.level.digits < release.region.digits
+def _whole_view(located: Located) -> GeounitView:
+    release, name = located.release, located.release.geoid_column
+    is_wide = located.level.digits < release.region.digits
     inner = release.region if is_wide else release.geography.unit
-    here = pl.col(name).str.starts_with(found.geoid)
-    blocks = found.blocks.filter(here)
-    flagged = found.records.filter(here).group_by(name).agg(flagged=pl.col("certain").sum())
+    here = pl.col(name).str.starts_with(located.geoid)
+    blocks = located.blocks.filter(here)
+    flagged = located.records.filter(here).group_by(name).agg(flagged=pl.col("certain").sum())
     rows = blocks.join(flagged, on=name, how="left").with_columns(
         certain=pl.col("flagged").fill_null(0)
     )
-    if found.solvar is not None:
-        measured = found.solvar.select(name, "solvar_pct", "solvar_upper_pct", "certain_records")
+    if located.solvar is not None:
+        measured = located.solvar.select(name, "solvar_pct", "solvar_upper_pct", "certain_records")
         rows = rows.join(measured, on=name, how="left").with_columns(
             certain=pl.max_horizontal("certain", pl.col("certain_records").fill_null(0))
         )
@@ -156,17 +160,17 @@ def _whole_view(found: Located) -> View:
     members = _sums(counted, name, inner) if is_wide else _members(counted, name)
     certain = int(rows["certain"].sum())
     units = words_of(release).units
-    at_least = "" if found.measured is not None else "at least "
-    facts = (
+    at_least = "" if located.measured is not None else "at least "
+    details = (
         Detail("people", f"{people:,}"),
         Detail(f"{units}", f"{rows.height:,}, {counted.height:,} with people"),
-        Detail("proven unique", f"{unique:,} {units} ({share(unique, counted.height)})"),
+        Detail("proven unique", f"{unique:,} {units} ({percentage(unique, counted.height)})"),
         Detail("certain", at_least + _certain_fact(certain, people)),
-        Detail("made from", _table_list(found.tables)),
+        Detail("made from", _table_list(located.tables)),
     )
     return replace(
-        _frame(found),
-        facts=facts,
+        _frame(located),
+        details=details,
         member_level=_say(plural(inner.name)),
         members=tuple(members),
         empty_members=0 if is_wide else rows.height - counted.height,
@@ -211,40 +215,47 @@ def _sums(rows: pl.DataFrame, name: str, inner: Level) -> list[Member]:
     ]
 
 
-def _reasons(found: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
+def _reasons(located: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
     chosen = _chosen(kinds.kinds, why)
     if not chosen:
         return ()
-    release, published = found.release, found.published
+    release, published = located.release, located.published
 
+    @cache
     def facts_of(scope: Scope) -> Facts:
-        return facts_around(release, published, found.tables, found.geoid, scope)
+        return facts_around(release, published, located.tables, located.geoid, scope)
 
-    people = record_counts_of(release, found.records, facts_of(Scope.UNIT).units)
-    reasons = Reasons(release, facts_of, people, SearchEffort(seed=found.run.config.top.seed))
-    with log_disagreements(found.run.work):
+    people = record_counts_of(release, located.records, facts_of(Scope.UNIT).units)
+
+    def reason(kind: RecordKind, effort: SearchEffort, widest: Scope) -> Reason:
+        claim = Claim(kind_masks(release, kinds.labels[kind.number - 1]), kind.lower)
+        explanation = find_explanation(facts_of, people, claim, effort, widest)
+        return reason_of(release, kind, explanation, located.geoid, widest)
+
+    effort = SearchEffort(seed=located.run.config.top.seed)
+    with log_disagreements(located.run.work):
         if not why.is_asked:
-            return _first_reasons(reasons, kinds, chosen)
-        # Where nobody was placed, the region's records do not add up to its counts.
-        widest = Scope.UNIT if QUARANTINED in set(found.blocks["status"]) else Scope.REGION
+            return _first_reasons(partial(reason, effort=effort.quick, widest=Scope.UNIT), chosen)
+        # Where a unit was quarantined, the region's records do not add up to its counts.
+        widest = Scope.UNIT if QUARANTINED in set(located.blocks["status"]) else Scope.REGION
         task = Task("why", "row", len(chosen), sum(kind.lower for kind in chosen))
         answers = []
-        with found.run.reporter.bar(task) as bar:
+        with located.run.reporter.bar(task) as bar:
             for kind in chosen:
-                answers.append(reasons.of(kind, kinds.labels[kind.number - 1], widest))
+                answers.append(reason(kind, effort, widest))
                 bar.advance(1, kind.lower)
     return tuple(answers)
 
 
 def _first_reasons(
-    reasons: Reasons, kinds: UnitKinds, chosen: Sequence[RecordKind]
+    reason_quickly: Callable[[RecordKind], Reason], chosen: Sequence[RecordKind]
 ) -> tuple[Reason, ...]:
-    """A few that are quickly found, from all over the list."""
+    """A few that are quickly located, from all over the list."""
     answers: list[Reason] = []
     step = -(-len(chosen) // (3 * EXPLAINED))
     for kind in chosen[::step]:
-        reason = reasons.at_a_glance(kind, kinds.labels[kind.number - 1])
-        if reason is not None:
+        reason = reason_quickly(kind)
+        if reason.lines:
             answers.append(reason)
         if len(answers) == EXPLAINED:
             break
@@ -252,7 +263,7 @@ def _first_reasons(
 
 
 def _chosen(kinds: Sequence[RecordKind], why: Why) -> list[RecordKind]:
-    """The kinds to explain; without a wish all certain ones, the fewest people first."""
+    """The kinds to explain; by default all certain ones, the fewest people first."""
     certain = [kind for kind in kinds if kind.lower]
     if why.everyone:
         return certain
@@ -261,12 +272,14 @@ def _chosen(kinds: Sequence[RecordKind], why: Why) -> list[RecordKind]:
     chosen = []
     for number in why.numbers:
         if not kinds:
-            raise ConfigError(f"--why {number}: nobody is there, so there is no row to explain")
+            raise ConfigError(
+                f"--why {number}: the geounit is empty, so there is no row to explain"
+            )
         if not 1 <= number <= len(kinds):
             raise ConfigError(f"--why {number}: the list has rows 1 to {len(kinds)}")
         if not kinds[number - 1].lower:
             raise ConfigError(
-                f"--why {number}: nobody in row {number} ({kinds[number - 1].words}) is certain"
+                f"--why {number}: no record in row {number} ({kinds[number - 1].words}) is certain"
             )
         chosen.append(kinds[number - 1])
     return chosen
@@ -274,18 +287,18 @@ def _chosen(kinds: Sequence[RecordKind], why: Why) -> list[RecordKind]:
 
 def _people(published: int | None, reconstructed: int) -> str:
     if published is None:
-        return f"at least {reconstructed:,}; no table in use says how many"
+        return f"at least {reconstructed:,}; no table in use states how many"
     return f"{published:,}"
 
 
-def _solvar_fact(found: Located) -> str:
-    if found.solvar is None or found.measured is None:
+def _solvar_fact(located: Located) -> str:
+    if located.solvar is None or located.measured is None:
         return "not measured"
-    row = found.solvar.filter(pl.col(found.release.geoid_column) == found.geoid)
+    row = located.solvar.filter(pl.col(located.release.geoid_column) == located.geoid)
     if row.is_empty():
         return "not measured"
     about = row.row(0, named=True)
-    mode = found.measured.manifest.notes["mode"]
+    mode = located.measured.manifest.notes["mode"]
     value = _percent(about["solvar_pct"], about["solvar_upper_pct"])
     return f"{value} ({mode}, {about['status']})"
 
@@ -293,7 +306,7 @@ def _solvar_fact(found: Located) -> str:
 def _certain_fact(certain: int, people: int) -> str:
     if not people:
         return "no records"
-    return f"{certain:,} of {people:,} records ({share(certain, people)})"
+    return f"{certain:,} of {people:,} records ({percentage(certain, people)})"
 
 
 def _percent(low: float | None, high: float | None) -> str | None:
@@ -304,21 +317,21 @@ def _percent(low: float | None, high: float | None) -> str | None:
     return f"{low:.1f}%" if high == low else f"{low:.1f}% to {high:.1f}%"
 
 
-def _bounds(found: Located) -> str:
-    if found.measured is None:
-        return "by propagation of bounds: valid, maybe wider than the truth"
-    return f"measured by `recon solvar`, {found.measured.manifest.notes['mode']}"
+def _bounds(located: Located) -> str:
+    if located.measured is None:
+        return "by propagation of bounds: valid, but not always tight"
+    return f"measured by `recon solvar`, {located.measured.manifest.notes['mode']}"
 
 
 def _caution(certain: int, people: int, finer: Sequence[str]) -> str:
     parts = []
     if certain < people:
         parts.append(
-            "Records that are not certain are one of many possibilities, not facts about anybody."
+            "Records that are not certain are one of many possibilities, not facts about people."
         )
     if finer and people:
         names = " and ".join(map(_say, finer))
-        parts.append(f"Single values of {names} are one way to fit; none is called certain.")
+        parts.append(f"Single values of {names} are one possible assignment; none is certain.")
     return " ".join(parts)
 
 

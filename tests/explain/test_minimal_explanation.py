@@ -1,4 +1,4 @@
-"""Forcing sets against plain search: they force the claim, and none of their cells can go."""
+"""Explanations against plain search: they imply the claim, and none of their cells can go."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from recon_cli.errors import StageError
-from recon_cli.explain.contradictions import PublishedCell
 from recon_cli.explain.counterexamples import Claim
-from recon_cli.explain.facts import Facts, Scope, facts_around, record_counts_of
+from recon_cli.explain.facts import Facts, PublishedCell, Scope, facts_around, record_counts_of
 from recon_cli.explain.minimal_explanation import Explanation, SearchEffort, find_explanation
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Value
@@ -36,7 +35,7 @@ def claim_of(release: Release, values: tuple[Value, ...], least: int) -> Claim:
     return Claim(tuple(1 << i for i in at), least)
 
 
-def forcing_of(
+def explanation_of(
     release: Release, published: Publication, records: pl.DataFrame, unit: str, claim: Claim
 ) -> Explanation:
     @cache
@@ -115,10 +114,10 @@ def test_every_certain_record_against_plain_search(seed: int, people: int, hide:
     counts = {(g, t, c): n for g, t, c, n in published.counts.iter_rows()}
     for (unit, values), least in list(certain.items())[:2]:
         claim = claim_of(release, values, least)
-        found = forcing_of(release, published, records, unit, claim)
-        cells = list(found.cells)
+        explanation = explanation_of(release, published, records, unit, claim)
+        cells = list(explanation.cells)
         assert cells
-        assert found.is_minimal
+        assert explanation.is_minimal
         for cell in cells:
             assert cell.count == counts.get((cell.geoid, cell.table.name, cell.cell.number), 0)
         assert not can_be_less(release, units, unit, claim, cells)
@@ -126,7 +125,7 @@ def test_every_certain_record_against_plain_search(seed: int, people: int, hide:
             others = [other for other in cells if other is not cell]
             assert can_be_less(release, units, unit, claim, others)
         own = [cell for cell in cells if cell.geoid == unit]
-        assert (found.scope is Scope.UNIT) == (len(own) == len(cells))
+        assert (explanation.scope is Scope.UNIT) == (len(own) == len(cells))
 
 
 @few
@@ -149,4 +148,4 @@ def test_what_is_not_certain_is_refused(seed: int, people: int) -> None:
     assume(least < there)
     claim = claim_of(release, tuple(values), least + 1)
     with pytest.raises(StageError, match="do not force"):
-        forcing_of(release, published, records, unit, claim)
+        explanation_of(release, published, records, unit, claim)

@@ -14,7 +14,7 @@ import pytest
 from recon_cli.config import load_config
 from recon_cli.errors import StageError
 from recon_cli.report.charts import Spec
-from recon_cli.report.compose import compose
+from recon_cli.report.compose import compose_report
 from recon_cli.report.findings import (
     Findings,
     Missing,
@@ -60,7 +60,7 @@ def unique(work: Path) -> int:
     return int(read(work / "blocks").filter(status="unique")["population"].sum())
 
 
-def claim(findings: Findings) -> str:
+def headline(findings: Findings) -> str:
     found = make_headline(findings, words_of(findings.release))
     return to_text(" ".join([*found.sentences, *found.notes]))
 
@@ -112,15 +112,15 @@ def test_a_proof_counts_whoever_found_it(
     assert row["certain_elsewhere"] == row["certain"] - 2 * (5 if mode is None else 25)
 
 
-def test_the_claim_is_the_union_of_all_proofs(base: Path) -> None:
+def test_the_headline_is_the_union_of_all_proofs(base: Path) -> None:
     work = reported.attacked(base)
     findings = findings_of(work)
     solvar, blocks = read(work / "solvar"), read(work / "blocks")
     zero = set(solvar.filter(pl.col("solvar_upper_pct") == 0)["geoid_block"])
     unique = set(blocks.filter(pl.col("status") == "unique")["geoid_block"])
     lived = blocks.filter(pl.col("geoid_block").is_in(list(zero | unique)))["population"].sum()
-    assert f"At least {lived:,} of 2,015 people (" in claim(findings)
-    assert "“At least”: each block was examined alone" in claim(findings)
+    assert f"At least {lived:,} of 2,015 people (" in headline(findings)
+    assert "“At least”: each block was examined alone" in headline(findings)
     assert isinstance(findings.reconstruction, ReconstructionFindings)
     proven = read(work / "microdata")["certain"].sum()
     assert findings.reconstruction.whole["certain"] >= max(proven, solvar["certain_records"].sum())
@@ -129,11 +129,11 @@ def test_the_claim_is_the_union_of_all_proofs(base: Path) -> None:
 
 def test_without_solvar_and_attackers(base: Path) -> None:
     findings = findings_of(reported.toy(base))
-    text = claim(findings)
+    text = headline(findings)
     assert f"At least {unique(reported.toy(base)):,} of 2,015 people (" in text
     assert "sex, age group, race and hispanic" in text
     assert "there is no solvar/ in the work folder. recon solvar looks for" in text
-    document = compose(findings)
+    document = compose_report(findings)
     gaps = {section.key: section.missing for section in document.sections if section.missing}
     assert gaps["variability"][0].commands == ("recon solvar",)
     assert gaps["attack"][0].commands == ("recon link", "recon score")
@@ -141,12 +141,12 @@ def test_without_solvar_and_attackers(base: Path) -> None:
 
 
 def test_a_release_that_is_not_a_census_has_its_own_words(base: Path) -> None:
-    document = compose(findings_of(reported.clinic(base)), "Clinics")
+    document = compose_report(findings_of(reported.clinic(base)), "Clinics")
     *sections, provenance = document.sections  # the last names folders
-    text = json.dumps([document.claim.sentences, document.terms, sections], default=str)
+    text = json.dumps([document.headline.sentences, document.terms, sections], default=str)
     assert "No clinic** is proven to have exactly one" in text
     assert "gender, age group, insurance, smoker and conditions" in text
-    assert "“Proven”: each clinic" in " ".join(document.claim.notes)
+    assert "“Proven”: each clinic" in " ".join(document.headline.notes)
     for word in ("block", "tract", "race", "hispanic", "county"):
         assert word not in text, word
     assert document.title == "Clinics"
@@ -171,20 +171,20 @@ def settled(findings: Findings, **changes: int) -> Findings:
     ("sums", "said", "not_said"),
     [
         ({"one_population": 700, "certain": 1900}, ["700 of 2,015 people (34.7%)"], ["least"]),
-        ({"one_population": 0, "certain": 1}, ["No block has exactly", "1 person's record"], []),
+        ({"one_population": 0, "certain": 1}, ["No block has exactly", "1 record"], []),
         (
             {"one_population": 2015, "certain": 2015},
-            ["All 2,015 people live", "Everybody's record"],
+            ["All 2,015 people live", "Every record"],
             ["least", "proven"],
         ),
-        ({"one_population": 0, "certain": 0}, ["Nobody's record", "stands in every"], ["proven"]),
+        ({"one_population": 0, "certain": 0}, ["No record", "appears in every"], ["proven"]),
     ],
 )
 def test_no_more_and_no_less_than_was_shown(
     base: Path, sums: dict[str, int], said: list[str], not_said: list[str]
 ) -> None:
     findings = settled(findings_of(reported.attacked(base)), **sums)
-    text = claim(findings)
+    text = headline(findings)
     assert all(words in text for words in said), text
     assert not any(words in text for words in not_said), text
 
@@ -195,7 +195,7 @@ def test_what_the_budget_left_open_is_said(base: Path) -> None:
     manifest = findings.variability.manifest
     bounded = manifest.model_copy(update={"statuses": {"proven": manifest.totals["units"] - 2}})
     findings = replace(findings, variability=replace(findings.variability, manifest=bounded))
-    assert "“At least”, because 2 blocks were not settled within the budget" in claim(findings)
+    assert "“At least”, because 2 blocks were not settled within the budget" in headline(findings)
 
 
 def test_unknown_features_are_named(base: Path, tmp_path: Path) -> None:
@@ -203,10 +203,10 @@ def test_unknown_features_are_named(base: Path, tmp_path: Path) -> None:
     shutil.copytree(reported.toy(base), work)
     shared = ("-q", "-c", ROOT / "configs" / "toy.yaml", "--work", work)
     recon("reconstruct", *shared, "--tables", "P12,PCT12")
-    text = claim(findings_of(work))
+    text = headline(findings_of(work))
     assert "No block is proven to have exactly one" in text
-    assert "The tables in use say nothing of race and hispanic" in text
-    assert "Nobody's record (sex and age group)" in text
+    assert "The tables in use do not show race and hispanic" in text
+    assert "No record (sex and age group)" in text
 
 
 def test_precision_is_of_this_folders_records(base: Path) -> None:
@@ -220,14 +220,14 @@ def test_precision_is_of_this_folders_records(base: Path) -> None:
     )
     values = dict(rates.select("source", "pct").iter_rows())
     best = max(values["MDG"], values["PRG"])
-    text = claim(findings)
+    text = headline(findings)
     assert f"{values['rHDF_bt']:.1f}% give the true race and hispanic" in text
     assert f"PRG, {best:.1f}%" in text
 
 
 def test_every_drawn_number_stands_in_a_table(base: Path) -> None:
     for work in (reported.attacked(base), reported.clinic(base)):
-        for figure in compose(findings_of(work)).figures:
+        for figure in compose_report(findings_of(work)).figures:
             cells = {cell for sheet in figure.sheets for row in sheet.rows for cell in row}
             shown = written(figure.spec)
             assert shown, figure.name
@@ -329,8 +329,10 @@ def test_tables_alone_claim_nothing(tmp_path: Path) -> None:
     work = tmp_path / "toy"
     recon("ingest", "-q", "-c", ROOT / "configs" / "toy.yaml", "--work", work)
     findings = findings_of(work)
-    assert claim(findings).startswith("Unknown: nothing here says how many people live in blocks")
-    document = compose(findings)
+    assert headline(findings).startswith(
+        "Unknown: nothing here says how many people live in blocks"
+    )
+    document = compose_report(findings)
     assert document.figures == ()
     assert [section.key for section in document.sections if not section.missing] == ["provenance"]
     page = reported.write_report(work).read_text()

@@ -17,7 +17,7 @@ from recon_cli.report.published_tables import published_tables
 from recon_cli.schema import load_release
 from recon_cli.schema.words import say_cell
 from recon_cli.stages import Run
-from recon_cli.stages.show import Why, show
+from recon_cli.stages.show import Why, view_geounit
 from tests.support import reported
 from tests.support.browser import chromium, needs_browser, opened
 from tests.support.paths import ROOT, needs_shared
@@ -91,10 +91,10 @@ def test_a_unit_with_everything(measured: Path, unique: str) -> None:
     assert f"{people} of {people} records (100%)" in shown
     assert "0.0% (relaxed, proven)" in shown
     assert "not measured" not in shown
-    assert "could be here too" not in shown
+    assert "also possible" not in shown
     assert "one of many possibilities" not in shown
     assert re.search(r"row \d+  at least \d+ (person|people): (fe)?male, age", shown)
-    assert "none can be spared" in shown or "this cell alone" in shown
+    assert "none can be omitted" in shown or "this cell alone" in shown
     assert re.search(rf"P1 .*\n.* all +{people} ", shown)
     assert "all cells zero: P" in shown
     assert "not published" not in shown
@@ -118,7 +118,7 @@ def test_records_intervals_and_certainty_agree_with_the_folders(
     run = run_of(TOY, measured)
     records, intervals = read(measured / "microdata"), read(measured / "intervals")
     for geoid in (unique, mixed):
-        view = show(run, geoid, Why(numbers=()))
+        view = view_geounit(run, geoid, Why(numbers=()))
         here = records.filter(geoid_block=geoid)
         assert sum(kind.people for kind in view.kinds) == here.height
         assert len(view.kinds) == here.select("sex", "agebin", "race", "hispanic").n_unique()
@@ -136,7 +136,7 @@ def test_records_intervals_and_certainty_agree_with_the_folders(
 def test_reasons_name_published_counts(measured: Path, unique: str) -> None:
     run = run_of(TOY, measured)
     counts = {(g, t, c): n for g, t, c, n in read(measured / "tables").iter_rows()}
-    view = show(run, unique, Why(everyone=True))
+    view = view_geounit(run, unique, Why(everyone=True))
     assert [reason.kind.number for reason in view.reasons] == [kind.number for kind in view.kinds]
     assert view.unexplained == 0
     for reason in view.reasons:
@@ -145,22 +145,22 @@ def test_reasons_name_published_counts(measured: Path, unique: str) -> None:
         for line in reason.lines:
             table = run.release.table_by_name[line.table]
             number = table.codes.index(line.code) + 1
-            place = unique if line.place is None else line.place.geoid
+            place = unique if line.geounit is None else line.geounit.geoid
             assert line.count == counts.get((place, line.table, number), 0)
 
 
 def test_the_row_that_is_asked_for(measured: Path, mixed: str) -> None:
     shared = ("-c", TOY, "--work", measured)
-    view = show(run_of(TOY, measured), mixed, Why(numbers=()))
+    view = view_geounit(run_of(TOY, measured), mixed, Why(numbers=()))
     certain = next(kind for kind in view.kinds if kind.lower)
     other = next(kind for kind in view.kinds if not kind.lower)
     shown = recon("show", mixed, *shared, "--why", str(certain.number), width=160)
     assert f"row {certain.number}  at least {certain.lower}" in shown
     assert certain.words in shown
     assert "one of many possibilities" in shown
-    assert "could be here too" in shown
+    assert "also possible" in shown
     refused = recon("show", mixed, *shared, "--why", str(other.number), code=2)
-    assert f"nobody in row {other.number}" in refused
+    assert f"no record in row {other.number}" in refused
     last = len(view.kinds)
     assert f"rows 1 to {last}" in recon("show", mixed, *shared, "--why", f"{last + 1}", code=2)
     assert "a row number" in recon("show", mixed, *shared, "--why", "x", code=2)
@@ -169,12 +169,12 @@ def test_the_row_that_is_asked_for(measured: Path, mixed: str) -> None:
 def test_without_solvar(plain: Path, mixed: str) -> None:
     shown = recon("show", mixed, "-c", TOY, "--work", plain, width=160)
     assert re.search(r"solvar +not measured", shown)
-    assert "recon solvar does it" in shown
+    assert "run recon solvar" in shown
     assert "by propagation of bounds" in shown
     assert re.search(r"not certain +0 to \d at most", shown)
     assert "1 exactly" in shown
     tract = recon("show", mixed[:11], "-c", TOY, "--work", plain)
-    assert "recon solvar does it" in tract
+    assert "run recon solvar" in tract
     inside = tract[tract.index("blocks inside") : tract.index("published tables")]
     assert "%" not in inside
 
@@ -200,11 +200,13 @@ def test_tables_that_say_little(plain: Path, mixed: str, tmp_path: Path) -> None
     shared = ("-c", TOY, "--work", work)
     recon("reconstruct", "-q", *shared, "--tables", "P8,P9")
     shown = recon("show", mixed, *shared, width=140)
-    assert "not seen" in shown
+    assert "not known" in shown
     assert "sex and age group: no table in use tells them apart" in shown
     assert "made from       2 tables: P8, P9" in shown
     recon("reconstruct", "-q", *shared, "--tables", "P14")
-    assert "open: the tables in use do not bound everybody" in recon("show", mixed, *shared)
+    assert "open: the tables in use do not bound the number of people" in recon(
+        "show", mixed, *shared
+    )
 
 
 def test_a_coarser_geounit_lists_what_is_inside(measured: Path, unique: str) -> None:
@@ -221,9 +223,9 @@ def test_a_coarser_geounit_lists_what_is_inside(measured: Path, unique: str) -> 
     assert "tracts inside" in county
     assert f"{blocks['population'].sum():,}" in county
     assert "published tables" not in county
-    nobody = recon("show", empty["geoid_block"][0], "-c", TOY, "--work", measured)
-    assert "nobody to place" in nobody
-    assert "force it" not in nobody
+    without_people = recon("show", empty["geoid_block"][0], "-c", TOY, "--work", measured)
+    assert "no people to place" in without_people
+    assert "force it" not in without_people
 
 
 def test_what_does_not_exist_is_said_so(plain: Path, unique: str, tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from recon_cli.report.charts import BarSegment, Panel, assemble, bars, with_number
-from recon_cli.report.document import Figure, ReportSection, by_size_words, sheet
+from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
 from recon_cli.report.findings import Findings, Missing, ReconstructionFindings
 from recon_cli.report.palette import BLUE, GREY
-from recon_cli.report.words import Words, count, percent, percent_of, share, size_label
+from recon_cli.report.words import Words, count, percent, percent_of, percentage, size_label
 from recon_cli.score.sheet import ResultTable
 
 
@@ -24,13 +24,13 @@ def certain_section(findings: Findings, words: Words) -> ReportSection:
     certain, elsewhere = whole["certain"], whole["certain_elsewhere"]
     others = found.people - whole["one_population"]
     text = [
-        f"A record is certain when it stands in every reconstruction. **{certain:,}** of "
-        f"{found.people:,} records ({share(certain, found.people)}) are proven to."
+        f"A record is certain when it appears in every reconstruction. **{certain:,}** of "
+        f"{found.people:,} records ({percentage(certain, found.people)}) are proven to."
     ]
     if elsewhere:
         text.append(
             f"Of them {elsewhere:,} are in {words.units} that are not proven to have one "
-            f"reconstruction: {share(elsewhere, others)} of the {others:,} people there."
+            f"reconstruction: {percentage(elsewhere, others)} of the {others:,} people there."
         )
     uniques = _uniques(findings)
     if isinstance(uniques, Missing):
@@ -69,7 +69,7 @@ def _figure(found: ReconstructionFindings, uniques: pl.DataFrame | None, words: 
     title = "Certain records, by number of people"
     alt = (
         f"Bars by number of people in the {words.unit}. Certain records: "
-        f"{share(found.whole['certain'], found.people)} of all."
+        f"{percentage(found.whole['certain'], found.people)} of all."
         + by_size_words(found.by_size, "certain", "population", "of people")
     )
     if uniques is not None:
@@ -148,7 +148,7 @@ def _certain_sheet(by_size: pl.DataFrame, words: Words) -> ResultTable:
         ]
         for row in by_size.iter_rows(named=True)
     ]
-    return sheet("Certain records by size", header, body)
+    return result_table("Certain records by size", header, body)
 
 
 def _unique_sheet(uniques: pl.DataFrame, words: Words) -> ResultTable:
@@ -162,4 +162,4 @@ def _unique_sheet(uniques: pl.DataFrame, words: Words) -> ResultTable:
         for row in uniques.iter_rows(named=True)
     ]
     header = [f"people in the {words.unit}", "people", "unique", "%"]
-    return sheet("Unique people by size", header, body)
+    return result_table("Unique people by size", header, body)

@@ -26,7 +26,7 @@ _SHARES = {"putative": "Putative", "confirmed": "Confirmed"}
 def precision_section(found: ScoreFindings, words: Words) -> ReportSection:
     """Precision of links against guessing, then the shares of people who are linked."""
     text = [
-        "A link that a guess would get right as often tells nobody anything. Compare the "
+        "A link that a guess would get right as often reveals nothing. Compare the "
         "reconstruction with the guessers, above all for nonmodal people, for whom guessing fails.",
         *_sentences(found),
     ]
@@ -44,7 +44,7 @@ def precision_section(found: ScoreFindings, words: Words) -> ReportSection:
 
 def _sentences(found: ScoreFindings) -> list[str]:
     """For every attacker file, the precision among nonmodal people."""
-    said = []
+    readings = []
     for attacker in found.attackers:
         rows = found.table(_TABLES["nonmodal"]).filter(
             against=attacker, block_size=ALL, rate="precision"
@@ -57,8 +57,8 @@ def _sentences(found: ScoreFindings) -> list[str]:
             if name is not None and values.get(name) is not None
         ]
         if shown:
-            said.append(f"Nonmodal people, {attacker}: {enumerate_words(shown)}.")
-    return said
+            readings.append(f"Nonmodal people, {attacker}: {enumerate_words(shown)}.")
+    return readings
 
 
 def _precision(
@@ -107,7 +107,7 @@ def _multiples(
     looks = looks_of(found, rows)
     names = [each.name for each in looks]
     sizes = [size_label(name) for name in sizes_of(rows)]
-    panels, said = [], []
+    panels, readings = [], []
     for value, label in labels.items():
         for attacker in found.attackers:
             where = {by: value, "against": attacker}
@@ -116,9 +116,9 @@ def _multiples(
                 title = f"{label}, {attacker}"
                 axis = f"people in the {words.unit}"
                 panels.append(rates(title, where, sizes, looks, axis=axis))
-                said.append(reading(title, part, names))
+                readings.append(reading(title, part, names))
     spec = assemble(rate_rows(rows, (by, "against"), looks), panels, len(found.attackers))
-    return " ".join(said), spec
+    return " ".join(readings), spec
 
 
 def _caption(found: ScoreFindings, text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from recon_cli.progress import plural
-from recon_cli.report.document import ReportSection, sheet
+from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import Findings
 from recon_cli.report.words import count
 from recon_cli.score.sheet import ResultTable
@@ -49,12 +49,12 @@ def _stages(findings: Findings) -> ResultTable:
         ]
         for manifest in findings.manifests
     ]
-    return sheet("Stages", header, rows, 3)
+    return result_table("Stages", header, rows, 3)
 
 
 def _inputs(findings: Findings) -> ResultTable:
     rows = [row for manifest in findings.manifests for row in _inputs_of(manifest)]
-    return sheet("Inputs", ("stage", "input", "size", "sha256"), rows, 4)
+    return result_table("Inputs", ("stage", "input", "size", "sha256"), rows, 4)
 
 
 def _inputs_of(manifest: Manifest) -> list[list[str]]:
@@ -87,4 +87,4 @@ def _settings(findings: Findings) -> ResultTable:
             text = json.dumps(value, ensure_ascii=False)
             shown = text if len(text) <= _LONGEST else f"sha256 {key_of(value)}"
             rows.append([manifest.stage, name, shown])
-    return sheet("Settings", ("stage", "key", "value"), rows, 3)
+    return result_table("Settings", ("stage", "key", "value"), rows, 3)

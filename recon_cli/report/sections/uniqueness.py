@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from recon_cli.report.charts import BarSegment, Panel, assemble, bars, with_number
-from recon_cli.report.document import Figure, ReportSection, by_size_words, sheet
+from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
 from recon_cli.report.findings import (
     ONE,
     OPEN,
@@ -19,7 +19,15 @@ from recon_cli.report.findings import (
     ReconstructionFindings,
 )
 from recon_cli.report.palette import BLUE, GREY, ORANGE
-from recon_cli.report.words import Words, count, of_units, percent, percent_of, share, size_label
+from recon_cli.report.words import (
+    Words,
+    count,
+    of_units,
+    percent,
+    percent_of,
+    percentage,
+    size_label,
+)
 from recon_cli.score.sheet import ResultTable
 
 _LABELS = {
@@ -38,10 +46,10 @@ def uniqueness_section(findings: Findings, words: Words) -> ReportSection:
     if isinstance(found, Missing):
         return ReportSection(key, title, missing=(found,))
     whole = found.whole
+    proven = percentage(whole["one_units"], whole["units"])
     text = (
         f"Of {of_units(whole['units'], words)} with people in them, "
-        f"**{whole['one_units']:,}** ({share(whole['one_units'], whole['units'])}) are proven to "
-        "have exactly one reconstruction.",
+        f"**{whole['one_units']:,}** ({proven}) are proven to have exactly one reconstruction.",
         *_doubt(whole),
     )
     return ReportSection(key, title, text, (_figure(found, words),))
@@ -51,7 +59,7 @@ def _doubt(whole: Mapping[str, int]) -> tuple[str, ...]:
     if not whole[f"{UNDECIDED}_units"]:
         return ()
     return (
-        "One is said only with a proof. Where there is none, a second reconstruction may or may "
+        "Exactly one is stated only with a proof. Without one, a second reconstruction may or may "
         "not exist.",
     )
 
@@ -80,8 +88,8 @@ def _figure(found: ReconstructionFindings, words: Words) -> Figure:
         caption=f"The number is the share with exactly one.{empty}",
         alt=(
             f"Bars by number of people in the {words.unit}. Exactly one reconstruction: "
-            f"{share(whole['one_units'], whole['units'])} of all {words.units}, with "
-            f"{share(whole['one_population'], whole['population'])} of all people."
+            f"{percentage(whole['one_units'], whole['units'])} of all {words.units}, with "
+            f"{percentage(whole['one_population'], whole['population'])} of all people."
             + by_size_words(found.by_size, "one_population", "population", "of people")
         ),
         spec=assemble(rows, _panels([str(row["size"]) for row in rows], shown, words), 2),
@@ -117,4 +125,4 @@ def _sheet(by_size: pl.DataFrame, shown: list[str], words: Words) -> ResultTable
                 part = row[f"{each}_{what}"]
                 cells += [count(part), percent(percent_of(part, row[what]))]
         body.append(cells)
-    return sheet("Reconstructions by size", header, body)
+    return result_table("Reconstructions by size", header, body)

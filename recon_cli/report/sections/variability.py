@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from recon_cli.report.charts import BAR, BarSegment, Panel, assemble, bars, steps, with_number
-from recon_cli.report.document import Figure, ReportSection, by_size_words, sheet
+from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
 from recon_cli.report.findings import Findings, Missing, ReconstructionFindings, VariabilityFindings
 from recon_cli.report.palette import BLUE, GREY, Series
-from recon_cli.report.words import Words, count, of_units, percent, share, size_label
+from recon_cli.report.words import Words, count, of_units, percent, percentage, size_label
 from recon_cli.score.sheet import ResultTable
 
 
@@ -33,14 +33,14 @@ def variability_section(findings: Findings, words: Words) -> ReportSection:
     ]
     if whole["unproven_units"]:
         text.append(
-            f"In {of_units(whole['unproven_units'], words)} the budget ran out or the tables bound "
-            "nobody; their solvar is shown by its proven upper bound."
+            f"In {of_units(whole['unproven_units'], words)} the budget ran out or the tables do "
+            "not bound the number of people; their proven upper bound is shown."
         )
     more = _proven_elsewhere(findings.reconstruction, whole["zero_solvar_units"])
     if more > 0:
         text.append(
             f"In {of_units(more, words)} more, `recon reconstruct` proved from all counts at once "
-            "that there is one reconstruction; the claim counts them, these tables do not."
+            "that there is one reconstruction; the headline counts them, these tables do not."
         )
     return ReportSection(key, title, tuple(text), (_figure(found, words),))
 
@@ -54,8 +54,8 @@ def _zeros(whole: Mapping[str, int], words: Words) -> str:
         return f"It is proven to be zero in **all {of_units(units, words)}**."
     return (
         f"It is proven to be zero in **{zero:,}** of {of_units(units, words)} "
-        f"({share(zero, units)}), where {people:,} people live "
-        f"({share(people, whole['population'])})."
+        f"({percentage(zero, units)}), where {people:,} people live "
+        f"({percentage(people, whole['population'])})."
     )
 
 
@@ -124,7 +124,7 @@ def _panels(found: VariabilityFindings, top: float, words: Words) -> list[Panel]
 
 
 def _percentile_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
-    return sheet(
+    return result_table(
         f"Table 6. Solvar by percentile of {words.units}",
         [
             "percentile",
@@ -168,4 +168,4 @@ def _size_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
         for part, rate in pairs:
             cells += [count(row[part]), percent(row[rate])]
         body.append([*cells, count(row["unproven_units"])])
-    return sheet("Table 7. Uniques, zero solvar and certain records, by size", header, body)
+    return result_table("Table 7. Uniques, zero solvar and certain records, by size", header, body)

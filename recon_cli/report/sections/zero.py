@@ -50,16 +50,16 @@ def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
         )
         for panel, attacker in places
     ]
-    said = []
+    readings = []
     for panel, attacker in places:
         here = drawn.filter(panel=panel, against=attacker)
         values = [f"{row['source']} {percent(row['pct'])}%" for row in here.iter_rows(named=True)]
-        said.append(f"{PEOPLE[panel]}, {attacker}: {', '.join(values)}.")
+        readings.append(f"{PEOPLE[panel]}, {attacker}: {', '.join(values)}.")
     return Figure(
         name="zero-solvar",
         title=f"Table 10. Precision in zero-solvar {words.units}",
         caption="Confirmed links in percent of putative links. Horizontal lines are intervals.",
-        alt=f"Points with intervals. {' '.join(said)}",
+        alt=f"Points with intervals. {' '.join(readings)}",
         spec=assemble(rate_rows(drawn, ("panel", "against"), looks), panels, len(found.attackers)),
         sheets=tuple(
             rate_sheet(f"Zero-solvar {words.units}, {name}", rows.filter(against=name), words)

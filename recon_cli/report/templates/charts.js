@@ -1,5 +1,5 @@
 // Draws every chart in the room that it has and in the colours of the scheme; draws again when
-// either changes. Until then, and on paper, the picture that stands in its place is shown.
+// either changes. Until then, and on paper, the picture in its place is shown.
 (() => {
   "use strict";
   const { specs, dark } = JSON.parse(document.getElementById("charts").textContent);

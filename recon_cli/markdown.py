@@ -1,0 +1,33 @@
+"""Markdown tables: the one way to write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int) -> str:
+    r"""A table of Markdown cells, ending with a line break.
+
+    Args:
+        header: Column names.
+        rows: Cells, as many as columns.
+        text_columns: How many columns, from the left, are words; the others are numbers, which
+            are aligned at the right.
+
+    >>> print(markdown_table(["table", "cells"], [["P1|P2", "49"]], 1), end="")
+    | table | cells |
+    | --- | ---: |
+    | P1\|P2 | 49 |
+    """
+    marks = ["---" if at < text_columns else "---:" for at in range(len(header))]
+    lines = [header, marks, *rows]
+    return "".join(f"| {' | '.join(map(markdown_cell, line))} |\n" for line in lines)
+
+
+def markdown_cell(text: str) -> str:
+    r"""Text as it may appear in a table: on one line, bars escaped.
+
+    >>> markdown_cell("a|b\nc")
+    'a\\|b c'
+    """
+    return " ".join(text.split()).replace("|", "\\|")
