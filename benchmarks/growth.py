@@ -1,6 +1,6 @@
 """How time and memory of every stage grow with the people: ``python -m benchmarks.growth``.
 
-Each size is a made-up nation of its own, taken through every command from ``synth`` to
+Each size is a synthetic population of its own, taken through every command from ``synth`` to
 ``score``. Exact solvar is measured on a sample of tracts and given for the nation in proportion.
 A result file holds one size, so that the large ones can be run when the machine is free.
 """

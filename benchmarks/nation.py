@@ -1,4 +1,4 @@
-"""A made-up nation of any size, taken through every command: one step a command.
+"""A synthetic population of any size, taken through every command: one step a command.
 
 Each step is what a user types. Only picking the tracts of a sample is our own work, and is not
 measured.

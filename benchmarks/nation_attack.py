@@ -1,4 +1,6 @@
-"""The attack on the made-up nation, from a seed to a page: ``python -m benchmarks.nation_attack``.
+"""The attack on the synthetic population, from a seed to a page.
+
+``python -m benchmarks.nation_attack``.
 
 The commands that `configs/attack.yaml` names, in a folder of their own, each with what it cost;
 last, the nonmodal uniques in zero-solvar blocks, found by the reconstruction and by guessing. With

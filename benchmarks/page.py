@@ -61,8 +61,8 @@ def _growth(runs: Sequence[Result]) -> str:
     return "\n".join(
         [
             "## Growth\n",
-            "Made-up nations (`recon synth`, `protect swap`, `tabulate`), then the audit: wall "
-            "time, people per core-second, memory. The first four stages make the nation. "
+            "Synthetic populations (`recon synth`, `protect swap`, `tabulate`), then the audit: "
+            "wall time, people per core-second, memory. The first four stages make the nation. "
             f"Workers: {runs[-1]['workers']}. `solvar` has its intervals by propagation; exact "
             f"solvar is of a sample of tracts ({sample['people']:,} people in "
             f"{sample['units']:,} blocks in the last column). *Growth* is the exponent of "
@@ -106,7 +106,7 @@ def _projection(runs: Sequence[Result]) -> str:
             f"## The nation: {PEOPLE:,} people, {BLOCKS:,} inhabited blocks\n",
             "Core-hours in proportion to people, in proportion to inhabited blocks, and the larger "
             "of the two times what a growth exponent above 1 adds on the way to the nation. "
-            "Assumed: blocks are distributed like the made-up ones (which follow Table 7 of the "
+            "Assumed: blocks are distributed like the synthetic ones (which follow Table 7 of the "
             "study), nothing is done twice, files are on a local disk.\n",
             _table(header, rows),
             "",

@@ -1,7 +1,7 @@
 """From measured sizes to the nation: the growth exponent, and core-hours for everybody.
 
 A projection takes the largest size that was measured and multiplies. Assumed is that the nation's
-blocks are distributed like the made-up ones, that nothing has to be done twice, and that files
+blocks are distributed like the synthetic ones, that nothing has to be done twice, and that files
 are on a local disk.
 """
 
@@ -73,7 +73,7 @@ def coverage(run: Run, about: str) -> tuple[int, int]:
 
 
 def whole_nation(run: Run, stage: str) -> float:
-    """Core-seconds of a stage for the made-up nation; a sample's in proportion to people."""
+    """Core-seconds of a stage for the synthetic population; a sample's in proportion to people."""
     measured = run["stages"][stage]
     covered, _ = coverage(run, measured["about"])
     return float(measured["core_seconds"]) * int(run["people"]) / covered

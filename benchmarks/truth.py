@@ -1,4 +1,4 @@
-"""Is what was proven true? ``python -m benchmarks.truth WORK OUT``, for a made-up nation.
+"""Is what was proven true? ``python -m benchmarks.truth WORK OUT``, for a synthetic population.
 
 What was tabulated is known (``hdf/``): a block that is proven unique, or proven to have zero
 solvar, must have exactly its histogram, and every certain record must be of somebody there.

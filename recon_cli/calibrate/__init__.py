@@ -1,4 +1,4 @@
-"""A made-up nation beside the published one."""
+"""A synthetic population beside the published one."""
 
 from recon_cli.calibrate.study import Study, load_study
 

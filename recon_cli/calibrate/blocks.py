@@ -1,4 +1,4 @@
-"""What is counted in each block of a made-up nation, and summed by class of block size."""
+"""What is counted in each block of a synthetic population, and summed by class of block size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures of made-up nations beside the published ones, and whether they are near enough."""
+"""Measures of synthetic populations beside the published ones, and whether they are near enough."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ import polars as pl
 from recon_cli.markdown import markdown_table
 
 _HEAD = """\
-# The made-up nation beside the real one
+# The synthetic population beside the real one
 
-`recon synth` makes up a nation; this page holds it against what was published of the real one:
+`recon synth` generates a population; this page compares it with what was published of the real one:
 the 2010 Census and the 2010 study (NBER WP 31995). It is generated. Do not edit it; run
 
     recon calibrate -c configs/nation.yaml

@@ -1,4 +1,4 @@
-"""The published numbers that a made-up nation is held against."""
+"""The published numbers that a synthetic population is held against."""
 
 from __future__ import annotations
 

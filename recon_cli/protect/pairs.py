@@ -12,7 +12,11 @@ PAIRS = pl.Schema({"first": pl.Int64, "second": pl.Int64, "reach": pl.String})
 
 
 def match_pairs(
-    seekers: pl.DataFrame, key: Sequence[str], reaches: Sequence[str], *, apart: str | None = None
+    candidates: pl.DataFrame,
+    key: Sequence[str],
+    reaches: Sequence[str],
+    *,
+    apart: str | None = None,
 ) -> pl.DataFrame:
     """Pair rows with equal ``key``: within the first of ``reaches``, what is left in the next.
 
@@ -20,7 +24,7 @@ def match_pairs(
     group allows it; pairs that do not are left to the next reach.
 
     Args:
-        seekers: ``row`` (number), ``chance`` (uniform, decides who meets whom), and the columns
+        candidates: ``row`` (number), ``chance`` (uniform, decides who meets whom), and the columns
             that the other arguments name. Reaches may be null only in none.
         key: Columns in which partners agree.
         reaches: Columns, finest first; each next one contains the last.
@@ -30,20 +34,20 @@ def match_pairs(
         Columns of `PAIRS`; ``reach`` is the column within which the two met.
     """
     made = [PAIRS.to_frame()]
-    left = seekers
+    left = candidates
     for reach in reaches:
         group = [*key, reach]
-        found = _meet(left, group, apart).with_columns(reach=pl.lit(reach))
+        found = _pair_within(left, group, apart).with_columns(reach=pl.lit(reach))
         made.append(found.select(PAIRS.names()).cast(PAIRS))
         used = pl.concat([found["first"], found["second"]])
         left = left.filter(~pl.col("row").is_in(used.implode()))
     return pl.concat(made)
 
 
-def _meet(seekers: pl.DataFrame, group: list[str], apart: str | None) -> pl.DataFrame:
+def _pair_within(candidates: pl.DataFrame, group: list[str], apart: str | None) -> pl.DataFrame:
     """Pairs within groups, as ``first`` and ``second``."""
     order = [*group, "chance"] if apart is None else [*group, apart, "chance"]
-    ranked = seekers.sort(order).with_columns(
+    ranked = candidates.sort(order).with_columns(
         at=pl.int_range(pl.len()).over(group), count=pl.len().over(group)
     )
     half = pl.col("count") // 2
@@ -60,6 +64,6 @@ def _meet(seekers: pl.DataFrame, group: list[str], apart: str | None) -> pl.Data
     return joined.select(first="row", second="row_other").sort("first")
 
 
-def take(rng: np.random.Generator, count: int) -> pl.Series:
+def uniform_series(rng: np.random.Generator, count: int) -> pl.Series:
     """``count`` uniform numbers."""
     return pl.Series(rng.random(count))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from recon_cli.protect.pairs import PAIRS, match_pairs, take
+from recon_cli.protect.pairs import PAIRS, match_pairs, uniform_series
 from recon_cli.protect.settings import Experimental, Swap, Targeted
 
 #: A recorded pair: the two households, their sizes and blocks before, and where they met.
@@ -28,7 +28,7 @@ SWAPS = pl.Schema(
 NEEDED = ("household", "geoid_block", "people", "adults")
 
 
-def find_swaps(
+def choose_swaps(
     households: pl.DataFrame,
     settings: Swap,
     rng: np.random.Generator,
@@ -38,7 +38,7 @@ def find_swaps(
 
     Args:
         households: Occupied households: columns `NEEDED`, and for a targeted swap
-            ``block_people`` and ``unique_race`` too (see `with_risk`).
+            ``block_people`` and ``unique_race`` too (see `with_disclosure_risk`).
         settings: Of the swap.
         rng: Source of chance.
         digits: Length of the geoid of a tract and of a county.
@@ -80,14 +80,14 @@ def _experimental(
     count = len(households)
     noise = rng.choice((-1, 0, 1), count, p=settings.size_noise)
     pseudo = _pseudo_tracts(households, settings, rng)
-    seekers = households.select("row", "state").with_columns(
+    candidates = households.select("row", "state").with_columns(
         key=households["people"] + pl.Series(noise),
         tract=pseudo,
         county=pl.Series(households["county"]).gather(_first_of(households, pseudo)),
-        chance=take(rng, count),
+        chance=uniform_series(rng, count),
     )
     chosen = rng.permutation(count)[: round(settings.rate * count)]
-    return match_pairs(seekers[np.sort(chosen)], ["key"], ["tract", "county", "state"])
+    return match_pairs(candidates[np.sort(chosen)], ["key"], ["tract", "county", "state"])
 
 
 def _first_of(households: pl.DataFrame, tracts: pl.Series) -> pl.Series:
@@ -99,10 +99,10 @@ def _first_of(households: pl.DataFrame, tracts: pl.Series) -> pl.Series:
 def _pseudo_tracts(
     households: pl.DataFrame, settings: Experimental, rng: np.random.Generator
 ) -> pl.Series:
-    """The tract that each household pretends to live in.
+    """The pseudo-tract of each household.
 
     Households of the second kind exchange tracts within their county, those of the third within
-    the state, so that every tract is pretended as often as it is left.
+    the state, so that every tract is some household's pseudo-tract as often as it has households.
     """
     kind = rng.choice(3, len(households), p=settings.pseudo_tract)
     tract = households["tract"]
@@ -118,7 +118,7 @@ def _pseudo_tracts(
     return tract.unique().sort().gather(mixed)
 
 
-def with_risk(households: pl.DataFrame, persons: pl.DataFrame) -> pl.DataFrame:
+def with_disclosure_risk(households: pl.DataFrame, persons: pl.DataFrame) -> pl.DataFrame:
     """Add what a targeted swap looks at.
 
     Args:
@@ -160,9 +160,11 @@ def _targeted(
     chosen = rng.random(len(households)) < chance
     if not chosen.any():
         return PAIRS.to_frame()
-    seekers = households.filter(pl.Series(chosen)).with_columns(chance=take(rng, int(chosen.sum())))
+    candidates = households.filter(pl.Series(chosen)).with_columns(
+        chance=uniform_series(rng, int(chosen.sum()))
+    )
     return match_pairs(
-        seekers, ["people", "adults"], ["tract", "county", "state"], apart="geoid_block"
+        candidates, ["people", "adults"], ["tract", "county", "state"], apart="geoid_block"
     )
 
 
@@ -178,7 +180,7 @@ def _local_mean(
     return (np.bincount(group, weight, len(settings.sizes)) / count)[group]
 
 
-def moves_of(swaps: pl.DataFrame) -> pl.DataFrame:
+def list_moves(swaps: pl.DataFrame) -> pl.DataFrame:
     """``household`` and the ``new_block`` it moves to, two rows a pair."""
     return pl.concat(
         [

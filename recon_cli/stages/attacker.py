@@ -16,7 +16,7 @@ from recon_cli.stages.reconstruct import input_digests
 from recon_cli.stages.synth import SYNTH, nation_of
 from recon_cli.store import Piece, Stage, Staging, open_folder
 from recon_cli.synth import Nation
-from recon_cli.synth.attacker import bins_of, commercial, exact_columns
+from recon_cli.synth.attacker_files import bins_of, commercial_file, exact_columns
 from recon_cli.synth.sizes import Integers
 
 ATTACKER = Stage("synth attacker", ("comrcl", "cef_atkr"))
@@ -52,7 +52,7 @@ def attacker(run: Run) -> StageOutcome:
 
 
 def age_bins(release: Release) -> Integers:
-    """The number of the bin of each age; see `recon_cli.synth.attacker.bins_of`.
+    """The number of the bin of each age; see `recon_cli.synth.attacker_files.bins_of`.
 
     Raises:
         ConfigError: The release knows no ages or no bins of them.
@@ -80,18 +80,18 @@ def attacker_partition(job: _Job, piece: Piece, tick: OnProgress) -> None:
     persons = open_folder(job.work, SYNTH, "persons").read(partition)
     places = open_folder(job.work, SYNTH, "places").read(partition)
     rng = generator(job.seed, "attacker", partition)
-    bought = commercial(
+    comrcl = commercial_file(
         job.nation, persons, places, agebin=job.agebin, county=int(partition), rng=rng
     )
     exact = exact_columns(persons)
     job.staging.write(
         piece,
-        {"comrcl": bought, "cef_atkr": exact},
-        statuses=dict(bought["truth"].value_counts().iter_rows()),
+        {"comrcl": comrcl, "cef_atkr": exact},
+        statuses=dict(comrcl["truth"].value_counts().iter_rows()),
         totals={
             "units": len(places),
             "people": len(persons),
-            "comrcl": len(bought),
+            "comrcl": len(comrcl),
             "cef_atkr": len(exact),
         },
         started=started,

@@ -1,4 +1,4 @@
-"""`recon calibrate`: made-up nations beside the published one, and the page that shows them."""
+"""`recon calibrate`: synthetic populations beside the published one, on a page."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def _measured(run: Run, seed: int) -> pl.DataFrame:
     pieces = pieces_of(open_folder(run.work, SYNTH, "persons").manifest)
     counted = run.for_each("calibrate", count_partition, lambda: job, pieces).values
     counts = pl.concat([each[0] for each in counted]).group_by("size").sum().sort("size")
-    told = pl.concat([each[1] for each in counted]).group_by("hispanic", "race").sum()
-    return measure(study, counts, told, seed)
+    answered = pl.concat([each[1] for each in counted]).group_by("hispanic", "race").sum()
+    return measure(study, counts, answered, seed)
 
 
 @dataclass(frozen=True)

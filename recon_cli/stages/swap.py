@@ -18,7 +18,13 @@ from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
 from recon_cli.protect import Swap, Targeted, load_swap
-from recon_cli.protect.swap import NEEDED, apply_moves, find_swaps, moves_of, with_risk
+from recon_cli.protect.swap import (
+    NEEDED,
+    apply_moves,
+    choose_swaps,
+    list_moves,
+    with_disclosure_risk,
+)
 from recon_cli.schema import Release
 from recon_cli.seeding import generator
 from recon_cli.stages.synth import SYNTH
@@ -118,10 +124,10 @@ def swap_state(job: _Job, piece: Piece, tick: OnProgress) -> None:
     occupied = households.filter(pl.col("people") > 0).select(NEEDED)
     if isinstance(job.settings, Targeted):
         known = persons.select("geoid_block", "household", "race", "hispanic")
-        occupied = with_risk(occupied, known)
+        occupied = with_disclosure_risk(occupied, known)
     rng = generator(job.seed, "swap", state)
-    swaps = find_swaps(occupied, job.settings, rng, (job.digits["tract"], job.digits["county"]))
-    moves = moves_of(swaps)
+    swaps = choose_swaps(occupied, job.settings, rng, (job.digits["tract"], job.digits["county"]))
+    moves = list_moves(swaps)
     frames = {
         "hdf": apply_moves(persons, moves),
         "hdf_households": apply_moves(households, moves),

@@ -1,4 +1,4 @@
-"""`recon synth`: a made-up nation → ``persons/``, ``households/`` and ``places/``."""
+"""`recon synth`: a synthetic population → ``persons/``, ``households/`` and ``places/``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.store import Piece, Stage, Staging
 from recon_cli.synth import Nation, load_nation
-from recon_cli.synth.county import make_county
+from recon_cli.synth.county import generate_county
 from recon_cli.synth.geography import County, plan_nation
 
 SYNTH = Stage("synth", ("persons", "households", "places"))
 
 
 def synth(run: Run) -> StageOutcome:
-    """Make a nation, county by county.
+    """Generate a population, county by county.
 
     Raises:
         ConfigError: No size, or wrong parameters.
@@ -75,23 +75,23 @@ class _Job:
 
 
 def synth_partition(job: _Job, piece: Piece, tick: OnProgress) -> None:
-    """Make and write one county; runs in a worker."""
+    """Generate and write one county; runs in a worker."""
     started, partition = time.perf_counter(), piece.partition
     county = job.plan[partition]
-    made = make_county(job.nation, county, job.seed)
-    inhabited = made.places.filter(pl.col("population") > 0).height
+    records = generate_county(job.nation, county, job.seed)
+    inhabited = records.places.filter(pl.col("population") > 0).height
     job.staging.write(
         piece,
-        {"persons": made.persons, "households": made.households, "places": made.places},
-        statuses={"inhabited": inhabited, "uninhabited": made.places.height - inhabited},
+        {"persons": records.persons, "households": records.households, "places": records.places},
+        statuses={"inhabited": inhabited, "uninhabited": records.places.height - inhabited},
         totals={
-            "units": made.places.height,
-            "people": made.persons.height,
-            "households": int((made.households["people"] > 0).sum()),
-            "vacant": int((made.households["people"] == 0).sum()),
-            "in_group_quarters": made.persons["household"].null_count(),
-            "data_defined": int(made.persons["data_defined"].sum()),
+            "units": records.places.height,
+            "people": records.persons.height,
+            "households": int((records.households["people"] > 0).sum()),
+            "vacant": int((records.households["people"] == 0).sum()),
+            "in_group_quarters": records.persons["household"].null_count(),
+            "data_defined": int(records.persons["data_defined"].sum()),
         },
         started=started,
     )
-    tick(made.places.height, made.persons.height)
+    tick(records.places.height, records.persons.height)

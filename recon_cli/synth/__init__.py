@@ -1,4 +1,4 @@
-"""A made-up nation: places, households and people whose true values are known."""
+"""A synthetic population: places, households and persons whose true values are known."""
 
 from recon_cli.synth.parameters import Nation, load_nation
 

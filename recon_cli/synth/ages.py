@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from recon_cli.synth.households import Homes, HouseholdKind, Role, running
+from recon_cli.synth.households import CountyHouseholds, HouseholdKind, Role, cumulative_sums
 from recon_cli.synth.origins import Booleans
 from recon_cli.synth.parameters import Ages, Floats, Households, Weights
 from recon_cli.synth.sizes import Integers
@@ -25,27 +25,31 @@ _YOUNGEST_TAIL = (25, 35, 60)
 
 
 @dataclass(frozen=True)
-class Lives:
-    """Age in years, and whether male, of each person."""
+class AgeSex:
+    """Age in years and sex of each person."""
 
     age: Integers
     male: Booleans
 
 
-def live(
-    ages: Ages, households: Households, homes: Homes, kinship: Floats, rng: np.random.Generator
-) -> Lives:
+def draw_age_sex(
+    ages: Ages,
+    households: Households,
+    homes: CountyHouseholds,
+    age_score: Floats,
+    rng: np.random.Generator,
+) -> AgeSex:
     """Ages and sexes of every member.
 
     Args:
         ages: Parameters.
         households: Parameters.
         homes: Households and roles.
-        kinship: For each household a standard normal score of its householder's age, alike in
+        age_score: For each household a standard normal score of its householder's age, alike in
             neighbours.
         rng: Source of chance.
     """
-    place = ndtr(kinship)
+    place = ndtr(age_score)
     alone_male = _head_sex(homes, households, rng)
     oldest, age = _children(ages, households.twins, homes, place, rng)
     head = _heads(ages, homes, place=place, oldest=oldest, male=alone_male, rng=rng)
@@ -58,10 +62,10 @@ def live(
     male[homes.first] = male_head
     mates = np.flatnonzero(homes.role == Role.NONRELATIVE)
     same = rng.random(len(mates)) < ages.housemates[1]
-    male[mates] = male[homes.first[homes.home[mates]]] ^ ~same
+    male[mates] = male[homes.first[homes.household[mates]]] ^ ~same
     _partners(ages, households, homes, age=age, male=male, rng=rng)
     _relatives(ages, homes, age, rng)
-    return Lives(np.clip(np.rint(age), 0, OLDEST).astype(np.int64), male)
+    return AgeSex(np.clip(np.rint(age), 0, OLDEST).astype(np.int64), male)
 
 
 def quantile(table: Weights, first: int, step: int, place: Floats) -> Floats:
@@ -72,7 +76,9 @@ def quantile(table: Weights, first: int, step: int, place: Floats) -> Floats:
     return np.asarray(np.floor(age), np.float64)
 
 
-def _head_sex(homes: Homes, households: Households, rng: np.random.Generator) -> Booleans:
+def _head_sex(
+    homes: CountyHouseholds, households: Households, rng: np.random.Generator
+) -> Booleans:
     """Whether the householder of a household of several is a man."""
     chance = rng.random(homes.count)
     couple, other = households.head_male
@@ -81,11 +87,11 @@ def _head_sex(homes: Homes, households: Households, rng: np.random.Generator) ->
 
 
 def _children(
-    ages: Ages, twins: float, homes: Homes, place: Floats, rng: np.random.Generator
+    ages: Ages, twins: float, homes: CountyHouseholds, place: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """The oldest child's age by household (NaN without one), and children's ages by person."""
     child = np.flatnonzero(homes.role == Role.CHILD)
-    home = homes.home[child]
+    home = homes.household[child]
     age = np.zeros(len(homes.role))
     oldest = np.full(homes.count, np.nan)
     if len(child) == 0:
@@ -94,7 +100,7 @@ def _children(
     gap: Floats = 1.0 + rng.poisson(ages.spacing, len(child)).astype(np.float64)
     gap[rng.random(len(child)) < twins] = 0.0
     gap[first] = _youngest(ages, place[home[first]], rng)
-    age[child] = np.minimum(running(gap, home), 75)
+    age[child] = np.minimum(cumulative_sums(gap, home), 75)
     oldest[home] = age[child]  # the last of a household stands
     return oldest, age
 
@@ -112,7 +118,7 @@ def _youngest(ages: Ages, place: Floats, rng: np.random.Generator) -> Floats:
 
 def _heads(
     ages: Ages,
-    homes: Homes,
+    homes: CountyHouseholds,
     *,
     place: Floats,
     oldest: Floats,
@@ -139,7 +145,7 @@ def _heads(
 def _partners(
     ages: Ages,
     households: Households,
-    homes: Homes,
+    homes: CountyHouseholds,
     *,
     age: Floats,
     male: Booleans,
@@ -147,7 +153,7 @@ def _partners(
 ) -> None:
     """Age and sex of spouses and partners, in place."""
     rows = np.flatnonzero((homes.role == Role.SPOUSE) | (homes.role == Role.PARTNER))
-    head = homes.first[homes.home[rows]]
+    head = homes.first[homes.household[rows]]
     rate = np.where(homes.role[rows] == Role.SPOUSE, *households.same_sex)
     same = rng.random(len(rows)) < rate
     male[rows] = male[head] ^ ~same
@@ -155,9 +161,9 @@ def _partners(
     age[rows] = np.maximum(age[head] + np.where(male[rows], older, -older), 17)
 
 
-def _relatives(ages: Ages, homes: Homes, age: Floats, rng: np.random.Generator) -> None:
+def _relatives(ages: Ages, homes: CountyHouseholds, age: Floats, rng: np.random.Generator) -> None:
     """Ages of everybody else, relative to the householder's, in place."""
-    head = age[homes.first[homes.home]]
+    head = age[homes.first[homes.household]]
     count = len(age)
     spread = rng.standard_normal(count)
     elder = head + ages.parents[0] + ages.parents[1] * spread

@@ -1,6 +1,6 @@
 """What the members of a household answer about race and ethnicity.
 
-The householder's origin is drawn where the household lives. Partners mostly share it, children
+The householder's origin is drawn where the household age_sex. Partners mostly share it, children
 tick the races of their parents, of whom one may live elsewhere, a few members answer otherwise,
 lodgers come from the block.
 """
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recon_cli.synth.households import Homes, Role
-from recon_cli.synth.origins import Answers, Ballot, draw
+from recon_cli.synth.households import CountyHouseholds, Role
+from recon_cli.synth.origins import AnswerModel, Answers, draw
 from recon_cli.synth.parameters import Floats, Origins
 from recon_cli.synth.sizes import Integers
 
@@ -29,26 +29,26 @@ class HouseholdAnswers:
     """
 
     origins: Origins
-    homes: Homes
+    homes: CountyHouseholds
     blocks: Floats
     tracts: Floats
 
     def answer(self, rng: np.random.Generator) -> Answers:
         """Race and ethnicity of every member."""
-        homes, ballot = self.homes, Ballot(self.origins)
+        homes, answer_model = self.homes, AnswerModel(self.origins)
         local = self.blocks[homes.block]
         origin = draw(local, rng)
-        head = ballot.fill(origin, rng)
+        head = answer_model.answer(origin, rng)
         mate = self._mates(origin, head, rng)
-        person, role = homes.home, homes.role
+        person, role = homes.household, homes.role
         own, other = head.at(person), mate.at(person)
         answers = own.where((role == Role.SPOUSE) | (role == Role.PARTNER), other)
         young = (role == Role.CHILD) | (role == Role.GRANDCHILD)
         answers = answers.where(young, self._children(own, other, rng))
-        otherwise = ballot.dissent(origin[person], answers, local[person], rng)
+        otherwise = answer_model.answer_differently(origin[person], answers, local[person], rng)
         answers = answers.where(role != Role.HOUSEHOLDER, otherwise)
         lodger = (role == Role.NONRELATIVE) & (rng.random(len(person)) < self.origins.stranger)
-        return answers.put(lodger, ballot.fill(draw(local[person[lodger]], rng), rng))
+        return answers.put(lodger, answer_model.answer(draw(local[person[lodger]], rng), rng))
 
     def _mates(self, origin: Integers, head: Answers, rng: np.random.Generator) -> Answers:
         """What a partner of each householder answers, or would if there: mostly the same."""
@@ -56,11 +56,13 @@ class HouseholdAnswers:
         rate = np.where(self.homes.second(Role.SPOUSE), married, unmarried)
         mixed = rng.random(self.homes.count) < rate
         anew = draw(self.tracts[self.homes.block], rng)
-        return head.where(mixed, Ballot(self.origins).fill(np.where(mixed, anew, origin), rng))
+        return head.where(
+            mixed, AnswerModel(self.origins).answer(np.where(mixed, anew, origin), rng)
+        )
 
     def _children(self, one: Answers, two: Answers, rng: np.random.Generator) -> Answers:
         """Children of two parents: the races of both or of one, alike within a household."""
-        both, which, ethnicity = rng.random((3, self.homes.count))[:, self.homes.home]
+        both, which, ethnicity = rng.random((3, self.homes.count))[:, self.homes.household]
         single = np.where(which < 0.5, one.race, two.race)
         race = np.where(both < self.origins.both, one.race | two.race, single)
         mixed = one.hispanic != two.hispanic

@@ -1,4 +1,4 @@
-"""One county of a made-up nation: its places, households and persons as frames."""
+"""Microdata generation for one county: its places, households and persons as frames."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 
 from recon_cli.seeding import generator
-from recon_cli.synth.ages import Lives, live
+from recon_cli.synth.ages import AgeSex, draw_age_sex
 from recon_cli.synth.answers import HouseholdAnswers
 from recon_cli.synth.geography import County
-from recon_cli.synth.households import RELATIONSHIPS, Homes, make_homes
-from recon_cli.synth.linkage import give_keys, originals, repeat_households
-from recon_cli.synth.origins import Ballot, block_mixes, draw
+from recon_cli.synth.group_quarters import GroupQuartersResidents, draw_group_quarters
+from recon_cli.synth.households import RELATIONSHIPS, CountyHouseholds, draw_households
+from recon_cli.synth.origins import AnswerModel, block_mixes, draw
 from recon_cli.synth.parameters import Floats, Nation
-from recon_cli.synth.quarters import Residents, house_residents
+from recon_cli.synth.person_keys import assign_person_keys, duplicate_households, duplicate_sources
 from recon_cli.synth.sizes import Integers
 from recon_cli.synth.units import FEATURES, occupied_units, vacant_units
 
@@ -54,15 +54,15 @@ PLACES = pl.Schema({"geoid_block": pl.String, "population": pl.Int32, "units": p
 
 @dataclass(frozen=True)
 class CountyRecords:
-    """A county as frames; see `make_county`."""
+    """A county as frames; see `generate_county`."""
 
     places: pl.DataFrame
     households: pl.DataFrame
     persons: pl.DataFrame
 
 
-def make_county(nation: Nation, county: County, seed: int) -> CountyRecords:
-    """People one county.
+def generate_county(nation: Nation, county: County, seed: int) -> CountyRecords:
+    """Generate the places, households and persons of one county.
 
     Args:
         nation: The parameters.
@@ -76,12 +76,12 @@ def make_county(nation: Nation, county: County, seed: int) -> CountyRecords:
         in group quarters, ``pik`` is null without a person key, ``data_defined`` is true when
         the record has a key and stands for it in its block.
     """
-    return _Maker(nation, county, seed).make()
+    return _CountyGenerator(nation, county, seed).generate()
 
 
 @dataclass(frozen=True)
-class _Maker:
-    """The making of one county."""
+class _CountyGenerator:
+    """What one county is generated from."""
 
     nation: Nation
     county: County
@@ -110,19 +110,21 @@ class _Maker:
         """Id of the county's first housing unit."""
         return int(self.county.geoid) * IDS_OF_COUNTY + 1
 
-    def make(self) -> CountyRecords:
+    def generate(self) -> CountyRecords:
         nation, places = self.nation, self.places
         population = self.county.population[places]
-        residents = house_residents(
+        residents = draw_group_quarters(
             nation.quarters, nation.geography, population, self.rng("quarters")
         )
         private = population - np.bincount(residents.block, minlength=len(population))
-        homes = make_homes(nation.households, private, self.rng("households"))
-        lives = live(nation.ages, nation.households, homes, self._kinship(homes), self.rng("ages"))
-        rows = self._rows(homes, lives, residents)
-        source = originals(nation.linkage, homes, len(rows), self.rng("repeats"))
-        rows = repeat_households(rows, source)
-        rows = give_keys(
+        homes = draw_households(nation.households, private, self.rng("households"))
+        age_sex = draw_age_sex(
+            nation.ages, nation.households, homes, self._age_scores(homes), self.rng("ages")
+        )
+        rows = self._rows(homes, age_sex, residents)
+        source = duplicate_sources(nation.linkage, homes, len(rows), self.rng("repeats"))
+        rows = duplicate_households(rows, source)
+        rows = assign_person_keys(
             nation,
             rows,
             source=source,
@@ -133,7 +135,7 @@ class _Maker:
         units = self._units(homes, rows)
         return CountyRecords(self._places(units), self._households(units), self._persons(rows))
 
-    def _kinship(self, homes: Homes) -> Floats:
+    def _age_scores(self, homes: CountyHouseholds) -> Floats:
         """A standard normal score of each household, correlated within blocks and tracts."""
         rng, tract = self.rng("kinship"), self.county.tract[self.places]
         ages, population = self.nation.ages, self.county.population[self.places]
@@ -146,7 +148,9 @@ class _Maker:
         score: Floats = np.sqrt(rho) * local[homes.block] + np.sqrt(1 - rho) * own
         return score
 
-    def _rows(self, homes: Homes, lives: Lives, residents: Residents) -> pl.DataFrame:
+    def _rows(
+        self, homes: CountyHouseholds, age_sex: AgeSex, residents: GroupQuartersResidents
+    ) -> pl.DataFrame:
         """All people, those in households first, as numbers."""
         tracts = self.county.mixes[self.county.tract[self.places]]
         blocks = block_mixes(
@@ -160,16 +164,16 @@ class _Maker:
         family = HouseholdAnswers(self.nation.origins, homes, blocks, tracts)
         inside = family.answer(self.rng("answers"))
         rng = self.rng("residents")
-        outside = Ballot(self.nation.origins).fill(draw(blocks[residents.block], rng), rng)
-        block = self.places[np.concatenate([homes.block[homes.home], residents.block])]
+        outside = AnswerModel(self.nation.origins).answer(draw(blocks[residents.block], rng), rng)
+        block = self.places[np.concatenate([homes.block[homes.household], residents.block])]
         role = np.concatenate([homes.role, residents.role])
         return pl.DataFrame(
             {
                 "block": block,
                 "size": self.county.population[block],
-                "household": np.concatenate([homes.home, np.full(len(residents.block), -1)]),
-                "male": np.concatenate([lives.male, residents.male]),
-                "age": np.concatenate([lives.age, residents.age]),
+                "household": np.concatenate([homes.household, np.full(len(residents.block), -1)]),
+                "male": np.concatenate([age_sex.male, residents.male]),
+                "age": np.concatenate([age_sex.age, residents.age]),
                 "race": np.concatenate([inside.race, outside.race]),
                 "hispanic": np.concatenate([inside.hispanic, outside.hispanic]),
                 "role": role,
@@ -177,7 +181,7 @@ class _Maker:
             }
         )
 
-    def _units(self, homes: Homes, rows: pl.DataFrame) -> pl.DataFrame:
+    def _units(self, homes: CountyHouseholds, rows: pl.DataFrame) -> pl.DataFrame:
         """All housing units, occupied and vacant, with the position of their block."""
         rng = self.rng("units")
         block = self.places[homes.block]

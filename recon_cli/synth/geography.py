@@ -17,7 +17,7 @@ from recon_cli.synth.origins import block_diversity, tract_mixes
 from recon_cli.synth.parameters import Floats, Nation
 from recon_cli.synth.sizes import Integers, block_sizes
 
-#: Real county codes end at 840: no geoid of a made-up nation is a real place.
+#: Real county codes end at 840: no geoid of a synthetic population is a real place.
 FIRST_COUNTY = 841
 LAST_COUNTY = 999
 _TERRITORIES = {"72"}
@@ -101,7 +101,7 @@ def plan_nation(nation: Nation, people: int, seed: int) -> tuple[County, ...]:
 
 
 def county_geoids(count: int, counties_per_state: int) -> list[str]:
-    """Geoids of ``count`` made-up counties in real states, in order.
+    """Geoids of ``count`` synthetic counties in real states, in order.
 
     >>> county_geoids(3, 2)
     ['01841', '01842', '02841']

@@ -51,7 +51,7 @@ RELATIVES = (
 
 
 @dataclass(frozen=True)
-class Homes:
+class CountyHouseholds:
     """The households of a county, block by block, and their members, household by household.
 
     Attributes:
@@ -59,7 +59,7 @@ class Homes:
         size: People in it.
         kind: A `HouseholdKind`.
         first: For each household the row of its first member, the householder.
-        home: For each person the household.
+        household: For each person the household.
         role: For each person a `Role`.
     """
 
@@ -67,7 +67,7 @@ class Homes:
     size: Integers
     kind: Integers
     first: Integers
-    home: Integers
+    household: Integers
     role: Integers
 
     @property
@@ -82,7 +82,9 @@ class Homes:
         return np.asarray(has & (second == role), np.bool_)
 
 
-def make_homes(parameters: Households, people: Integers, rng: np.random.Generator) -> Homes:
+def draw_households(
+    parameters: Households, people: Integers, rng: np.random.Generator
+) -> CountyHouseholds:
     """Divide the household population of each block into households with members.
 
     Args:
@@ -95,7 +97,7 @@ def make_homes(parameters: Households, people: Integers, rng: np.random.Generato
     first = np.cumsum(size) - size
     home = np.repeat(np.arange(len(size)), size)
     role = _roles(parameters, kind=kind, size=size, first=first, home=home, rng=rng)
-    return Homes(block, size, kind, first, home, role)
+    return CountyHouseholds(block, size, kind, first, home, role)
 
 
 def _divide(
@@ -170,10 +172,10 @@ def _ensure_family(role: Integers, kind: Integers, first: Integers, cohabit: Boo
     role[spot[role[spot] == Role.NONRELATIVE]] = Role.CHILD
 
 
-def running(values: Floats | Integers, group: Integers) -> npt.NDArray[np.float64]:
+def cumulative_sums(values: Floats | Integers, group: Integers) -> npt.NDArray[np.float64]:
     """Cumulative sums within runs of equal ``group``.
 
-    >>> running(np.array([1, 2, 3, 4]), np.array([0, 0, 1, 1])).tolist()
+    >>> cumulative_sums(np.array([1, 2, 3, 4]), np.array([0, 0, 1, 1])).tolist()
     [1.0, 3.0, 3.0, 7.0]
     """
     total = np.cumsum(values, dtype=np.float64)

@@ -211,8 +211,8 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Ballot:
-    """Turns origins into answers.
+class AnswerModel:
+    """Draws answers on race and ethnicity for people of known origins.
 
     Attributes:
         origins: The parameters.
@@ -225,8 +225,8 @@ class Ballot:
         names = ("white", "black", "aian", "asian", "nhpi", "other")
         return {name: 1 << bit for bit, name in enumerate(names)}
 
-    def fill(self, origin: Integers, rng: np.random.Generator) -> Answers:
-        """The answers of one person of each origin."""
+    def answer(self, origin: Integers, rng: np.random.Generator) -> Answers:
+        """One person's answers for each origin."""
         names = self.origins.names
         race = np.zeros(len(origin), np.int64)
         for number, name in enumerate(names):
@@ -241,7 +241,7 @@ class Ballot:
         hispanic = np.array([name.startswith("hispanic_") for name in names])
         return Answers(race, hispanic[origin])
 
-    def dissent(
+    def answer_differently(
         self, origin: Integers, answers: Answers, local: Floats, rng: np.random.Generator
     ) -> Answers:
         """Some members of a household answer otherwise than the rest.
@@ -251,7 +251,7 @@ class Ballot:
         Args:
             origin: Of the person's household.
             answers: What the household would answer.
-            local: Shares of origins where the person lives.
+            local: Shares of origins where the person age_sex.
             rng: Source of chance.
         """
         rare = rng.random(len(origin)) < np.array(self.origins.dissent)[origin]
@@ -261,7 +261,7 @@ class Ballot:
         names = self.origins.names
         kinds = np.array([name.startswith("hispanic_") for name in names])
         shares = np.where(kinds[None, :], local[rows] + 0.01, 0.0)
-        other = self.fill(draw(shares, rng), rng).race
+        other = self.answer(draw(shares, rng), rng).race
         weights = np.array(self.origins.further)
         further = race[rows] | (1 << rng.choice(len(weights), len(rows), p=weights / weights.sum()))
         race[rows] = np.where(hispanic, other, further)

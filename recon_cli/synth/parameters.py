@@ -144,7 +144,7 @@ class Origins(ParameterSection):
         return np.array([name.startswith("hispanic_") for name in self.names])
 
 
-class Quarters(ParameterSection):
+class GroupQuarters(ParameterSection):
     """Group quarters."""
 
     share_of_blocks: BySize
@@ -197,7 +197,7 @@ class Nation(ParameterSection):
     households: Households
     ages: Ages
     origins: Origins
-    quarters: Quarters
+    quarters: GroupQuarters
     units: Units
     linkage: Linkage
     attacker: Attacker

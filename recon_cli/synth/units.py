@@ -28,7 +28,7 @@ FEATURES = (
 
 
 def features_of_members(persons: pl.DataFrame) -> pl.DataFrame:
-    """The features of occupied units that follow from who lives there.
+    """The features of occupied units that follow from who age_sex there.
 
     Args:
         persons: ``household`` (no nulls), ``relationship``, ``male``, ``age``, ``race`` (bits),

@@ -10,7 +10,13 @@ import pytest
 from recon_cli.errors import ConfigError
 from recon_cli.protect import Experimental, Targeted, load_swap, packaged_swaps
 from recon_cli.protect.pairs import match_pairs
-from recon_cli.protect.swap import NEEDED, apply_moves, find_swaps, moves_of, with_risk
+from recon_cli.protect.swap import (
+    NEEDED,
+    apply_moves,
+    choose_swaps,
+    list_moves,
+    with_disclosure_risk,
+)
 from recon_cli.seeding import generator
 from tests.support import nations
 
@@ -26,11 +32,11 @@ def swapped(name: str, seed: int = 1) -> pl.DataFrame:
     settings = load_swap(name)
     households = occupied()
     if isinstance(settings, Targeted):
-        households = with_risk(households, nations.whole().persons)
+        households = with_disclosure_risk(households, nations.whole().persons)
     states = households.with_columns(state=pl.col("geoid_block").str.head(2))
     return pl.concat(
         [
-            find_swaps(part, settings, generator(seed, "swap", str(state)), DIGITS)
+            choose_swaps(part, settings, generator(seed, "swap", str(state)), DIGITS)
             for (state,), part in states.partition_by(
                 "state", as_dict=True, include_key=False
             ).items()
@@ -50,7 +56,7 @@ def test_what_every_swap_keeps(name: str) -> None:
     assert both.is_unique().all()
     state = pl.col("geoid_block").str.head(2) == pl.col("partner_block").str.head(2)
     assert pairs.select(state.all()).item()
-    moved = apply_moves(persons, moves_of(pairs))
+    moved = apply_moves(persons, list_moves(pairs))
     assert len(moved) == len(persons)
     assert moved.drop("geoid_block").equals(persons.drop("geoid_block"))
     stays = ~pl.col("household").is_in(both.implode()) | pl.col("household").is_null()
@@ -62,7 +68,7 @@ def test_what_every_swap_keeps(name: str) -> None:
         assert populations(moved).equals(populations(persons))
     swapped_back = apply_moves(
         moved,
-        moves_of(pairs.rename({"geoid_block": "partner_block", "partner_block": "geoid_block"})),
+        list_moves(pairs.rename({"geoid_block": "partner_block", "partner_block": "geoid_block"})),
     )
     assert swapped_back.equals(persons)
 
@@ -88,7 +94,7 @@ def test_hi_goes_far_and_changes_sizes_by_two_at_most() -> None:
     assert county.mean() > 0.1  # type: ignore[operator]
     change = (pairs["people"] - pairs["partner_people"]).abs()
     assert change.max() == 2
-    assert not populations(apply_moves(nations.whole().persons, moves_of(pairs))).equals(
+    assert not populations(apply_moves(nations.whole().persons, list_moves(pairs))).equals(
         populations(nations.whole().persons)
     )
 
@@ -107,7 +113,7 @@ def test_targeted_pairs_are_alike_and_apart() -> None:
 def test_targeted_prefers_small_blocks_and_unique_races() -> None:
     settings = load_swap("targeted")
     assert isinstance(settings, Targeted)
-    homes = with_risk(occupied(), nations.whole().persons)
+    homes = with_disclosure_risk(occupied(), nations.whole().persons)
     pairs = swapped("targeted")
     chosen = pl.concat([pairs["household"], pairs["partner"]])
     homes = homes.with_columns(moved=pl.col("household").is_in(chosen.implode()))
@@ -132,17 +138,17 @@ def test_risk_by_hand() -> None:
         {"geoid_block": ["a", "a", "a", "b", "b"], "household": [1, 1, 2, 3, None],
          "race": [1, 8, 1, 2, 2], "hispanic": [False] * 5}
     )  # fmt: skip
-    found = with_risk(homes, persons)
+    found = with_disclosure_risk(homes, persons)
     assert found["block_people"].to_list() == [3, 3, 2]
     assert found["unique_race"].to_list() == [True, False, False]
     of_another_ethnicity = persons.with_columns(
         hispanic=pl.Series([False, False, True, True, False])
     )
-    assert with_risk(homes, of_another_ethnicity)["unique_race"].all()
+    assert with_disclosure_risk(homes, of_another_ethnicity)["unique_race"].all()
 
 
 def test_partners_meet_near_before_far() -> None:
-    seekers = pl.DataFrame(
+    candidates = pl.DataFrame(
         {
             "row": range(7),
             "chance": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7],
@@ -151,17 +157,17 @@ def test_partners_meet_near_before_far() -> None:
             "county": ["A", "A", "A", "A", "C", "C", "A"],
         }
     )
-    pairs = match_pairs(seekers, ["key"], ["tract", "county"])
+    pairs = match_pairs(candidates, ["key"], ["tract", "county"])
     assert pairs.rows() == [(0, 1, "tract"), (4, 5, "tract"), (2, 3, "county")]
 
 
 def test_no_pair_where_nobody_fits() -> None:
-    seekers = pl.DataFrame(
+    candidates = pl.DataFrame(
         {"row": [0, 1], "chance": [0.1, 0.2], "key": [1, 1], "tract": ["a", "a"],
          "block": ["x", "x"]}
     )  # fmt: skip
-    assert match_pairs(seekers, ["key"], ["tract"], apart="block").is_empty()
-    assert match_pairs(seekers.clear(), ["key"], ["tract"]).is_empty()
+    assert match_pairs(candidates, ["key"], ["tract"], apart="block").is_empty()
+    assert match_pairs(candidates.clear(), ["key"], ["tract"]).is_empty()
 
 
 def test_published_settings() -> None:

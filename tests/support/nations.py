@@ -1,4 +1,4 @@
-"""A small made-up nation that several tests look at."""
+"""A small synthetic population that several tests look at."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 import polars as pl
 
 from recon_cli.synth import Nation, load_nation
-from recon_cli.synth.county import CountyRecords, make_county
+from recon_cli.synth.county import CountyRecords, generate_county
 from recon_cli.synth.geography import County, plan_nation
 
 PEOPLE = 120_000
@@ -30,7 +30,7 @@ def plan() -> tuple[County, ...]:
 @cache
 def counties() -> tuple[CountyRecords, ...]:
     nation = small_counties(load_nation())
-    return tuple(make_county(nation, county, SEED) for county in plan())
+    return tuple(generate_county(nation, county, SEED) for county in plan())
 
 
 @cache

@@ -19,7 +19,7 @@ from recon_cli.schema import load_release
 from recon_cli.seeding import generator
 from recon_cli.stages.attacker import age_bins
 from recon_cli.synth import load_nation
-from recon_cli.synth.attacker import COMRCL, STRANGERS, TRUTHS, commercial, exact_columns
+from recon_cli.synth.attacker_files import COMRCL, STRANGERS, TRUTHS, commercial_file, exact_columns
 from tests.support import nations
 from tests.support.paths import FACTS, ROOT, needs_shared
 
@@ -29,10 +29,10 @@ STUDY = load_study()
 PAPER = FACTS / "paper"
 
 
-def bought() -> pl.DataFrame:
+def comrcl() -> pl.DataFrame:
     return pl.concat(
         [
-            commercial(
+            commercial_file(
                 load_nation(),
                 made.persons,
                 made.places,
@@ -55,7 +55,7 @@ def test_bins_are_those_of_the_release() -> None:
 
 
 def test_commercial_file_matches_as_planted() -> None:
-    records = bought()
+    records = comrcl()
     assert records.schema == COMRCL
     assert set(records["truth"]) == set(TRUTHS)
     assert not records.select(pl.struct("geoid_block", "pik").is_duplicated().any()).item()
@@ -75,7 +75,7 @@ def test_commercial_file_matches_as_planted() -> None:
 
 
 def test_commercial_records_stand_where_they_say() -> None:
-    records, made = bought(), nations.whole()
+    records, made = comrcl(), nations.whole()
     inhabited = made.places.filter(pl.col("population") > 0)["geoid_block"]
     here = records["geoid_block"].is_in(inhabited.implode())
     assert (here == (records["truth"] != "outside")).all()
@@ -182,8 +182,8 @@ def test_counts_of_a_block_by_hand() -> None:
 def test_measures_are_judged() -> None:
     classes = STUDY.classes
     counts = pl.DataFrame({"size": classes["size"], **dict.fromkeys(COUNTS, classes["people"])})
-    told = pl.DataFrame({"hispanic": [False], "race": [1], "people": [10], "quarters": [0]})
-    judged = judge(measure(STUDY, counts, told, seed=1))
+    answered = pl.DataFrame({"hispanic": [False], "race": [1], "people": [10], "quarters": [0]})
+    judged = judge(measure(STUDY, counts, answered, seed=1))
     uniques = judged.filter(pl.col("measure").str.contains("in the CEF"), size="1-9")
     assert uniques["found"].to_list() == [[100.0]]
     assert uniques["ok"].to_list() == [False]

@@ -1,4 +1,4 @@
-"""A made-up nation: its geography, margins and households."""
+"""A synthetic population: its geography, margins and households."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from recon_cli.schema import load_release
 from recon_cli.seeding import generator
 from recon_cli.sources.legacy.states import STATES
 from recon_cli.synth import load_nation
-from recon_cli.synth.county import HOUSEHOLDS, PERSONS, make_county
+from recon_cli.synth.county import HOUSEHOLDS, PERSONS, generate_county
 from recon_cli.synth.geography import FIRST_COUNTY, LAST_COUNTY, county_geoids, plan_nation
-from recon_cli.synth.households import RELATIONSHIPS, RELATIVES, running
+from recon_cli.synth.households import RELATIONSHIPS, RELATIVES, cumulative_sums
 from recon_cli.synth.origins import vary
 from recon_cli.synth.sizes import block_sizes, class_of
 from recon_cli.synth.units import FEATURES, HOLDER_AGES
@@ -114,10 +114,10 @@ def test_every_block_has_its_population() -> None:
 def test_same_seed_same_county_and_another_seed_another() -> None:
     county = nations.plan()[0]
     nation = nations.small_counties(NATION)
-    again = make_county(nation, county, nations.SEED)
+    again = generate_county(nation, county, nations.SEED)
     assert again.persons.equals(nations.counties()[0].persons)
     assert again.households.equals(nations.counties()[0].households)
-    assert not make_county(nation, county, 12).persons.equals(again.persons)
+    assert not generate_county(nation, county, 12).persons.equals(again.persons)
 
 
 def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
@@ -174,7 +174,9 @@ def test_records_tabulate_as_they_are(tmp_path: Path) -> None:
 def test_national_margins() -> None:
     persons = pl.concat(
         [
-            make_county(NATION, county, 3).persons.select("race", "hispanic", "age", "household")
+            generate_county(NATION, county, 3).persons.select(
+                "race", "hispanic", "age", "household"
+            )
             for county in plan_nation(NATION, 400_000, 3)
         ]
     )
@@ -353,4 +355,4 @@ def test_tables_of_a_county_count_everybody() -> None:
 
 def test_running_sums_of_nothing() -> None:
     none = np.empty(0, np.int64)
-    assert running(none, none).tolist() == []
+    assert cumulative_sums(none, none).tolist() == []

@@ -22,8 +22,8 @@ from recon_cli.synth.sizes import Integers, class_of
 STRANGERS = 1_000_000_000
 STRANGERS_OF_COUNTY = 10_000_000
 _WHITE = 1
-#: Commercial files know nobody of this age or older.
-_OLDEST_SOLD = 100
+#: Commercial files list nobody of this age or older.
+_OLDEST_LISTED = 100
 
 #: Columns that any attacker file has.
 ATTACKER = pl.Schema(
@@ -76,7 +76,7 @@ class _Records:
         )
 
 
-def commercial(
+def commercial_file(
     nation: Nation,
     persons: pl.DataFrame,
     places: pl.DataFrame,
@@ -85,11 +85,11 @@ def commercial(
     county: int,
     rng: np.random.Generator,
 ) -> pl.DataFrame:
-    """COMRCL of one county.
+    """The commercial file (COMRCL) of one county.
 
     Args:
         nation: The parameters.
-        persons: The county's persons, as `recon_cli.synth.county.make_county` makes them.
+        persons: The county's persons, as `recon_cli.synth.county.generate_county` makes them.
         places: Its blocks, likewise.
         agebin: The number of the bin of each age, see `bins_of`.
         county: Its code as a number; keeps strangers of counties apart.
@@ -98,12 +98,12 @@ def commercial(
     Returns:
         Columns of `COMRCL`, by block and key; no key twice in a block.
     """
-    return _Vendor(nation, persons, agebin, rng).sell(places, county)
+    return _CommercialFile(nation, persons, agebin, rng).generate(places, county)
 
 
 @dataclass(frozen=True)
-class _Vendor:
-    """What the records of one county are drawn from."""
+class _CommercialFile:
+    """What the commercial records of one county are drawn from."""
 
     nation: Nation
     persons: pl.DataFrame
@@ -132,19 +132,19 @@ class _Vendor:
         people = self.persons.select(pl.len().over("geoid_block"))["len"].to_numpy()
         return class_of(self.nation.geography, people.astype(np.int64))
 
-    def sell(self, places: pl.DataFrame, county: int) -> pl.DataFrame:
+    def generate(self, places: pl.DataFrame, county: int) -> pl.DataFrame:
         """All records, inside and outside the blocks where people live."""
         attacker = self.nation.attacker
         chosen = self._matched()
-        homes = self._homes_of_others()
-        kind = self.rng.random(len(homes))
+        unmatched = self._unmatched()
+        kind = self.rng.random(len(unmatched))
         wrong, moved = kind < attacker.wrong, kind < attacker.wrong + attacker.stale
-        mistaken, taken = self._wrong(homes[wrong], chosen)
-        stale, lost = self._stale(homes[moved & ~wrong])
+        mistaken, taken = self._wrong(unmatched[wrong], chosen)
+        stale, lost = self._stale(unmatched[moved & ~wrong])
         parts = [*self._true_records(chosen), mistaken, stale]
         known = pl.concat([part.frame(self.persons["pik"]) for part in parts])
         known = known.unique(["geoid_block", "pik"], keep="first", maintain_order=True)
-        there = self.block.gather(np.concatenate([homes[~moved], taken, lost]))
+        there = self.block.gather(np.concatenate([unmatched[~moved], taken, lost]))
         empty = places.filter(pl.col("population") == 0)["geoid_block"]
         more = round(attacker.outside * (len(known) + len(there))) if len(empty) else 0
         away = empty.gather(self.rng.integers(0, max(len(empty), 1), more))
@@ -173,7 +173,7 @@ class _Vendor:
     def _true_records(self, chosen: Booleans) -> tuple[_Records, _Records]:
         """Records that match: with the exact age, or with another of the same bin."""
         lowest = np.searchsorted(self.agebin, np.arange(self.agebin.max() + 1))
-        width = np.append(lowest[1:], _OLDEST_SOLD) - lowest
+        width = np.append(lowest[1:], _OLDEST_LISTED) - lowest
         rows = np.flatnonzero(chosen)
         bin_of = self.agebin[self.age[rows]]
         wide = width[bin_of] > 1
@@ -189,8 +189,8 @@ class _Vendor:
         """True records of some persons."""
         return _Records(rows, self.block.gather(rows), self.male[rows], self.age[rows], truth)
 
-    def _homes_of_others(self) -> Integers:
-        """Rows of persons in whose blocks the records that do not match will stand."""
+    def _unmatched(self) -> Integers:
+        """Rows of persons in whose blocks the records that match nobody are placed."""
         attacker = self.nation.attacker
         rate = (np.array(attacker.records) - np.array(attacker.matched))[self.size]
         whole = np.floor(rate)

@@ -1,4 +1,4 @@
-"""Group quarters: who lives in them, and where."""
+"""Group quarters: who age_sex in them, and where."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from recon_cli.synth.ages import OLDEST
 from recon_cli.synth.households import Role
 from recon_cli.synth.origins import Booleans
-from recon_cli.synth.parameters import GeographyParameters, Quarters
+from recon_cli.synth.parameters import GeographyParameters, GroupQuarters
 from recon_cli.synth.sizes import Integers
 
 #: From this block size on, prisons and colleges outnumber small homes.
@@ -17,12 +17,12 @@ _BIG = 250
 
 
 @dataclass(frozen=True)
-class Residents:
+class GroupQuartersResidents:
     """People in group quarters, block by block.
 
     Attributes:
         block: The position of the block.
-        kind: The position of the kind in `Quarters.names`.
+        kind: The position of the kind in `GroupQuarters.names`.
         role: `Role.INSTITUTIONAL` or `Role.NONINSTITUTIONAL`.
         age: Years.
         male: Sex.
@@ -35,13 +35,13 @@ class Residents:
     male: Booleans
 
 
-def house_residents(
-    quarters: Quarters,
+def draw_group_quarters(
+    quarters: GroupQuarters,
     geography: GeographyParameters,
     population: Integers,
     rng: np.random.Generator,
-) -> Residents:
-    """Choose the blocks that have group quarters and people them.
+) -> GroupQuartersResidents:
+    """Draw the blocks that have group quarters, and the residents.
 
     Args:
         quarters: Parameters.
@@ -68,4 +68,4 @@ def house_residents(
     male = rng.random(len(kind)) < np.array(quarters.male)[kind]
     inside = np.array(quarters.institutional)[kind]
     role = np.where(inside, Role.INSTITUTIONAL, Role.NONINSTITUTIONAL).astype(np.int64)
-    return Residents(block, kind, role, age, male)
+    return GroupQuartersResidents(block, kind, role, age, male)

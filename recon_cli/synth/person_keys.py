@@ -1,4 +1,4 @@
-"""Person keys: who has one, who stands twice in a block, and which record stands for the key."""
+"""Person keys: who has one, who is duplicated in a block, and which record the key is for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.seeding import digest_seed
-from recon_cli.synth.households import Homes
+from recon_cli.synth.households import CountyHouseholds
 from recon_cli.synth.parameters import Linkage, Nation
 from recon_cli.synth.sizes import Integers
 
@@ -16,10 +16,12 @@ KEYS = 999_999_937
 _COPIED = ("male", "age", "race", "hispanic", "role", "relationship")
 
 
-def originals(linkage: Linkage, homes: Homes, persons: int, rng: np.random.Generator) -> Integers:
-    """For each person the row whose record is repeated: their own, for nearly all.
+def duplicate_sources(
+    linkage: Linkage, homes: CountyHouseholds, persons: int, rng: np.random.Generator
+) -> Integers:
+    """For each person the row whose record is duplicated: their own, for nearly all.
 
-    A whole household can stand twice in its block, in place of a neighbour of the same size.
+    A whole household can be duplicated in its block, in place of a neighbour of the same size.
 
     Args:
         linkage: Parameters.
@@ -35,16 +37,16 @@ def originals(linkage: Linkage, homes: Homes, persons: int, rng: np.random.Gener
     chosen[1:] &= ~chosen[:-1]  # an original is not itself a repetition
     shift = np.zeros(homes.count, np.int64)
     shift[two[chosen]] = homes.first[one[chosen]] - homes.first[two[chosen]]
-    source[: len(homes.home)] += shift[homes.home]
+    source[: len(homes.household)] += shift[homes.household]
     return source
 
 
-def repeat_households(persons: pl.DataFrame, source: Integers) -> pl.DataFrame:
-    """Let repeated households answer what their originals answer."""
+def duplicate_households(persons: pl.DataFrame, source: Integers) -> pl.DataFrame:
+    """Give duplicated households the answers of their originals."""
     return persons.with_columns(persons[name].gather(source) for name in _COPIED)
 
 
-def give_keys(
+def assign_person_keys(
     nation: Nation,
     persons: pl.DataFrame,
     *,
@@ -58,7 +60,7 @@ def give_keys(
     Args:
         nation: Parameters.
         persons: With ``block`` and ``size``, the population of the block.
-        source: From `originals`.
+        source: From `duplicate_sources`.
         first_person: Number of people in the nation before these.
         seed: Of the nation.
         rng: Source of chance.
