@@ -1,0 +1,26 @@
+"""Published numbers as statements about true counts."""
+
+from recon_cli.statement.law import FLAGGED, OPEN, Exact, Law
+from recon_cli.statement.laws import LAWS, law_document, parse_law
+from recon_cli.statement.protection import (
+    PROTECTION,
+    Protection,
+    Statement,
+    load_protection,
+    protection_text,
+)
+
+__all__ = [
+    "FLAGGED",
+    "LAWS",
+    "OPEN",
+    "PROTECTION",
+    "Exact",
+    "Law",
+    "Protection",
+    "Statement",
+    "law_document",
+    "load_protection",
+    "parse_law",
+    "protection_text",
+]

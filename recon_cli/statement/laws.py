@@ -1,0 +1,58 @@
+"""The laws by the names that `protection.yaml` uses. A new law is a file and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from recon_cli.errors import ConfigError
+from recon_cli.statement.cell_key import CellKey
+from recon_cli.statement.law import Exact, Law
+from recon_cli.statement.noise import Gaussian, Geometric
+from recon_cli.statement.rounding import Rounded
+from recon_cli.statement.suppression import Suppressed, Zeroed
+
+LAWS: Final[Mapping[str, type[Law]]] = {
+    law.name: law for law in (Exact, Suppressed, Zeroed, Rounded, CellKey, Gaussian, Geometric)
+}
+
+
+def parse_law(value: object, base: Path = Path()) -> Law:
+    """A law from YAML: its name, or its name over its parameters.
+
+    >>> parse_law({"rounded": {"base": 3}})
+    Rounded(base=3, how='random')
+
+    Args:
+        value: Plain data.
+        base: Where relative paths start.
+
+    Raises:
+        ConfigError: There is no such law, or a parameter is wrong.
+    """
+    if isinstance(value, str):
+        value = {value: {}}
+    if not isinstance(value, dict) or len(value) != 1:
+        raise ConfigError(f"expected one law ({', '.join(LAWS)}), found {value!r}")
+    [(name, parameters)] = value.items()
+    if name not in LAWS:
+        raise ConfigError(f"no law {name!r} (there are {', '.join(LAWS)})")
+    try:
+        return LAWS[name].model_validate(parameters or {}, context={"base": base})
+    except ValidationError as error:
+        raise ConfigError("; ".join(_finding(name, each) for each in error.errors())) from error
+
+
+def law_document(law: Law) -> dict[str, Any]:
+    """What `parse_law` makes the law of, without defaults."""
+    return {law.name: law.model_dump(mode="json", exclude_defaults=True)}
+
+
+def _finding(name: str, error: Any) -> str:
+    place = ".".join(str(part) for part in (name, *error["loc"]))
+    message = str(error["msg"]).removeprefix("Value error, ")
+    found = error["input"]
+    return f"{place}: {message}" + ("" if isinstance(found, dict) else f", found {found!r}")

@@ -1,0 +1,89 @@
+"""Integer noise without bounds: discrete Gaussian and two-sided geometric."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from recon_cli.statement.law import FLAGGED, OPEN, BoolArray, FloatArray, IntArray, Law
+
+
+class _Noise(Law):
+    """The count and a symmetric integer; published numbers may be negative."""
+
+    @property
+    def has_cost(self) -> bool:
+        """Always."""
+        return True
+
+    @abstractmethod
+    def _offset_cost(self, offset: IntArray) -> FloatArray:
+        """−log p(offset) up to a constant."""
+
+    @property
+    @abstractmethod
+    def _reach(self) -> int:
+        """Offsets beyond it have a probability below 1e-17 together."""
+
+    def fits(self, published: IntArray) -> BoolArray:
+        """Any number."""
+        found: BoolArray = np.not_equal(published, FLAGGED)
+        return found
+
+    def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
+        """[0, ∞): noise proves nothing."""
+        return np.zeros_like(published), np.full_like(published, OPEN)
+
+    def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
+        """−log p(c − n)."""
+        return np.where(counts >= 0, self._offset_cost(published - counts), np.inf)
+
+    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
+        """The count and the key's quantile of the noise: for study, not for a release."""
+        counts, keys = np.broadcast_arrays(counts, keys)
+        offsets = np.arange(-self._reach, self._reach + 1)
+        p = np.exp(-self._offset_cost(offsets))
+        ends = np.cumsum(p) / p.sum()
+        return counts + offsets[np.searchsorted(ends[:-1], keys, side="right")]
+
+
+class Gaussian(_Noise):
+    """Discrete Gaussian noise: p(v) ∝ exp(−v²/(2 variance)).
+
+    Attributes:
+        variance: Of the noise before it is made discrete.
+    """
+
+    name: ClassVar[str] = "gaussian"
+
+    variance: Annotated[float, Field(gt=0)]
+
+    def _offset_cost(self, offset: IntArray) -> FloatArray:
+        return offset.astype(np.float64) ** 2 / (2 * self.variance)
+
+    @property
+    def _reach(self) -> int:
+        return math.ceil(9 * math.sqrt(self.variance)) + 1
+
+
+class Geometric(_Noise):
+    """Two-sided geometric noise: p(v) ∝ exp(−ε|v|).
+
+    Attributes:
+        epsilon: ε, from 0.001, for counts that change by one between neighbours.
+    """
+
+    name: ClassVar[str] = "geometric"
+
+    epsilon: Annotated[float, Field(ge=0.001)]
+
+    def _offset_cost(self, offset: IntArray) -> FloatArray:
+        return np.abs(offset) * self.epsilon
+
+    @property
+    def _reach(self) -> int:
+        return math.ceil(40 / self.epsilon) + 1

@@ -1,0 +1,167 @@
+"""``protection.yaml``: which law holds for which published numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from recon_cli.config.document import ConfigDocument, parse
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release
+from recon_cli.statement.law import Exact, Law
+from recon_cli.statement.laws import law_document, parse_law
+
+#: What the file is called that lies beside the counts.
+PROTECTION: Final = "protection.yaml"
+
+_KEYS: Final = ("tables", "levels", "markers", "law")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A law, and the published numbers that it holds for.
+
+    Attributes:
+        law: The law.
+        tables: Names of tables; None for all.
+        levels: Names of levels; None for all.
+        markers: Only texts in place of a count, these; None for all that is published.
+    """
+
+    law: Law
+    tables: tuple[str, ...] | None = None
+    levels: tuple[str, ...] | None = None
+    markers: tuple[str, ...] | None = None
+
+    def holds_for(self, table: str, level: str) -> bool:
+        """Whether it holds for some cells of a table at a level."""
+        return (self.tables is None or table in self.tables) and (
+            self.levels is None or level in self.levels
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The entry of `protection.yaml`."""
+        selection = {
+            name: list(names)
+            for name in ("tables", "levels", "markers")
+            if (names := getattr(self, name)) is not None
+        }
+        return {**selection, "law": law_document(self.law)}
+
+
+@dataclass(frozen=True)
+class Protection:
+    """The laws of a release: of the statements that hold the first counts, else it is exact.
+
+    Attributes:
+        statements: In order.
+    """
+
+    statements: tuple[Statement, ...] = ()
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """The statements' laws, and the exact one behind them."""
+        return (*(statement.law for statement in self.statements), Exact())
+
+    def number(self, table: str, level: str, marker: str | None = None) -> int:
+        """Place in `laws` of the one for a published number, or for a marker in its place."""
+        for number, statement in enumerate(self.statements):
+            of_marker = statement.markers is None or marker in statement.markers
+            if of_marker and statement.holds_for(table, level):
+                return number
+        return len(self.statements)
+
+    def is_exact(self, table: str, level: str) -> bool:
+        """Whether every count of a table at a level is exact."""
+        return not any(
+            statement.holds_for(table, level) and not isinstance(statement.law, Exact)
+            for statement in self.statements
+        )
+
+
+def load_protection(path: Path, release: Release) -> Protection:
+    """Read a protection file.
+
+    Args:
+        path: A YAML file with ``statements`` and maybe ``release``.
+        release: Has the tables and levels that it names.
+
+    Raises:
+        ConfigError: It cannot be read, or something in it is wrong; names file, line and key.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise ConfigError(f"{path}: cannot be read: {reason}") from error
+    document = parse(text, source=str(path))
+    for key in document.data:
+        if key not in {"release", "statements"}:
+            raise _error(document, path, (key,), "unknown key (keys: release, statements)")
+    named = document.data.get("release", release.name)
+    if named != release.name:
+        message = f"expected the release of the run, {release.name!r}, found {named!r}"
+        raise _error(document, path, ("release",), message)
+    entries = document.data.get("statements")
+    if not isinstance(entries, list) or not entries:
+        raise _error(document, path, ("statements",), "expected a list of laws")
+    return Protection(
+        tuple(_statement(document, path, release, i, entry) for i, entry in enumerate(entries))
+    )
+
+
+def protection_text(release: Release, statements: Sequence[Statement]) -> str:
+    """The text of a protection file."""
+    document = {
+        "release": release.name,
+        "statements": [statement.document() for statement in statements],
+    }
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+
+
+def _statement(
+    document: ConfigDocument, path: Path, release: Release, i: int, entry: Any
+) -> Statement:
+    here: tuple[str | int, ...] = ("statements", i)
+    if not isinstance(entry, dict) or "law" not in entry:
+        raise _error(document, path, here, "expected a law, and the tables and levels it holds for")
+    for key in entry:
+        if key not in _KEYS:
+            known = ", ".join(_KEYS)
+            raise _error(document, path, (*here, key), f"unknown key {key!r} (keys: {known})")
+    known_names = {
+        "tables": set(release.table_by_name),
+        "levels": set(release.geography.by_name),
+        "markers": None,
+    }
+    selection: dict[str, tuple[str, ...]] = {}
+    for key, known_here in known_names.items():
+        if key not in entry:
+            continue
+        names = entry[key] if isinstance(entry[key], list) else [entry[key]]
+        for name in names:
+            if not isinstance(name, str) or (known_here is not None and name not in known_here):
+                message = f"no {key.removesuffix('s')} {name!r} in release {release.name!r}"
+                raise _error(document, path, (*here, key), message)
+        selection[key] = tuple(names)
+    try:
+        law = parse_law(entry["law"], path.parent)
+        for marker in selection.get("markers", ()):
+            law.reading(marker)
+    except (ConfigError, ValueError) as error:
+        raise _error(document, path, (*here, "law"), str(error)) from error
+    return Statement(law, **selection)
+
+
+def _error(
+    document: ConfigDocument, path: Path, loc: tuple[str | int, ...], message: str
+) -> ConfigError:
+    line = document.line(loc)
+    where = str(path) if line is None else f"{path}:{line}"
+    key = ".".join(str(part) for part in loc)
+    return ConfigError(f"{where}: {key}: {message}")

@@ -1,0 +1,62 @@
+"""Counts rounded to multiples of a base."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from recon_cli.statement.law import BoolArray, FloatArray, IntArray, Law
+
+
+class Rounded(Law):
+    """Every count is a multiple of a base.
+
+    Attributes:
+        base: The base, from 2.
+        how: ``nearest``: to the nearest multiple, halves up. ``random``: to one of the two
+            neighbouring multiples so that the mean is the count, multiples stay. ``controlled``:
+            to one of the two neighbours so that tables stay additive.
+    """
+
+    name: ClassVar[str] = "rounded"
+
+    base: Annotated[int, Field(ge=2)]
+    how: Literal["nearest", "random", "controlled"] = "random"
+
+    @property
+    def has_cost(self) -> bool:
+        """Where chance decides."""
+        return self.how == "random"
+
+    def fits(self, published: IntArray) -> BoolArray:
+        """A multiple of the base."""
+        found: BoolArray = (published >= 0) & (published % self.base == 0)
+        return found
+
+    def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
+        """[c − b + 1, c + b − 1]; to the nearest [c − ⌊b/2⌋, c + ⌈b/2⌉ − 1]; from 0."""
+        down = up = self.base - 1
+        if self.how == "nearest":
+            down, up = self.base // 2, (self.base + 1) // 2 - 1
+        return np.maximum(published - down, 0), published + up
+
+    def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
+        """−log(1 − |c − n|/b) where chance decides, else 0 in the interval."""
+        if self.how != "random":
+            return super().cost(published, counts)
+        share = 1 - np.abs(published - counts) / self.base
+        with np.errstate(divide="ignore"):
+            cost = -np.log(np.maximum(share, 0.0)) + 0.0  # + 0.0: no negative zero
+        return np.where(counts >= 0, cost, np.inf)
+
+    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
+        """One of the neighbouring multiples."""
+        if self.how == "controlled":
+            raise ValueError("rounded: controlled rounding needs whole tables")
+        counts, keys = np.broadcast_arrays(counts, keys)
+        if self.how == "nearest":
+            return (counts + self.base // 2) // self.base * self.base
+        rest = counts % self.base
+        return counts - rest + np.where(keys * self.base < rest, self.base, 0)

@@ -1,0 +1,96 @@
+"""Small counts withheld: flagged, or published as zero."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, ClassVar, Final, Literal
+
+import numpy as np
+from pydantic import Field
+
+from recon_cli.statement.law import FLAGGED, OPEN, BoolArray, FloatArray, IntArray, Law
+
+#: Texts in place of a suppressed count that agencies use; ``<3`` is read besides.
+MARKERS: Final = ("", "*", "x", "X", "..", ":", "c", "C", "-", "#")
+_BELOW: Final = re.compile(r"^<\s*([0-9]{1,9})$")
+
+
+class Suppressed(Law):
+    """Counts below a threshold are flagged, all others exact.
+
+    Attributes:
+        below: Counts under it are suppressed; without it the rule is unknown, and a flag may hide
+            any count.
+        flagged: Whether a flag may also hide a zero.
+        complementary: Whether further counts are flagged to protect those below the threshold, so
+            that a flag may hide any count.
+    """
+
+    name: ClassVar[str] = "suppressed"
+
+    below: Annotated[int, Field(ge=2)] | None = None
+    flagged: Literal["positive", "may-be-zero"] = "positive"
+    complementary: bool = False
+
+    @property
+    def _least(self) -> int:
+        return 1 if self.flagged == "positive" else 0
+
+    def fits(self, published: IntArray) -> BoolArray:
+        """A flag, a zero, or a count that is not below the threshold."""
+        threshold = 0 if self.below is None else self.below
+        found: BoolArray = (published == FLAGGED) | (published == 0) | (published >= threshold)
+        return found
+
+    def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
+        """[c, c]; of a flag [1 or 0, below − 1], or without end."""
+        is_open = self.below is None or self.complementary
+        most = OPEN if is_open or self.below is None else self.below - 1
+        is_flag = published == FLAGGED
+        return np.where(is_flag, self._least, published), np.where(is_flag, most, published)
+
+    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
+        """Primary suppression: what is below the threshold is flagged."""
+        if self.below is None:
+            raise ValueError("suppressed: without `below` there is no rule to suppress by")
+        counts, _ = np.broadcast_arrays(counts, keys)
+        return np.where((counts >= self._least) & (counts < self.below), FLAGGED, counts)
+
+    def reading(self, marker: str) -> Suppressed:
+        """Itself, or for ``<3`` the same with that threshold."""
+        if marker in MARKERS:
+            return self
+        match = _BELOW.match(marker)
+        if match is None:
+            known = " ".join(repr(each) for each in MARKERS[1:])
+            raise ValueError(f"expected a count, nothing, {known} or <3, found {marker!r}")
+        threshold = int(match[1])
+        if self.below not in {None, threshold} or threshold < 2:
+            raise ValueError(f"counts below {self.below} are suppressed, found {marker!r}")
+        return self.model_copy(update={"below": threshold, "complementary": False})
+
+
+class Zeroed(Law):
+    """Counts below a threshold are published as zero, unmarked (the 1980 census).
+
+    Attributes:
+        below: Counts under it become zero.
+    """
+
+    name: ClassVar[str] = "zeroed"
+
+    below: Annotated[int, Field(ge=2)]
+
+    def fits(self, published: IntArray) -> BoolArray:
+        """A zero, or a count that is not below the threshold."""
+        found: BoolArray = (published == 0) | (published >= self.below)
+        return found
+
+    def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
+        """[c, c]; of a zero [0, below − 1]."""
+        return published, np.where(published == 0, self.below - 1, published)
+
+    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
+        """Zero for what is below the threshold."""
+        counts, _ = np.broadcast_arrays(counts, keys)
+        return np.where(counts < self.below, 0, counts)
