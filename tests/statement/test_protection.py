@@ -8,7 +8,7 @@ import pytest
 
 from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
-from recon_cli.statement import Exact, Protection, load_protection, parse_law, protection_text
+from recon_cli.statement import Exact, Protection, load_protection, protection_text
 
 CLINIC = load_release("clinic_visits")
 TABLES = [table.name for table in CLINIC.tables]
