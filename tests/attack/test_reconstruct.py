@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from recon_cli.attack.reconstruction.partition import reconstruct, reconstruct_plan
@@ -19,17 +17,24 @@ from recon_cli.model.counts import arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_fine_plan, make_plan
 from recon_cli.model.system import build_systems
-from recon_cli.publication import CoveragePattern, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release
-from tests.support.enumeration import Record, Solution, TooManyError, record_counts, solutions
-from tests.support.populations import publish, random_records, random_release, random_units
-
-SEEDS = st.integers(0, 2**32 - 1)
-tiny = settings(
-    max_examples=int(os.environ.get("RECON_EXAMPLES", "100")),
-    deadline=None,
-    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+from tests.support.enumeration import (
+    Solution,
+    TooManyError,
+    check_claims,
+    is_solution,
+    record_counts,
+    solutions,
 )
+from tests.support.populations import (
+    publish,
+    random_records,
+    random_release,
+    random_units,
+    suppressed,
+)
+from tests.support.properties import SEEDS, examples
 
 
 def tiny_release(seed: int, people: int) -> tuple[Release, Publication]:
@@ -49,16 +54,6 @@ def enumerate_or_skip(release: Release, published: Publication) -> set[Solution]
         raise
 
 
-def agrees(found: Counter[Any], solution: Solution) -> bool:
-    """Whether a reconstruction is this solution, features that no table sees aside."""
-    shown = {i for _, values in found for i, value in enumerate(values) if value is not None}
-    projected: Counter[Any] = Counter()
-    for (unit, values), n in solution:
-        kept = tuple(v if i in shown else None for i, v in enumerate(values))
-        projected[unit, kept] += n
-    return found == projected
-
-
 def perturbed(published: Publication, seed: int) -> Publication:
     """The release with one non-zero count changed by one."""
     rng = np.random.default_rng(seed)
@@ -72,32 +67,7 @@ def perturbed(published: Publication, seed: int) -> Publication:
     return Publication(published.geounits, counts.cast({"count": pl.Int32}), published.coverage)
 
 
-def suppressed(release: Release, published: Publication, seed: int) -> Publication:
-    """The release with about a third of the cells of each level not published."""
-    rng = np.random.default_rng(seed)
-    coverage = []
-    for pattern in published.coverage:
-        cells = {
-            table: tuple(number for number in numbers if rng.random() > 0.3)
-            for table, numbers in pattern.cells.items()
-        }
-        coverage.append(CoveragePattern(pattern.level, {t: c for t, c in cells.items() if c}))
-    rows = [
-        (pattern, table, number)
-        for pattern, shown in enumerate(coverage)
-        for table, numbers in shown.cells.items()
-        for number in numbers
-    ]
-    schema = {"pattern": pl.Int16, "table": pl.String, "cell": pl.Int16}
-    counts = (
-        published.counts.join(published.geounits.select("geoid", "pattern"), on="geoid")
-        .join(pl.DataFrame(rows, schema=schema, orient="row"), on=list(schema), how="semi")
-        .drop("pattern")
-    )
-    return Publication(published.geounits, counts, tuple(coverage))
-
-
-@tiny
+@examples(100)
 @given(seed=SEEDS, people=st.integers(0, 5), hide=st.booleans())
 def test_result_is_one_of_the_solutions(seed: int, people: int, hide: bool) -> None:
     release, published = tiny_release(seed, people)
@@ -109,40 +79,11 @@ def test_result_is_one_of_the_solutions(seed: int, people: int, hide: bool) -> N
         plan = make(release, release.tables, published.coverage)
         result = reconstruct_plan(plan, published, seed=seed)
         found = record_counts(release, result.microdata)
-        assert any(agrees(found, solution) for solution in every), make.__name__
+        assert any(is_solution(found, solution) for solution in every), make.__name__
         check_claims(release, result.microdata, result.blocks, every)
 
 
-def check_claims(
-    release: Release, microdata: pl.DataFrame, blocks: pl.DataFrame, every: set[Solution]
-) -> None:
-    """Unique means one histogram in all solutions; certain records stand in all of them."""
-    histograms: list[Counter[Record]] = [histogram(release, solution) for solution in every]
-    for geoid, status in blocks.select(release.geoid_column, "status").iter_rows():
-        if status == "unique":
-            shapes = {frozenset((k, n) for k, n in h.items() if k[0] == geoid) for h in histograms}
-            assert len(shapes) == 1
-    sure = microdata.filter("certain").select(release.geoid_column, *release.histogram)
-    for (geoid, *labels), n in Counter(sure.iter_rows()).items():
-        assert min(h[geoid, tuple(labels)] for h in histograms) >= n
-
-
-def histogram(release: Release, solution: Solution) -> Counter[Record]:
-    groups = [release.column_groups(name) for name in release.histogram]
-    counts: Counter[Record] = Counter()
-    for (unit, values), n in solution:
-        labels = []
-        for group in groups:
-            f = release.feature_index[group.feature]
-            at = release.features[f].position[values[f]]
-            labels.append(
-                next(x for x, m in zip(group.labels, group.masks, strict=True) if m >> at & 1)
-            )
-        counts[unit, tuple(labels)] += n
-    return counts
-
-
-@tiny
+@examples(100)
 @given(seed=SEEDS, people=st.integers(1, 5))
 def test_feasible_exactly_when_enumeration_finds_a_solution(seed: int, people: int) -> None:
     release, published = tiny_release(seed, people)
@@ -152,13 +93,13 @@ def test_feasible_exactly_when_enumeration_finds_a_solution(seed: int, people: i
         plan = make(release, release.tables, published.coverage)
         if every:
             found = record_counts(release, reconstruct_plan(plan, published, seed=1).microdata)
-            assert any(agrees(found, solution) for solution in every)
+            assert any(is_solution(found, solution) for solution in every)
         else:
             with pytest.raises(ContradictionError, match="contradict"):
                 reconstruct_plan(plan, published, seed=1)
 
 
-@tiny
+@examples(100)
 @given(seed=SEEDS, people=st.integers(0, 5), hide=st.booleans())
 def test_bounds_never_cut_a_solution_off(seed: int, people: int, hide: bool) -> None:
     release, published = tiny_release(seed, people)

@@ -19,9 +19,15 @@ from recon_cli.attack.variability.partition import (
 )
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
-from tests.attack.test_reconstruct import SEEDS, suppressed, tiny
 from tests.support.enumeration import Solution, TooManyError, solutions
-from tests.support.populations import publish, random_records, random_release, random_units
+from tests.support.populations import (
+    publish,
+    random_records,
+    random_release,
+    random_units,
+    suppressed,
+)
+from tests.support.properties import SEEDS, examples
 
 Cell = tuple[str, tuple[Any, ...]]
 Histogram = Counter[Cell]
@@ -110,7 +116,7 @@ def check(release: Release, result: Measurement, start: Histogram, every: list[H
         assert far <= span <= 2 * far
 
 
-@tiny
+@examples(100)
 @given(seed=SEEDS, people=st.integers(0, 5), hide=st.booleans())
 def test_exact_equals_enumeration(seed: int, people: int, hide: bool) -> None:
     release, published, every = setup(seed, people, hide=hide)
@@ -170,7 +176,7 @@ def share(release: Release, solution: Solution, masks: Any, tally: int | None) -
     return total
 
 
-@tiny
+@examples(100)
 @given(seed=SEEDS, people=st.integers(0, 5))
 def test_relaxed_equals_enumeration(seed: int, people: int) -> None:
     release, published, _ = setup(seed, people, hide=False)
@@ -236,7 +242,7 @@ def narrower(release: Release, strong: Measurement, weak: Measurement) -> None:
         assert high <= most
 
 
-@tiny
+@examples(100)
 @given(seed=SEEDS, people=st.integers(0, 5))
 def test_solvar_is_the_same_without_exact_intervals(seed: int, people: int) -> None:
     release, published, _ = setup(seed, people, hide=False)

@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from click.testing import CliRunner, Result
 
 from recon_cli import __version__
 from recon_cli.attack.reconstruction import partition as attack
@@ -25,6 +24,7 @@ from recon_cli.stages import Run
 from recon_cli.stages import ingest as ingest_stage
 from recon_cli.stages import reconstruct as reconstruct_stage
 from recon_cli.store import Piece, partitions, read_partition
+from tests.support.command_line import recon
 from tests.support.paths import ROOT
 from tests.support.populations import random_records
 
@@ -59,12 +59,6 @@ def config(tidy: Path, tmp_path: Path) -> Path:
         "reconstruct: {seed: 4}\n"
     )
     return path
-
-
-def recon(*arguments: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
 
 
 def work(config: Path) -> Path:
@@ -298,7 +292,7 @@ def test_help_is_enough_to_begin(name: str) -> None:
 
 
 def test_the_list_of_commands_says_whole_sentences() -> None:
-    text = CliRunner().invoke(main, ["--help"], terminal_width=60).stdout
+    text = recon("--help", width=62).stdout
     listed = text.partition("Commands:")[2]
     assert max(map(len, listed.splitlines())) <= 60
     assert "..." not in listed
@@ -310,11 +304,10 @@ def test_the_list_of_commands_says_whole_sentences() -> None:
 def test_output_fits_a_narrow_terminal_without_colour(
     config: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("NO_COLOR", "1")
     for before in ("ingest", "reconstruct"):
         recon(before, "-c", config)
-    text = recon(command, "-c", config).stdout
+    text = recon(command, "-c", config, width=60).stdout
     assert "\x1b" not in text
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 60
 

@@ -6,21 +6,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
-from recon_cli.cli import main
 from recon_cli.schema import load_release
+from tests.support.command_line import recon
 from tests.support.paths import DATA, needs_shared
 
 HISTOGRAM = ["geoid_block", "sex", "agebin", "race", "hispanic"]
 
 pytestmark = needs_shared
-
-
-def recon(*arguments: str) -> str:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output + result.stderr
-    return result.output
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +56,7 @@ def blocks_that_differ(work: Path) -> set[str]:
 
 def test_block_and_tract_tables_give_the_published_records(config: Path) -> None:
     recon("run", "-c", str(config))
-    assert "every published cell" in recon("verify", "-c", str(config))
+    assert "every published cell" in recon("verify", "-c", str(config)).output
     assert blocks_that_differ(config.parent / "bt") == set()
     blocks = pl.read_parquet(
         config.parent / "bt" / "blocks" / "**" / "*.parquet", hive_partitioning=False

@@ -8,18 +8,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
-from recon_cli.cli import main
 from recon_cli.schema import load_release
 from recon_cli.tabulation import tabulate
+from tests.support.command_line import recon
 from tests.support.paths import ROOT
-
-
-def recon(*arguments: str | Path, code: int = 0) -> str:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output + result.stderr
-    return result.output + result.stderr
 
 
 def read(folder: Path) -> pl.DataFrame:
@@ -42,7 +35,7 @@ def test_every_selection_of_tables(tmp_path: Path, config: str, tables: str, peo
     shared = ("-c", ROOT / "configs" / f"{config}.yaml", "--work", tmp_path)
     recon("ingest", *shared)
     recon("reconstruct", *shared, "--tables", tables)
-    assert "every published cell" in recon("verify", *shared)
+    assert "every published cell" in recon("verify", *shared).output
     microdata = read(tmp_path / "microdata")
     assert len(microdata) == people
     release = load_release("sf1_2010" if config == "toy" else "clinic_visits")
@@ -110,7 +103,7 @@ def test_a_wrong_record_is_found_by_verify(tmp_path: Path) -> None:
     assert len(published.join(found, on=published.columns, how="anti")) > 0
     part = next((tmp_path / "microdata").rglob("*.parquet"))
     changed.write_parquet(part)
-    message = recon("verify", *shared, code=5)
+    message = recon("verify", *shared, code=5).output
     assert "microdata" in message
 
 
@@ -130,7 +123,7 @@ def test_contradicting_counts_are_named_and_nothing_is_published(tmp_path: Path)
     )
     wrong.write_csv(tmp_path / "wrong.csv")
     recon("ingest", *shared, "--set", f"ingest.paths=[{tmp_path / 'wrong.csv'}]")
-    message = recon("reconstruct", *shared, code=6)
+    message = recon("reconstruct", *shared, code=6).output
     count = at["count"][0]
     assert "clinic D02003 table SMOKERS cell 2 (SMK-002)" in message
     assert f"{count + 2} → {count}" in message

@@ -29,19 +29,13 @@ from recon_cli.stages import solvar as solvar_stage
 from recon_cli.stages.ingest import ingest
 from recon_cli.stages.reconstruct import reconstruct
 from recon_cli.stages.solvar import solvar
-from tests.execute.test_execute import Sums, numbers, unit_lists, without_the_first
 from tests.support import shards
 from tests.support.paths import ROOT
+from tests.support.work_items import ProgressSums, numbers, unit_lists, without_the_first
 
 TOY = ROOT / "configs" / "toy.yaml"
 
-
-@pytest.fixture(autouse=True, scope="module")
-def importable() -> Iterator[None]:
-    """Workers import `tests.support.shards` by name, those that replace dead ones too."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT)
-        yield
+pytestmark = pytest.mark.usefixtures("importable_support")
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +62,7 @@ def test_results_are_the_same_wherever_shards_run_and_whatever_dies(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     environment, threads = dict(os.environ), threading.active_count()
-    sums, done = Sums(), list[str]()
+    sums, done = ProgressSums(), list[str]()
     mortal = tmp_path / "mortal"
     mortal.mkdir()
     there = run_shards(
@@ -96,7 +90,7 @@ def test_results_are_the_same_wherever_shards_run_and_whatever_dies(
 
 
 def test_ticks_arrive_while_a_shard_is_worked_on(scheduler: str, tmp_path: Path) -> None:
-    sums = Sums()
+    sums = ProgressSums()
     with pytest.raises(ContradictionError, match="P1 cell 1 says 7, P12 cell 1 says 8"):
         run_shards(
             shards.tick_for_ever,
@@ -118,7 +112,7 @@ def test_ticks_arrive_while_a_shard_is_worked_on(scheduler: str, tmp_path: Path)
 def test_a_shard_may_be_revived_with_another_payload(
     scheduler: str, tmp_path: Path, deadly: str, found: tuple[str, ...]
 ) -> None:
-    sums = Sums()
+    sums = ProgressSums()
     results = run_shards(
         shards.be_killed_by_a_unit,
         lambda: deadly,

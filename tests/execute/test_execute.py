@@ -10,8 +10,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,19 +17,11 @@ import pytest
 from recon_cli import errors
 from recon_cli.errors import ContradictionError, ReconError, WorkerError
 from recon_cli.execute import Usage, WorkItem, default_workers, peak_mb, run_shards
-from recon_cli.progress import NO_STATUSES
 from tests.support import shards
 from tests.support.paths import ROOT
+from tests.support.work_items import ProgressSums, numbers, unit_lists, without_the_first
 
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers import `tests.support.shards` by name."""
-    monkeypatch.syspath_prepend(ROOT)
-
-
-def numbers(count: int) -> list[WorkItem[int]]:
-    return [WorkItem(f"county {i}", i, weight=i) for i in range(count)]
+pytestmark = pytest.mark.usefixtures("importable_support")
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -123,23 +113,8 @@ def test_every_error_of_the_tree_pickles(name: str) -> None:
     assert str(again) == "what was wrong"
 
 
-class Sums:
-    """Adds up what it is told."""
-
-    def __init__(self) -> None:
-        self.units = self.people = 0
-        self.statuses: Counter[str] = Counter()
-        self.fell = False
-
-    def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        self.units += units
-        self.people += people
-        self.statuses.update(statuses)
-        self.fell |= units < 0
-
-
 def test_a_death_costs_its_shard_a_second_attempt(tmp_path: Path) -> None:
-    sums, done = Sums(), Counter[str]()
+    sums, done = ProgressSums(), Counter[str]()
     results = run_shards(
         shards.be_killed_at_first,
         lambda: tmp_path,
@@ -164,21 +139,9 @@ def test_several_workers_may_die_at_once(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("met-*"))) == 3
 
 
-def without_the_first(
-    shard: WorkItem[tuple[str, ...]], cause: str
-) -> WorkItem[tuple[str, ...]] | None:
-    """Leaves out a unit at each death, up to the third."""
-    assert cause
-    return replace(shard, payload=shard.payload[1:]) if shard.deaths <= 2 else None
-
-
-def unit_lists() -> list[WorkItem[tuple[str, ...]]]:
-    return [WorkItem("county a", ("a", "b")), WorkItem("county c", ("c", "d", "e"), weight=9)]
-
-
 @pytest.mark.parametrize(("deadly", "found"), [("c", ("d", "e")), ("d", ("e",))])
 def test_a_shard_may_be_revived_with_another_payload(deadly: str, found: tuple[str, ...]) -> None:
-    sums = Sums()
+    sums = ProgressSums()
     results = run_shards(
         shards.be_killed_by_a_unit,
         lambda: deadly,

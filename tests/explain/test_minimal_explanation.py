@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections import Counter
 from functools import cache, lru_cache
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from recon_cli.errors import StageError
@@ -18,15 +17,15 @@ from recon_cli.explain.facts import Facts, PublishedCell, Scope, facts_around, r
 from recon_cli.explain.minimal_explanation import Explanation, SearchEffort, find_explanation
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Value
-from tests.attack.test_reconstruct import SEEDS, suppressed
 from tests.support.enumeration import Record, TooManyError, solutions
-from tests.support.populations import publish, random_records, random_release, random_units
-
-few = settings(
-    max_examples=min(int(os.environ.get("RECON_EXAMPLES", "10")), 100),
-    deadline=None,
-    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+from tests.support.populations import (
+    publish,
+    random_records,
+    random_release,
+    random_units,
+    suppressed,
 )
+from tests.support.properties import SEEDS, examples
 
 
 def claim_of(release: Release, values: tuple[Value, ...], least: int) -> Claim:
@@ -95,7 +94,7 @@ def least_people(every: set[frozenset[tuple[Record, int]]]) -> Counter[Record]:
     return first
 
 
-@few
+@examples(10, most=100)
 @given(seed=SEEDS, people=st.integers(1, 5), hide=st.booleans())
 def test_every_certain_record_against_plain_search(seed: int, people: int, hide: bool) -> None:
     release = random_release(seed)
@@ -128,7 +127,7 @@ def test_every_certain_record_against_plain_search(seed: int, people: int, hide:
         assert (explanation.scope is Scope.UNIT) == (len(own) == len(cells))
 
 
-@few
+@examples(10, most=100)
 @given(seed=SEEDS, people=st.integers(1, 5))
 def test_what_is_not_certain_is_refused(seed: int, people: int) -> None:
     release = random_release(seed)

@@ -15,15 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from rich.console import Console
 
-from recon_cli.cli import main
 from recon_cli.errors import FetchError, SourceError
 from recon_cli.fetch import Order, deliver, load_catalogue, meter, transfer
 from recon_cli.progress import OnConsole
 from recon_cli.schema import load_release
 from recon_cli.sources.legacy.states import STATES
+from tests.support.command_line import recon
 from tests.support.paths import ROOT
 from tests.support.website import Reply, Website, website
 
@@ -61,12 +60,6 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def order(site: Website, **changes: object) -> Order:
     plain = Order(RELEASE, CATALOGUE, Path("data"), site.url, waits=(0.0, 0.0))
     return replace(plain, **changes)  # type: ignore[arg-type]
-
-
-def recon(*arguments: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output + repr(result.exception)
-    return result
 
 
 def files() -> set[str]:

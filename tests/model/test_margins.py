@@ -13,8 +13,7 @@ from recon_cli.model.planning import make_fine_plan, make_plan
 from recon_cli.publication import CoveragePattern
 from recon_cli.schema import Release, load_release
 from tests.support.populations import random_records, random_release
-
-SEEDS = st.integers(0, 2**32 - 1)
+from tests.support.properties import SEEDS
 
 
 def count(release: Release, records: pl.DataFrame, masks: Masks, tally: int | None) -> int:

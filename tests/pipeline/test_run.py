@@ -13,27 +13,21 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from recon_cli import __version__
-from recon_cli.cli import main
 from recon_cli.config import SECTIONS, load_config
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.steps import every_step, links_between, select, steps_of
 from recon_cli.stages import solvar as stage
 from recon_cli.store.manifest import read_manifest
 from tests.support import killing
+from tests.support.command_line import recon
 from tests.support.paths import ROOT
 
 CLINIC = ROOT / "configs" / "clinic.yaml"
 #: Kills in one run of the tests; more if somebody asks.
 KILLS = int(os.environ.get("RECON_EXAMPLES", "6"))
-
-
-def recon(*arguments: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
 
 
 def lines_of(result: Result) -> list[str]:
@@ -240,7 +234,7 @@ def test_an_interrupt_while_a_module_is_loaded_is_one(
         raise ImportError("no such module")
 
     monkeypatch.setattr("recon_cli.stages.ingest.ingest", missing)
-    failed = CliRunner().invoke(main, ["ingest", "-c", str(CLINIC), "--work", str(tmp_path)])
+    failed = recon("ingest", "-c", CLINIC, "--work", tmp_path, code=1)
     assert isinstance(failed.exception, ImportError), "what is broken is not hidden"
 
 

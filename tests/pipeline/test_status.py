@@ -10,23 +10,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from click.testing import CliRunner, Result
 
 from recon_cli import __version__
-from recon_cli.cli import main
 from recon_cli.errors import StageError
 from recon_cli.store import Piece, Recipe, Stage, State, stage_status, transaction
 from recon_cli.store.staging import COMMIT
+from tests.support.command_line import recon
 from tests.support.paths import ROOT
 
 CLINIC = ROOT / "configs" / "clinic.yaml"
 STAGE = Stage("made", ("made", "beside"))
-
-
-def recon(*arguments: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
 
 
 def recipe(**changes: Any) -> Recipe:

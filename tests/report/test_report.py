@@ -33,8 +33,8 @@ from recon_cli.stages import Run
 from recon_cli.stages.findings import gather_findings, reportable
 from recon_cli.stages.report import REPORT
 from tests.support import reported
+from tests.support.command_line import recon
 from tests.support.paths import ROOT
-from tests.support.reported import recon
 
 SIZES = Sizes((1, 10, 50))
 
@@ -257,7 +257,7 @@ def test_the_files(base: Path, tmp_path: Path) -> None:
     work = tmp_path / "toy"
     shutil.copytree(reported.toy(base), work, ignore=shutil.ignore_patterns("report"))
     shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", work)
-    said = recon("report", *shared, "--title", "Two <tables>", "--to", tmp_path / "out.html")
+    said = recon("report", *shared, "--title", "Two <tables>", "--to", tmp_path / "out.html").output
     assert f"At least {unique(work):,} of 2,015 people" in " ".join(said.split())
     assert "out.html" in said.replace("\n", "")
     folder = work / "report"
@@ -285,7 +285,7 @@ def test_the_files(base: Path, tmp_path: Path) -> None:
     assert files["chart-certain.png"].startswith(b"\x89PNG")
     assert files["chart-certain.svg"].startswith(b"<svg")
 
-    assert "up to date" in recon("report", *shared, "--title", "Two <tables>")
+    assert "up to date" in recon("report", *shared, "--title", "Two <tables>").output
     recon("report", *shared, "--title", "Two <tables>", "--force")
     again = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert [name for name in files if files[name] != again[name]] == ["_manifest.json"]
@@ -319,7 +319,7 @@ def test_stages_come_in_the_order_they_were_made_or_not_at_all(base: Path, tmp_p
 
 def test_nothing_to_report(tmp_path: Path) -> None:
     shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path / "none")
-    said = " ".join(recon("report", *shared, code=5).split())
+    said = " ".join(recon("report", *shared, code=5).output.split())
     assert "nothing to report in" in said
     assert "recon reconstruct" in said
     assert not (tmp_path / "none" / "report").exists()

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
-from recon_cli.cli import main
 from recon_cli.config import load_config
 from recon_cli.publication import CoveragePattern
 from recon_cli.report.published_tables import published_tables
@@ -20,18 +18,11 @@ from recon_cli.stages import Run
 from recon_cli.stages.show import Why, view_geounit
 from tests.support import reported
 from tests.support.browser import chromium, needs_browser, opened
+from tests.support.command_line import recon
 from tests.support.paths import ROOT, needs_shared
 
 DATA = ROOT.parent / "shared" / "data"
 TOY, CLINIC = ROOT / "configs" / "toy.yaml", ROOT / "configs" / "clinic.yaml"
-
-
-def recon(*arguments: str | Path, code: int = 0, width: int = 100) -> str:
-    result = CliRunner().invoke(
-        main, [str(argument) for argument in arguments], env={"COLUMNS": str(width)}
-    )
-    assert result.exit_code == code, result.output + result.stderr
-    return result.output + result.stderr
 
 
 def read(folder: Path) -> pl.DataFrame:
@@ -83,7 +74,7 @@ def run_of(config: Path, work: Path) -> Run:
 
 
 def test_a_unit_with_everything(measured: Path, unique: str) -> None:
-    shown = recon("show", unique, "-c", TOY, "--work", measured, width=160)
+    shown = recon("show", unique, "-c", TOY, "--work", measured, width=160).output
     people = read(measured / "microdata").filter(geoid_block=unique).height
     assert f"block {unique}" in shown
     assert f"block group {unique[:12]}, tract {unique[:11]}, county 01841" in shown
@@ -105,7 +96,7 @@ def test_no_line_is_wider_than_the_terminal(
     measured: Path, unique: str, mixed: str, width: int
 ) -> None:
     for geoid in (unique, mixed, unique[:11]):
-        shown = recon("show", geoid, "-c", TOY, "--work", measured, width=width)
+        shown = recon("show", geoid, "-c", TOY, "--work", measured, width=width).output
         assert max(len(line) for line in shown.splitlines()) <= width
         assert geoid in shown
         # The only place where something is left out.
@@ -154,26 +145,27 @@ def test_the_row_that_is_asked_for(measured: Path, mixed: str) -> None:
     view = view_geounit(run_of(TOY, measured), mixed, Why(numbers=()))
     certain = next(kind for kind in view.kinds if kind.lower)
     other = next(kind for kind in view.kinds if not kind.lower)
-    shown = recon("show", mixed, *shared, "--why", str(certain.number), width=160)
+    shown = recon("show", mixed, *shared, "--why", str(certain.number), width=160).output
     assert f"row {certain.number}  at least {certain.lower}" in shown
     assert certain.words in shown
     assert "one of many possibilities" in shown
     assert "also possible" in shown
-    refused = recon("show", mixed, *shared, "--why", str(other.number), code=2)
+    refused = recon("show", mixed, *shared, "--why", str(other.number), code=2).output
     assert f"no record in row {other.number}" in refused
     last = len(view.kinds)
-    assert f"rows 1 to {last}" in recon("show", mixed, *shared, "--why", f"{last + 1}", code=2)
-    assert "a row number" in recon("show", mixed, *shared, "--why", "x", code=2)
+    beyond = recon("show", mixed, *shared, "--why", f"{last + 1}", code=2).output
+    assert f"rows 1 to {last}" in beyond
+    assert "a row number" in recon("show", mixed, *shared, "--why", "x", code=2).output
 
 
 def test_without_solvar(plain: Path, mixed: str) -> None:
-    shown = recon("show", mixed, "-c", TOY, "--work", plain, width=160)
+    shown = recon("show", mixed, "-c", TOY, "--work", plain, width=160).output
     assert re.search(r"solvar +not measured", shown)
     assert "run recon solvar" in shown
     assert "by propagation of bounds" in shown
     assert re.search(r"not certain +0 to \d at most", shown)
     assert "1 exactly" in shown
-    tract = recon("show", mixed[:11], "-c", TOY, "--work", plain)
+    tract = recon("show", mixed[:11], "-c", TOY, "--work", plain).output
     assert "run recon solvar" in tract
     inside = tract[tract.index("blocks inside") : tract.index("published tables")]
     assert "%" not in inside
@@ -183,14 +175,15 @@ def test_solvar_of_other_records_is_not_shown(measured: Path, mixed: str, tmp_pa
     work = tmp_path / "stale"
     shutil.copytree(measured, work)
     recon("reconstruct", "-q", "-c", TOY, "--work", work, "--tables", "block")
-    shown = recon("show", mixed, "-c", TOY, "--work", work, "--why", "none")
+    shown = recon("show", mixed, "-c", TOY, "--work", work, "--why", "none").output
     assert "made from other records" in shown
     assert re.search(r"solvar +not measured", shown)
     # What the block tables see of age is the age group: there is no finer column.
     assert "Single values" not in shown
     assert "PCT12" not in shown
-    assert "not used by the reconstruction" in recon(
-        "show", mixed[:11], "-c", TOY, "--work", work, width=160
+    assert (
+        "not used by the reconstruction"
+        in recon("show", mixed[:11], "-c", TOY, "--work", work, width=160).output
     )
 
 
@@ -199,56 +192,56 @@ def test_tables_that_say_little(plain: Path, mixed: str, tmp_path: Path) -> None
     shutil.copytree(plain, work)
     shared = ("-c", TOY, "--work", work)
     recon("reconstruct", "-q", *shared, "--tables", "P8,P9")
-    shown = recon("show", mixed, *shared, width=140)
+    shown = recon("show", mixed, *shared, width=140).output
     assert "not known" in shown
     assert "sex and age group: no table in use tells them apart" in shown
     assert "made from       2 tables: P8, P9" in shown
     recon("reconstruct", "-q", *shared, "--tables", "P14")
-    assert "open: the tables in use do not bound the number of people" in recon(
-        "show", mixed, *shared
-    )
+    shown = recon("show", mixed, *shared).output
+    assert "open: the tables in use do not bound the number of people" in shown
 
 
 def test_a_coarser_geounit_lists_what_is_inside(measured: Path, unique: str) -> None:
     tract = unique[:11]
     blocks = read(measured / "blocks")
     inside = blocks.filter(pl.col("geoid_block").str.starts_with(tract))
-    shown = recon("show", tract, "-c", TOY, "--work", measured)
+    shown = recon("show", tract, "-c", TOY, "--work", measured).output
     for geoid in inside.filter(pl.col("population") > 0)["geoid_block"]:
         assert geoid in shown
     empty = inside.filter(population=0)
     assert f"and {empty.height} without people" in shown
     assert "PCT12A" in shown
-    county = recon("show", "01841", "-c", TOY, "--work", measured)
+    county = recon("show", "01841", "-c", TOY, "--work", measured).output
     assert "tracts inside" in county
     assert f"{blocks['population'].sum():,}" in county
     assert "published tables" not in county
-    without_people = recon("show", empty["geoid_block"][0], "-c", TOY, "--work", measured)
+    without_people = recon("show", empty["geoid_block"][0], "-c", TOY, "--work", measured).output
     assert "no people to place" in without_people
     assert "force it" not in without_people
 
 
 def test_what_does_not_exist_is_said_so(plain: Path, unique: str, tmp_path: Path) -> None:
     shared = ("-c", TOY, "--work", plain)
-    near = recon("show", f"{unique[:-3]}999", *shared, code=2)
+    near = recon("show", f"{unique[:-3]}999", *shared, code=2).output
     assert re.search(rf"no block {unique[:-3]}999 .*near it: {unique[:12]}", near)
-    assert "no level that can be shown (block 15" in recon("show", "0184", *shared, code=2)
-    assert "counties: 01841" in recon("show", "99999", *shared, code=2)
+    assert "no level that can be shown (block 15" in recon("show", "0184", *shared, code=2).output
+    assert "counties: 01841" in recon("show", "99999", *shared, code=2).output
     bare = tmp_path / "bare"
-    assert "run `recon ingest` first" in recon("show", "01841", "-c", TOY, "--work", bare, code=5)
+    early = recon("show", "01841", "-c", TOY, "--work", bare, code=5).output
+    assert "run `recon ingest` first" in early
     recon("ingest", "-q", "-c", TOY, "--work", bare)
-    message = recon("show", unique, "-c", TOY, "--work", bare, code=5)
+    message = recon("show", unique, "-c", TOY, "--work", bare, code=5).output
     assert "run `recon reconstruct` first" in message
 
 
 def test_a_release_that_is_not_a_census(clinic: Path) -> None:
-    shown = recon("show", "D07002", "-c", CLINIC, "--work", clinic)
+    shown = recon("show", "D07002", "-c", CLINIC, "--work", clinic).output
     assert "clinic D07002" in shown
     assert "district D07" in shown
     assert "healthy alone" in shown
     assert "insurance none" in shown or "none" in shown
     assert not re.search(r"\b(block|race|hispanic|tract)\b", shown)
-    district = recon("show", "D07", "-c", CLINIC, "--work", clinic)
+    district = recon("show", "D07", "-c", CLINIC, "--work", clinic).output
     assert "clinics inside" in district
     assert "DECADES" in district
 
@@ -285,7 +278,7 @@ def test_pages_fit_and_ask_for_nothing(
     }
     for name, (config, work, geoid) in pages.items():
         page = tmp_path / f"{name}.html"
-        said = recon("show", geoid, "-c", config, "--work", work, "--html", page)
+        said = recon("show", geoid, "-c", config, "--work", work, "--html", page).output
         assert str(page) in said
     with chromium() as browser:
         for name, (_, _, geoid) in pages.items():
@@ -318,7 +311,7 @@ def test_a_real_tract(tmp_path: Path) -> None:
     recon("run", "-q", "-c", config)
     blocks = read(tmp_path / "ca" / "blocks").sort("population")
     geoid = blocks["geoid_block"][-1]
-    shown = recon("show", geoid, "-c", config, width=80)
+    shown = recon("show", geoid, "-c", config, width=80).output
     assert "proven unique" in shown
     assert "at least" in shown
     assert f"{blocks['population'][-1]:,} of {blocks['population'][-1]:,} records (100%)" in shown

@@ -10,14 +10,13 @@ from typing import get_args
 import polars as pl
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 
-from recon_cli.cli import main
 from recon_cli.config import SECTIONS, Ingest, Reconstruct, load_config
 from recon_cli.config.model import Section, Top
 from recon_cli.config.sections.solvar import Solvar
 from recon_cli.scaffold import compose, recognise, recognition
 from recon_cli.scaffold.document import descriptions
+from tests.support.command_line import recon
 from tests.support.paths import ROOT
 from tests.support.website import Reply, website
 
@@ -33,12 +32,6 @@ SWITCHED_OFF = re.compile(r"^( *)#(\w+:.*|  .*)$", re.MULTILINE)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_PROXY", "*")
-
-
-def recon(*arguments: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output + repr(result.exception)
-    return result
 
 
 def test_from_nothing_to_a_finished_run() -> None:

@@ -9,10 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 
 from recon_cli.attack.linkage.dedup import unique_on
-from recon_cli.cli import main
 from recon_cli.config import load_config
 from recon_cli.schema import load_release
 from recon_cli.score.study import published
@@ -23,6 +21,7 @@ from recon_cli.stages.reconstruct import reconstruct
 from recon_cli.stages.score import read_rates, score
 from recon_cli.store import partitions, read_partition
 from tests.support.attacks import aged, people, swapped
+from tests.support.command_line import recon
 from tests.support.paths import DATA, needs_shared
 from tests.support.populations import random_records
 
@@ -31,10 +30,6 @@ def write(folder: Path, config: dict[str, Any]) -> Path:
     path = folder / "recon.yaml"
     path.write_text(yaml.safe_dump({"release": "sf1_2010", "work": "work", "seed": 3, **config}))
     return path
-
-
-def recon(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def town(folder: Path, count: int = 400) -> dict[str, Any]:
@@ -73,7 +68,6 @@ def read(work: Path, name: str) -> pl.DataFrame:
 def test_from_files_to_tables(tmp_path: Path) -> None:
     config = write(tmp_path, town(tmp_path))
     result = recon("link", "-c", config)
-    assert result.exit_code == 0, result.output
     assert "COMRCL: elsewhere" in result.output
     links = read(tmp_path / "work", "links")
     assert links.columns == [
@@ -99,7 +93,6 @@ def test_from_files_to_tables(tmp_path: Path) -> None:
     assert same.equals(links["confirmed"], check_names=False)
 
     result = recon("score", "-c", config, "--page", tmp_path / "page.md")
-    assert result.exit_code == 0, result.output
     assert "Table 9." in result.output
     assert "unknown: no solvar/" in result.output.replace("\n", " ").replace("  ", " ")
     home = tmp_path / "work" / "score"
@@ -117,26 +110,24 @@ def test_from_files_to_tables(tmp_path: Path) -> None:
 def test_workers_resume_and_rows(tmp_path: Path) -> None:
     config = write(tmp_path, town(tmp_path))
     for work, more in (("a", ["--workers", "1"]), ("b", ["--workers", "2"])):
-        result = recon("link", "-c", config, "--work", tmp_path / work, *more, "-q")
-        assert result.exit_code == 0, result.output
+        recon("link", "-c", config, "--work", tmp_path / work, *more, "-q")
     for folder in ("links", "tallies", "targets", "agreement", "truth"):
         assert read(tmp_path / "a", folder).equals(read(tmp_path / "b", folder))
     assert "up to date" in recon("link", "-c", config, "--work", tmp_path / "a").output
-    result = recon("link", "-c", config, "--work", tmp_path / "a", "--set", "link.rows=false")
-    assert result.exit_code == 0, result.output
+    recon("link", "-c", config, "--work", tmp_path / "a", "--set", "link.rows=false")
     assert read(tmp_path / "a", "links").is_empty()
     assert read(tmp_path / "a", "tallies").equals(read(tmp_path / "b", "tallies"))
 
 
 def test_draws(tmp_path: Path) -> None:
     config = write(tmp_path, town(tmp_path, 200))
-    assert recon("link", "-c", config, "--draws", "3", "-q").exit_code == 0
+    recon("link", "-c", config, "--draws", "3", "-q")
     tallies = read(tmp_path / "work", "tallies")
     mine = tallies.filter(source="PRG", attacker="CEF_atkr")
     sums = mine.group_by("draw").agg(pl.col("putative", "confirmed").sum())
     assert sums["putative"].n_unique() == 1
     assert sums["confirmed"].n_unique() > 1
-    assert recon("score", "-c", config, "-q").exit_code == 0
+    recon("score", "-c", config, "-q")
     rates = pl.read_parquet(tmp_path / "work/score/rates.parquet")
     row = rates.filter(
         table="table12_all",
@@ -161,10 +152,9 @@ def test_guessers_from_published_tables(tmp_path: Path) -> None:
     config["ingest"] = {"source": "tidy", "paths": ["tables.parquet"]}
     path = write(tmp_path, config)
     tables = tmp_path / "tables.parquet"
-    assert recon("tabulate", tmp_path / "all.parquet", "-c", path, "--to", tables).exit_code == 0
-    assert recon("ingest", "-c", path).exit_code == 0
-    result = recon("link", "-c", path)
-    assert result.exit_code == 0, result.output
+    recon("tabulate", tmp_path / "all.parquet", "-c", path, "--to", tables)
+    recon("ingest", "-c", path)
+    recon("link", "-c", path)
     links = read(tmp_path / "work", "links")
     # the same modes, from counts and from records
     modes = [
@@ -184,16 +174,11 @@ def test_a_release_that_is_not_a_census(tmp_path: Path) -> None:
         "link": {"cef": "patients.parquet", "id": "patient"},
     }
     path = write(tmp_path, config)
-    result = recon("link", "-c", path)
-    assert result.exit_code == 0, result.output
+    recon("link", "-c", path)
     links = read(tmp_path / "work", "links")
     assert {"patient", "geoid_clinic", "gender", "ageband", "insurance"} < set(links.columns)
-    result = recon("score", "-c", path)
-    assert result.exit_code == 0, result.output
-    result = recon(
-        "link", "-c", path, "--set", "link.gains=[smoker]", "--set", "link.binned=[gender]"
-    )
-    assert result.exit_code == 0, result.output
+    recon("score", "-c", path)
+    recon("link", "-c", path, "--set", "link.gains=[smoker]", "--set", "link.binned=[gender]")
     assert "smoker" in read(tmp_path / "work", "links").columns
 
 
@@ -233,9 +218,8 @@ def test_mistakes_are_named(
     (tmp_path / "notes.txt").write_text("not a table")
     (tmp_path / "empty.csv").write_text("geoid_block,sex,age\n")
     (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
-    result = recon("link", "-c", write(tmp_path, config))
+    result = recon("link", "-c", write(tmp_path, config), code=code)
     assert message in result.output, result.output
-    assert result.exit_code == code
     assert not (tmp_path / "work" / "links").exists()
 
 
@@ -244,16 +228,13 @@ def test_empty_attacker_file_and_a_score_without_links(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("pik,geoid_block,sex,age\n")
     config["link"]["attackers"] = {"X": "empty.csv"}
     path = write(tmp_path, config)
-    result = recon("score", "-c", path)
-    assert result.exit_code == 5
+    result = recon("score", "-c", path, code=5)
     assert "run `recon link` first" in result.output
-    assert recon("link", "-c", path).exit_code == 0
-    result = recon("score", "-c", path)
-    assert result.exit_code == 0, result.output
+    recon("link", "-c", path)
+    recon("score", "-c", path)
     rates = pl.read_parquet(tmp_path / "work/score/rates.parquet")
     assert set(rates["table"]) == {"table08_agreement", "guessers"}
-    wrong = recon("score", "-c", path, "--table", "table99")
-    assert wrong.exit_code == 2
+    wrong = recon("score", "-c", path, "--table", "table99", code=2)
     assert "no table 'table99'" in wrong.output
     wrong = recon("score", "-c", path, "--set", "score.alternatives=[rSWAP]")
     assert "score.alternatives: no source 'rSWAP' was linked" in wrong.output

@@ -8,23 +8,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 from recon_cli.attack.variability import farthest
-from recon_cli.cli import main
 from recon_cli.errors import DisagreementError
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.variability import cumulative_solvar, solvar_percentiles, variability_by_size
 from recon_cli.solve import bound_tightening as extremes
+from tests.support.command_line import recon
 from tests.support.paths import ROOT, needs_shared
 
 DATA = ROOT.parent / "shared" / "data"
-
-
-def recon(*arguments: str | Path, code: int = 0) -> str:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output + result.stderr
-    return result.output + result.stderr
 
 
 def read(folder: Path) -> pl.DataFrame:
@@ -65,7 +58,7 @@ def test_few_units_are_a_question_about_their_region(
 def test_both_modes_on_a_release_that_is_not_a_census(clinic: Path, mode: str) -> None:
     shared = ("-c", ROOT / "configs" / "clinic.yaml", "--work", clinic, "--mode", mode)
     settings = ("--set", "solvar.diameter=true", "--set", "solvar.unit_seconds=0.05")
-    assert "solvar: done" in recon("solvar", *shared, *settings)
+    assert "solvar: done" in recon("solvar", *shared, *settings).output
     units = read(clinic / "solvar")
     assert units["population"].sum() == 900
     assert "proven" in set(units["status"])
@@ -90,7 +83,7 @@ def test_both_modes_on_a_release_that_is_not_a_census(clinic: Path, mode: str) -
     assert (found["len"] <= found["upper"]).all()
     assert (found["len"] >= found["lower"]).all()
     assert len(read(clinic / "regions")) == (3 if mode == "exact" else 0)
-    assert "up to date" in recon("solvar", *shared, *settings)
+    assert "up to date" in recon("solvar", *shared, *settings).output
 
 
 def test_what_the_budget_does_not_prove_is_an_interval(clinic: Path) -> None:
@@ -118,7 +111,7 @@ def test_a_disagreement_is_loud_and_keeps_the_model(
     monkeypatch.setattr(extremes, "confirm_infeasible", disagree)
     shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
     recon("run", *shared, "--until", "reconstruct")
-    message = recon("solvar", *shared, code=8)
+    message = recon("solvar", *shared, code=8).output
     assert "the engines differ" in message
     assert "tract" in message
     (kept,) = (tmp_path / "disagreements").glob("*.json")

@@ -28,7 +28,6 @@ from recon_cli.store import (
     PartWriter,
     Piece,
     Recipe,
-    Stage,
     coverage_bytes,
     open_folder,
     partitions,
@@ -39,22 +38,7 @@ from recon_cli.store import (
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.published import read_coverage
 from tests.support.paths import ROOT
-
-STAGE = Stage("reconstruct", ("microdata", "blocks"))
-RECIPE = Recipe(
-    stage=STAGE,
-    release="toy",
-    release_digest="d" * 64,
-    partition_level="county",
-    config={"tables": ["P1"]},
-    seed=7,
-    partitions={"01001": {"tables": "a"}, "01003": {"tables": "b"}, "02001": {"tables": "c"}},
-)
-
-
-def frames(partition: str, seed: int | None = 7) -> dict[str, pl.DataFrame]:
-    people = pl.DataFrame({"geoid_block": [partition + "0001"] * 3, "age": [1, 2, seed]})
-    return {"microdata": people, "blocks": people.head(1).select("geoid_block")}
+from tests.support.toy_stage import NEXT, RECIPE, STAGE, frames
 
 
 def publish(work: Path, recipe: Recipe = RECIPE, *, force: bool = False) -> list[str]:
@@ -261,9 +245,6 @@ def kill_at(
     return lambda: last + 1
 
 
-NEXT = replace(RECIPE, seed=8)
-
-
 def steps_of_a_run(tmp_path: Path) -> int:
     publish(tmp_path)
     with pytest.MonkeyPatch.context() as patch:
@@ -322,7 +303,7 @@ def test_a_run_with_other_settings_first_finishes_an_interrupted_publication(
 _CHILD = """
 import sys, time
 from pathlib import Path
-from tests.store.test_store import NEXT, frames
+from tests.support.toy_stage import NEXT, frames
 from recon_cli.store import Piece, transaction
 
 with transaction(Path(sys.argv[1]), NEXT) as stage:

@@ -123,3 +123,42 @@ def record_counts(release: Release, microdata: pl.DataFrame) -> Counter[Any]:
     names = [feature.name for feature in release.features]
     rows = microdata.select(release.geoid_column, *names).iter_rows()
     return Counter((geoid, tuple(values)) for geoid, *values in rows)
+
+
+def is_solution(found: Counter[Any], solution: Solution) -> bool:
+    """Whether a reconstruction is this solution, features that no table sees aside."""
+    shown = {i for _, values in found for i, value in enumerate(values) if value is not None}
+    projected: Counter[Any] = Counter()
+    for (unit, values), n in solution:
+        kept = tuple(v if i in shown else None for i, v in enumerate(values))
+        projected[unit, kept] += n
+    return found == projected
+
+
+def check_claims(
+    release: Release, microdata: pl.DataFrame, blocks: pl.DataFrame, every: set[Solution]
+) -> None:
+    """Unique means one histogram in all solutions; certain records are in all of them."""
+    histograms: list[Counter[Record]] = [histogram(release, solution) for solution in every]
+    for geoid, status in blocks.select(release.geoid_column, "status").iter_rows():
+        if status == "unique":
+            shapes = {frozenset((k, n) for k, n in h.items() if k[0] == geoid) for h in histograms}
+            assert len(shapes) == 1
+    sure = microdata.filter("certain").select(release.geoid_column, *release.histogram)
+    for (geoid, *labels), n in Counter(sure.iter_rows()).items():
+        assert min(h[geoid, tuple(labels)] for h in histograms) >= n
+
+
+def histogram(release: Release, solution: Solution) -> Counter[Record]:
+    groups = [release.column_groups(name) for name in release.histogram]
+    counts: Counter[Record] = Counter()
+    for (unit, values), n in solution:
+        labels = []
+        for group in groups:
+            f = release.feature_index[group.feature]
+            at = release.features[f].position[values[f]]
+            labels.append(
+                next(x for x, m in zip(group.labels, group.masks, strict=True) if m >> at & 1)
+            )
+        counts[unit, tuple(labels)] += n
+    return counts

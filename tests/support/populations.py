@@ -156,6 +156,31 @@ def publish(
     )
 
 
+def suppressed(release: Release, published: Publication, seed: int) -> Publication:
+    """The release with about a third of the cells of each level not published."""
+    rng = np.random.default_rng(seed)
+    coverage = []
+    for pattern in published.coverage:
+        cells = {
+            table: tuple(number for number in numbers if rng.random() > 0.3)
+            for table, numbers in pattern.cells.items()
+        }
+        coverage.append(CoveragePattern(pattern.level, {t: c for t, c in cells.items() if c}))
+    rows = [
+        (pattern, table, number)
+        for pattern, shown in enumerate(coverage)
+        for table, numbers in shown.cells.items()
+        for number in numbers
+    ]
+    schema = {"pattern": pl.Int16, "table": pl.String, "cell": pl.Int16}
+    counts = (
+        published.counts.join(published.geounits.select("geoid", "pattern"), on="geoid")
+        .join(pl.DataFrame(rows, schema=schema, orient="row"), on=list(schema), how="semi")
+        .drop("pattern")
+    )
+    return Publication(published.geounits, counts, tuple(coverage))
+
+
 def random_release(seed: int) -> Release:
     """A small release: one to three features and levels, one to four families of tables."""
     return parse_release(random_release_yaml(seed), source=f"random release {seed}")

@@ -12,18 +12,11 @@ from functools import cache
 from pathlib import Path
 
 import polars as pl
-from click.testing import CliRunner
 from playwright.sync_api import FloatRect
 
-from recon_cli.cli import main
 from tests.support.browser import chromium, opened
+from tests.support.command_line import recon
 from tests.support.paths import ROOT
-
-
-def recon(*arguments: str | Path, code: int = 0) -> str:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output + result.stderr
-    return result.output + result.stderr
 
 
 @cache

@@ -7,20 +7,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 from recon_cli.attack.reconstruction.partition import reconstruct
 from recon_cli.calibrate.blocks import COUNTS, by_class, count_blocks, with_bins, with_modal
 from recon_cli.calibrate.measures import judge, measure
 from recon_cli.calibrate.study import load_study
 from recon_cli.calibrate.zero import publish_all, zero_solvar
-from recon_cli.cli import main
 from recon_cli.schema import load_release
 from recon_cli.seeding import generator
 from recon_cli.stages.attacker import age_bins
 from recon_cli.synth import load_nation
 from recon_cli.synth.attacker_files import COMRCL, STRANGERS, TRUTHS, commercial_file, exact_columns
 from tests.support import nations
+from tests.support.command_line import recon
 from tests.support.paths import FACTS, ROOT, needs_shared
 
 RELEASE = load_release("sf1_2010")
@@ -198,14 +197,12 @@ def test_calibrate_writes_a_page(tmp_path: Path) -> None:
         "release: sf1_2010\nwork: out\nsynth: {people: 3000, people_per_county: 1500}\n"
         "calibrate: {seeds: [1, 2], page: page.md}\n"
     )
-    result = CliRunner().invoke(main, ["calibrate", "-c", str(config)])
-    assert result.exit_code == 0, result.output
+    recon("calibrate", "-c", config)
     page = (tmp_path / "page.md").read_text()
     assert "Nations of 3,000 people, seeds 1, 2." in page
     assert "| 10-49 | 43.04 |" in page
     assert "## Zero-solvar blocks (Table 7)" in page
-    again = CliRunner().invoke(main, ["calibrate", "-c", str(config)])
-    assert again.exit_code == 0
+    recon("calibrate", "-c", config)
     assert (tmp_path / "page.md").read_text() == page
 
 

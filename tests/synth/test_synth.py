@@ -8,10 +8,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner, Result
 
 from recon_cli.calibrate.study import load_study
-from recon_cli.cli import main
 from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
 from recon_cli.seeding import generator
@@ -25,15 +23,10 @@ from recon_cli.synth.sizes import block_sizes, class_of
 from recon_cli.synth.units import FEATURES, HOLDER_AGES
 from recon_cli.tabulation import tabulate
 from tests.support import nations
+from tests.support.command_line import recon
 
 NATION = load_nation()
 STUDY = load_study()
-
-
-def recon(*arguments: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
 
 
 def config(tmp_path: Path, synth: str = "{people: 9000, people_per_county: 3000}") -> Path:

@@ -1,0 +1,22 @@
+"""Property tests: seeds, and how many examples of tiny releases.
+
+``RECON_EXAMPLES=5000 python -m pytest tests/attack`` tries more than the usual number.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def examples(usual: int, most: int = 1_000_000) -> settings:
+    """So many examples, or as many as ``RECON_EXAMPLES`` asks for, without a deadline."""
+    return settings(
+        max_examples=min(int(os.environ.get("RECON_EXAMPLES", usual)), most),
+        deadline=None,
+        suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+    )
