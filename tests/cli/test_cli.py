@@ -292,7 +292,7 @@ def test_help_is_enough_to_begin(name: str) -> None:
 
 
 def test_the_list_of_commands_says_whole_sentences() -> None:
-    text = recon("--help", width=62).stdout
+    text = recon("--help", width=60).stdout
     listed = text.partition("Commands:")[2]
     assert max(map(len, listed.splitlines())) <= 60
     assert "..." not in listed

@@ -19,9 +19,8 @@ from recon_cli.stages.show import Why, view_geounit
 from tests.support import reported
 from tests.support.browser import chromium, needs_browser, opened
 from tests.support.command_line import recon
-from tests.support.paths import ROOT, needs_shared
+from tests.support.paths import DATA, ROOT, needs_shared
 
-DATA = ROOT.parent / "shared" / "data"
 TOY, CLINIC = ROOT / "configs" / "toy.yaml", ROOT / "configs" / "clinic.yaml"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from recon_cli.errors import SolverError
+from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, fix_others, relax_others, split_components
 from recon_cli.model.constraints import LinearConstraints
@@ -72,12 +72,14 @@ def test_the_engines_leave_ctrl_c_to_the_program() -> None:
 
 def test_infeasible_needs_both_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solve_component(IMPOSSIBLE, seed=1).outcome is Feasibility.INFEASIBLE
-    asked: list[Component] = []
-    monkeypatch.setattr(feasibility, "confirm_infeasible", asked.append)
-    solve_component(IMPOSSIBLE, seed=1)
-    assert asked == [IMPOSSIBLE]
-    solve_component(POSSIBLE, seed=1)
-    assert asked == [IMPOSSIBLE]
+
+    def disagree(component: Component) -> None:
+        raise DisagreementError("SCIP has a solution", "{}")
+
+    monkeypatch.setattr(feasibility, "confirm_infeasible", disagree)
+    with pytest.raises(DisagreementError, match="SCIP has a solution"):
+        solve_component(IMPOSSIBLE, seed=1)
+    assert solve_component(POSSIBLE, seed=1).outcome is Feasibility.SOLVED
 
 
 def test_the_second_engine_refuses_a_wrong_certificate() -> None:

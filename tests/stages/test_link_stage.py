@@ -236,7 +236,7 @@ def test_empty_attacker_file_and_a_score_without_links(tmp_path: Path) -> None:
     assert set(rates["table"]) == {"table08_agreement", "guessers"}
     wrong = recon("score", "-c", path, "--table", "table99", code=2)
     assert "no table 'table99'" in wrong.output
-    wrong = recon("score", "-c", path, "--set", "score.alternatives=[rSWAP]")
+    wrong = recon("score", "-c", path, "--set", "score.alternatives=[rSWAP]", code=2)
     assert "score.alternatives: no source 'rSWAP' was linked" in wrong.output
 
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from recon_cli.attack.variability import farthest
 from recon_cli.errors import DisagreementError
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.variability import cumulative_solvar, solvar_percentiles, variability_by_size
 from recon_cli.solve import bound_tightening as extremes
 from tests.support.command_line import recon
-from tests.support.paths import ROOT, needs_shared
-
-DATA = ROOT.parent / "shared" / "data"
+from tests.support.paths import DATA, ROOT, needs_shared
 
 
 def read(folder: Path) -> pl.DataFrame:
@@ -31,27 +27,18 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return work
 
 
-def test_few_units_are_a_question_about_their_region(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = {"alone": 0, "within": 0}
-    alone, within = farthest._ask_alone, farthest._ask_within_region
-
-    def count_alone(*arguments: Any) -> Any:
-        asked["alone"] += 1
-        return alone(*arguments)
-
-    def count_within(*arguments: Any) -> None:
-        asked["within"] += 1
-        within(*arguments)
-
-    monkeypatch.setattr(farthest, "_ask_alone", count_alone)
-    monkeypatch.setattr(farthest, "_ask_within_region", count_within)
+def test_tract_equalities_leave_no_more_solutions_than_tract_bounds(tmp_path: Path) -> None:
     shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
     recon("run", "--until", "reconstruct", *shared)
-    recon("solvar", "--mode", "exact", *shared, "--workers", "1")
-    assert asked["alone"] > 5
-    assert asked["within"] < asked["alone"] / 3
+    modes = {}
+    for mode in ("relaxed", "exact"):
+        recon("solvar", "--mode", mode, *shared)
+        modes[mode] = read(tmp_path / "solvar").sort("geoid_block")
+    relaxed, exact = modes["relaxed"], modes["exact"]
+    assert set(exact["status"]) == {"proven"}
+    assert (exact["solvar_pct"] <= relaxed["solvar_upper_pct"] + 1e-9).all()
+    assert (exact["certain_records"] >= relaxed["certain_records"]).all()
+    assert exact["certain_records"].sum() > relaxed["certain_records"].sum()
 
 
 @pytest.mark.parametrize("mode", ["relaxed", "exact"])

@@ -13,6 +13,7 @@ def recon(*arguments: object, code: int = 0, width: int = 100) -> Result:
     ``stdout`` and ``stderr`` of the result are apart, ``output`` has both as they were written.
     """
     words = [str(argument) for argument in arguments]
-    result = CliRunner().invoke(main, words, env={"COLUMNS": str(width)})
+    runner = CliRunner(env={"COLUMNS": str(width)})
+    result = runner.invoke(main, words, terminal_width=width)
     assert result.exit_code == code, result.output + repr(result.exception)
     return result
