@@ -258,7 +258,6 @@ def test_nothing_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [50, 80, 120])
 def test_it_fits(work: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.chdir(work.parent)
-    text = recon("status", "--work", work.name).stdout
+    text = recon("status", "--work", work.name, width=width).stdout
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
