@@ -10,13 +10,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
-from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import recon_cli as recon
 from recon_cli import api
-from recon_cli.cli import main
 from recon_cli.errors import ConfigError, ContradictionError, SourceError
+from tests.support import command_line
 from tests.support.attacks import aged, people, swapped
 from tests.support.paths import ROOT
 from tests.support.populations import random_records
@@ -25,11 +24,6 @@ CLINIC = ROOT / "fixtures" / "clinic_visits.csv"
 TOY = ROOT / "fixtures" / "toy2010.sf1.zip"
 SURVEY = recon.load_release("clinic_visits")
 CENSUS = recon.load_release("sf1_2010")
-
-
-def command(*arguments: str | Path) -> None:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == 0, result.output + result.stderr
 
 
 def read(folder: Path) -> pl.DataFrame:
@@ -59,9 +53,9 @@ def test_the_commands_and_the_library_agree(tmp_path: Path, name: str) -> None:
     else:
         release, tables = CENSUS, "block"
         published = recon.read_published(CENSUS, [TOY], source="sf1-legacy")
-    command("ingest", *work)
-    command("reconstruct", *work, *(["--tables", tables] if tables else []))
-    command("solvar", *work, "--set", "solvar.intervals=exact")
+    command_line.recon("ingest", *work)
+    command_line.recon("reconstruct", *work, *(["--tables", tables] if tables else []))
+    command_line.recon("solvar", *work, "--set", "solvar.intervals=exact")
     folder = tmp_path / "work"
     same(published.counts, folder / "tables")
     same(published.geounits, folder / "geounits")
@@ -112,8 +106,8 @@ def test_linking_and_scoring_agree(tmp_path: Path) -> None:
         "score": {"compare": "wp31995", "bootstrap": 20},
     }
     (tmp_path / "recon.yaml").write_text(yaml.safe_dump(config))
-    command("link", "-c", tmp_path / "recon.yaml", "-q")
-    command("score", "-c", tmp_path / "recon.yaml", "-q")
+    command_line.recon("link", "-c", tmp_path / "recon.yaml", "-q")
+    command_line.recon("score", "-c", tmp_path / "recon.yaml", "-q")
     linked = recon.link(
         CENSUS,
         truth,

@@ -16,12 +16,12 @@ import click
 import polars as pl
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from recon_cli.cli import main
 from recon_cli.config import load_config
 from recon_cli.config.load import run_model
 from recon_cli.schema import load_release
+from tests.support.command_line import recon
 from tests.support.pages import agrees, blocks, check, commands
 from tests.support.paths import ROOT
 
@@ -146,15 +146,14 @@ def test_pages_say_what_is_printed(name: str, tmp_path: Path) -> None:
 
 def test_readme_shows_the_demo(tmp_path: Path) -> None:
     shared = ["-c", str(ROOT / "configs" / "toy.yaml"), "--work", str(tmp_path)]
-    result = CliRunner().invoke(main, ["run", *shared, "--until", "reconstruct"])
-    assert result.exit_code == 0, result.output
+    result = recon("run", *shared, "--until", "reconstruct")
     shown = next(b for b in blocks((ROOT / "README.md").read_text()) if b.language == "text")
     assert agrees(shown.text, result.stdout)
 
 
 def test_files_page_has_the_columns_of_the_folders(tmp_path: Path) -> None:
     shared = ["-c", str(ROOT / "configs" / "toy.yaml"), "--work", str(tmp_path), "-q"]
-    assert CliRunner().invoke(main, ["run", *shared, "--until", "solvar"]).exit_code == 0
+    recon("run", *shared, "--until", "solvar")
     page = (DOCS / "files.md").read_text()
     sections = re.findall(r"^### `(\w+)/`\n(.*?)(?=^##)", page, re.MULTILINE | re.DOTALL)
     seen = []
