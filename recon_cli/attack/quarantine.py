@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from recon_cli.model.components import Component, connected_subset, part_labels
+from recon_cli.model.components import Component
 from recon_cli.model.grain import IntArray
+from recon_cli.model.program import connected_parts
 
 
 def _tell_nobody(_geoid: str) -> None:
@@ -66,9 +67,9 @@ class BatchQuarantine:
         if self.regions[int(unit[0])] not in self.guard.careful:
             yield component
             return
-        labels = part_labels(component, targets)
+        _, labels = connected_parts(component.program.constraints.A, targets)
         for label in np.unique(labels):
-            yield connected_subset(component, np.flatnonzero(labels == label))
+            yield component.subset(np.flatnonzero(labels == label))
 
     def admits(self, unit: IntArray) -> bool:
         """Whether a solver may be let at a part with cells in these units; says that it is."""

@@ -18,7 +18,7 @@ from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import Grain, IntArray, enumerate_domain, group_rows, refine
 from recon_cli.model.plan import Plan
 from recon_cli.publication import CoveragePattern, Publication
-from recon_cli.solve.min_l1_correction import min_l1_correction
+from recon_cli.solve.repair import min_l1_correction
 
 #: Histogram cells that an explanation may enumerate; larger parts are only named.
 _LARGEST = 1_000_000

@@ -22,7 +22,7 @@ from recon_cli.model.grain import Grain, IntArray, enumerate_domain, refine
 from recon_cli.model.margins import Masks
 from recon_cli.schema import Release, bits
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.min_l1_repair import min_l1_repair
+from recon_cli.solve.repair import min_l1_repair
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,14 @@ def decide_implication(
         return ImplicationResult(Implication.IMPLIED, method="propagation")
     values = np.where(bounds.free, start, bounds.lower)
     for part in split_components(rows, bounds, np.zeros(len(start), dtype=np.int64), pack=1):
-        if part.is_met_by(start[part.cells]):
+        if part.program.is_feasible(start[part.columns]):
             continue
-        repair = min_l1_repair(part, start[part.cells], effort)
+        repair = min_l1_repair(part.program, start[part.columns], effort)
         if repair.is_infeasible:
             return ImplicationResult(Implication.IMPLIED, method="solver")
         if not len(repair.values):
             return ImplicationResult(Implication.UNDECIDED)
-        values[part.cells] = repair.values
+        values[part.columns] = repair.values
     change = _RecordWriter(problem).write(program.groups, values - start)
     return ImplicationResult(Implication.REFUTED, change)
 

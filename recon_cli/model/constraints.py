@@ -13,7 +13,7 @@ from recon_cli.model.grain import IntArray
 
 @dataclass(frozen=True)
 class LinearConstraints:
-    """``least <= A x <= most``.
+    """``least <= A x <= most``: Eq. (published) of docs/method.md, over the unknowns of a system.
 
     A published count has ``least == most``; a count that only bounds has ``least == 0``.
 
@@ -21,11 +21,21 @@ class LinearConstraints:
         A: Sparse (rows × cells), integer coefficients; of published counts, positive ones.
         least: What each row comes to at least.
         most: What each row comes to at most.
+
+    Raises:
+        ValueError: When made: as many bounds as rows are needed.
     """
 
     A: sparse.csr_array
     least: IntArray
     most: IntArray
+
+    def __post_init__(self) -> None:
+        rows = self.A.shape[0]
+        if self.least.shape != (rows,) or self.most.shape != (rows,):
+            raise ValueError(
+                f"{rows} rows have bounds of shapes {self.least.shape} and {self.most.shape}"
+            )
 
     def are_met_by(self, values: IntArray) -> bool:
         """Whether ``values`` is non-negative and satisfies every row."""

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.components import Component, connected_subset, part_labels
 from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram, connected_parts, connected_subset
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.objectives import CellSums, interval_ends
@@ -38,14 +38,14 @@ class TightenedBounds:
 
 
 def tighten_bounds(
-    component: Component, targets: CellSums, known: Sequence[IntArray], effort: Effort
+    program: IntegerProgram, targets: CellSums, known: Sequence[IntArray], effort: Effort
 ) -> TightenedBounds:
     """Tighten the intervals of targets until solutions reach both ends.
 
     Args:
-        component: The program.
+        program: The program.
         targets: Valid intervals, such as propagation gives.
-        known: Solutions of the component, at least one; different ones save solves.
+        known: Solutions of the program, at least one; different ones save solves.
         effort: Its limit is for all solves together.
 
     Raises:
@@ -53,7 +53,7 @@ def tighten_bounds(
     """
     reached_by = [targets.sums @ solution for solution in known]
     lowest, highest = np.minimum.reduce(reached_by), np.maximum.reduce(reached_by)
-    part = part_labels(component, targets.of_cell)
+    _, part = connected_parts(program.constraints.A, targets.of_cell)
     part_of_target = targets.sums @ part // np.maximum(np.diff(targets.sums.indptr), 1)
     lower, upper = targets.lower.copy(), targets.upper.copy()
     work = 0.0
@@ -67,7 +67,7 @@ def tighten_bounds(
         sums = sparse.csr_array(targets.sums[here][:, cells])
         low, high = lower[here] < lowest[here], upper[here] > highest[here]
         asked = CellSums(sums, lower[here], upper[here])
-        question = interval_ends(connected_subset(component, cells), asked, low, high)
+        question = interval_ends(connected_subset(program, cells).program, asked, low, high)
         left = replace(effort, limit=effort.limit - work)
         answer = maximize(question.program, question.objective, left)
         work += answer.work

@@ -6,13 +6,13 @@ import datetime
 import json
 
 from recon_cli.errors import DisagreementError
-from recon_cli.model.components import Component
+from recon_cli.model.program import IntegerProgram
 
 _LIMIT = datetime.timedelta(minutes=10)
 
 
-def confirm_infeasible(component: Component) -> None:
-    """Return if SCIP, too, finds ``component`` infeasible.
+def confirm_infeasible(program: IntegerProgram) -> None:
+    """Return if SCIP, too, finds ``program`` infeasible.
 
     Raises:
         DisagreementError: SCIP finds a solution, or cannot decide.
@@ -21,17 +21,17 @@ def confirm_infeasible(component: Component) -> None:
     from ortools.math_opt.solvers.gscip import gscip_pb2  # noqa: PLC0415
 
     model = mathopt.Model()
-    cells = [
+    variables = [
         model.add_integer_variable(lb=low, ub=high)
-        for low, high in zip(component.lower.tolist(), component.upper.tolist(), strict=True)
+        for low, high in zip(program.lower.tolist(), program.upper.tolist(), strict=True)
     ]
-    A = component.rows.A
+    A = program.constraints.A
     indptr, indices, data = A.indptr.tolist(), A.indices.tolist(), A.data.tolist()
-    sides = zip(component.rows.least.tolist(), component.rows.most.tolist(), strict=True)
+    sides = zip(program.constraints.least.tolist(), program.constraints.most.tolist(), strict=True)
     for row, (least, most) in enumerate(sides):
         constraint = model.add_linear_constraint(lb=least, ub=most)
         for at in range(indptr[row], indptr[row + 1]):
-            constraint.set_coefficient(cells[indices[at]], data[at])
+            constraint.set_coefficient(variables[indices[at]], data[at])
     # Ctrl-C is for the program: SCIP would take it for a reason to stop, and that for an answer.
     deaf = gscip_pb2.GScipParameters(bool_params={"misc/catchctrlc": False})
     result = mathopt.solve(
@@ -43,21 +43,21 @@ def confirm_infeasible(component: Component) -> None:
     infeasible = mathopt.TerminationReason
     if reason not in {infeasible.INFEASIBLE, infeasible.INFEASIBLE_OR_UNBOUNDED}:
         raise DisagreementError(
-            f"CP-SAT says a component of {len(component.cells)} cells has no solution, "
+            f"CP-SAT says a program of {program.shape[1]} variables has no solution, "
             f"SCIP says {reason.name.lower()}: neither is believed",
-            _as_json(component),
+            _as_json(program),
         )
 
 
-def _as_json(component: Component) -> str:
+def _as_json(program: IntegerProgram) -> str:
     """The integer program ``least <= A x <= most``, ``lower <= x <= upper`` as JSON."""
-    A = component.rows.A.tocoo()
+    A = program.constraints.A.tocoo()
     return json.dumps(
         {
-            "lower": component.lower.tolist(),
-            "upper": component.upper.tolist(),
-            "least": component.rows.least.tolist(),
-            "most": component.rows.most.tolist(),
+            "lower": program.lower.tolist(),
+            "upper": program.upper.tolist(),
+            "least": program.constraints.least.tolist(),
+            "most": program.constraints.most.tolist(),
             "row": A.row.tolist(),
             "column": A.col.tolist(),
             "coefficient": A.data.tolist(),

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from recon_cli.errors import SolverError
-from recon_cli.model.components import Component
 from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram
 
 
 class Status(Enum):
@@ -52,7 +52,7 @@ class Search(Enum):
     #: With the whole linear relaxation. Counts in margins are nearly network flows, so it is all
     #: but integral: for the best solution this is about twenty times faster.
     RELAXATION = "relaxation"
-    #: Alternating between strategies, for hard components.
+    #: Alternating between strategies, for hard programs.
     INTERLEAVED = "interleaved"
 
 
@@ -71,39 +71,39 @@ class Effort:
     search: Search = Search.RELAXATION
 
 
-def find_feasible(component: Component, effort: Effort) -> SolveResult:
-    """Any solution of a component. Without effort nothing is tried.
+def find_feasible(program: IntegerProgram, effort: Effort) -> SolveResult:
+    """Any solution of a program. Without effort nothing is tried.
 
     Raises:
         SolverError: The solver rejected the model, or returned values that do not satisfy it.
     """
     if effort.limit <= 0:
         return SolveResult(Status.UNKNOWN, np.empty(0, dtype=np.int64), 0, 0, 0.0)
-    return _solve(component, _model(component), None, effort)
+    return _solve(program, _model(program), None, effort)
 
 
 def maximize(
-    component: Component, objective: IntArray, effort: Effort, start: IntArray | None = None
+    program: IntegerProgram, objective: IntArray, effort: Effort, start: IntArray | None = None
 ) -> SolveResult:
-    """The solution of a component with the greatest ``objective @ x``.
+    """The solution of a program with the greatest ``objective @ x``.
 
     Args:
-        component: The program.
-        objective: Integer coefficient of each cell.
+        program: The program.
+        objective: Integer coefficient of each variable.
         effort: How hard to try.
         start: A known solution to begin with.
 
     Returns:
-        Without effort nothing is tried: the bound is then what the cells' own bounds allow.
+        Without effort nothing is tried: the bound is then what the variables' own bounds allow.
 
     Raises:
         SolverError: The solver rejected the model, or returned values that do not satisfy it.
     """
     if effort.limit <= 0:
         return SolveResult(
-            Status.UNKNOWN, np.empty(0, dtype=np.int64), 0, _highest(component, objective), 0.0
+            Status.UNKNOWN, np.empty(0, dtype=np.int64), 0, program.highest(objective), 0.0
         )
-    model = _model(component)
+    model = _model(program)
     used = np.flatnonzero(objective)
     # CP-SAT minimises; the negative scaling factor turns what it reports around again.
     model.objective.vars.extend(used.tolist())
@@ -112,32 +112,32 @@ def maximize(
     if start is not None:
         model.solution_hint.vars.extend(range(len(start)))
         model.solution_hint.values.extend(start.tolist())
-    return _solve(component, model, objective, effort)
+    return _solve(program, model, objective, effort)
 
 
-def _model(component: Component) -> Any:
-    """The component as a CP-SAT model, filled from arrays."""
+def _model(program: IntegerProgram) -> Any:
+    """The program as a CP-SAT model, filled from arrays."""
     # The core below `cp_model`, which also imports pandas: half a second and 60 MB in every
     # worker. And not before it is needed, because most regions need no solver.
     from ortools.sat.python import cp_model_helper  # noqa: PLC0415
 
     model: Any = cp_model_helper.CpModelProto()
-    for low, high in zip(component.lower.tolist(), component.upper.tolist(), strict=True):
+    for low, high in zip(program.lower.tolist(), program.upper.tolist(), strict=True):
         model.variables.add().domain.extend([low, high])
-    A = component.rows.A
-    indptr, cells, coefficients = A.indptr.tolist(), A.indices.tolist(), A.data.tolist()
-    sides = zip(component.rows.least.tolist(), component.rows.most.tolist(), strict=True)
+    A = program.constraints.A
+    indptr, variables, coefficients = A.indptr.tolist(), A.indices.tolist(), A.data.tolist()
+    sides = zip(program.constraints.least.tolist(), program.constraints.most.tolist(), strict=True)
     for row, (least, most) in enumerate(sides):
         entries = slice(indptr[row], indptr[row + 1])
         linear = model.constraints.add().linear
-        linear.vars.extend(cells[entries])
+        linear.vars.extend(variables[entries])
         linear.coeffs.extend(coefficients[entries])
         linear.domain.extend([least, most])
     return model
 
 
 def _solve(
-    component: Component, model: Any, objective: IntArray | None, effort: Effort
+    program: IntegerProgram, model: Any, objective: IntArray | None, effort: Effort
 ) -> SolveResult:
     from ortools.sat.python import cp_model_helper  # noqa: PLC0415 - see above
 
@@ -171,10 +171,10 @@ def _solve(
     # The last bits of deterministic time depend on what the process solved before.
     work = round(float(response.deterministic_time), 9)
     if status not in {Status.OPTIMAL, Status.FEASIBLE}:
-        bound = 0 if objective is None else _highest(component, objective)
+        bound = 0 if objective is None else program.highest(objective)
         return SolveResult(status, np.empty(0, dtype=np.int64), 0, bound, work)
     values = np.array(response.solution, dtype=np.int64)
-    if not component.is_met_by(values):
+    if not program.is_feasible(values):
         raise SolverError("CP-SAT returned values that do not satisfy the model")
     if objective is None:
         return SolveResult(status, values, 0, 0, work)
@@ -182,9 +182,3 @@ def _solve(
     if status is Status.OPTIMAL:
         return SolveResult(status, values, reached, reached, work)
     return SolveResult(status, values, reached, round(response.best_objective_bound), work)
-
-
-def _highest(component: Component, objective: IntArray) -> int:
-    """What the bounds of the cells alone allow."""
-    best = np.where(objective > 0, component.upper, component.lower)
-    return int(objective @ best)

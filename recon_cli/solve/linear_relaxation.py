@@ -1,4 +1,4 @@
-"""The linear relaxation of a component, by HiGHS's dual simplex.
+"""The linear relaxation of an integer program, by HiGHS's dual simplex.
 
 Counts in margins are nearly network flows, so the vertices of the relaxation are mostly whole
 numbers. Floating point only proposes: a solution is one because the integers say so, and that
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.components import Component
+from recon_cli.model.program import IntegerProgram
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -24,7 +24,7 @@ _PIVOT = 1e-9
 _OVERHEAD = 15_000
 #: The work besides pivots, in pivots.
 _SETTING_UP = 200
-#: More than any component takes; the engine counts them in 32 bits.
+#: More than any program takes; the engine counts them in 32 bits.
 _MOST_PIVOTS = 10**9
 
 
@@ -33,8 +33,8 @@ class Vertex:
     """What was found.
 
     Attributes:
-        values: People in each cell, or parts of people; empty if nothing was found.
-        prices: For each row what one person more in it would cost; likewise.
+        values: A value of each variable, whole or not; empty if nothing was found.
+        prices: For each row the change of the cost for one more in its bounds; likewise.
         work: Deterministic seconds.
     """
 
@@ -43,15 +43,15 @@ class Vertex:
     work: float
 
 
-def solve_relaxation(component: Component, cost: FloatArray, limit: float) -> Vertex:
+def solve_relaxation(program: IntegerProgram, cost: FloatArray, limit: float) -> Vertex:
     """The vertex of the relaxation with the least ``cost @ x``.
 
     Args:
-        component: The program.
-        cost: Not negative, so that the simplex can begin where every cell is at its least.
+        program: The program.
+        cost: Not negative, so that the simplex can begin where every variable is at its least.
         limit: Deterministic seconds.
     """
-    rows = component.rows
+    rows = program.constraints
     pivot = _PIVOT * (rows.A.nnz + _OVERHEAD)
     pivots = int(min(limit / pivot - _SETTING_UP, _MOST_PIVOTS))
     if pivots <= 0 or not len(cost):
@@ -67,7 +67,7 @@ def solve_relaxation(component: Component, cost: FloatArray, limit: float) -> Ve
         b_eq=rows.least[equal],
         A_ub=sparse.vstack([ranges, -ranges]),
         b_ub=np.concatenate([rows.most[~equal], -rows.least[~equal]]),
-        bounds=np.stack([component.lower, component.upper], 1),
+        bounds=np.stack([program.lower, program.upper], 1),
         method="highs-ds",
         # Presolving takes longer than solving, and would lose the beginning.
         options={"presolve": False, "maxiter": pivots},

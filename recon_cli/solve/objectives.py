@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.components import Component, with_rows
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram, with_rows, with_variables
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Maximization:
         target: For each column of the program the target that it is about.
     """
 
-    program: Component
+    program: IntegerProgram
     objective: IntArray
     constants: IntArray
     target: IntArray
@@ -64,12 +64,11 @@ class Maximization:
         """Added to the objective."""
         return int(self.constants.sum())
 
-    def at_least(self, value: int) -> Component:
+    def at_least(self, value: int) -> IntegerProgram:
         """The solutions with at least ``value``, as a program; infeasible if there are none."""
         row = sparse.csr_array(self.objective[None, :])
-        most = np.where(self.objective > 0, self.program.upper, self.program.lower)
         side = np.array([value - self.constant])
-        top = np.array([max(int(self.objective @ most), int(side[0]))])
+        top = np.array([max(self.program.highest(self.objective), int(side[0]))])
         return with_rows(self.program, LinearConstraints(row, side, top))
 
     def capped(self, group: IntArray, most: IntArray) -> Maximization:
@@ -93,7 +92,7 @@ class Maximization:
 
 
 def interval_ends(
-    component: Component,
+    program: IntegerProgram,
     targets: CellSums,
     at_lower: npt.NDArray[np.bool_],
     at_upper: npt.NDArray[np.bool_],
@@ -101,7 +100,7 @@ def interval_ends(
     """How many of some interval ends one solution can reach; 0 means that none is ever reached.
 
     Args:
-        component: The program.
+        program: The program.
         targets: With ``lower < upper`` where an end is asked for.
         at_lower: Targets whose lower end is asked for.
         at_upper: Targets whose upper end is asked for.
@@ -121,20 +120,20 @@ def interval_ends(
         targets.lower[wide],
         targets.upper[wide],
     )
-    program = _add_columns(component, np.ones(len(wide), dtype=np.int64))
+    wider = with_variables(program, np.ones(len(wide), dtype=np.int64))
     return Maximization(
-        with_rows(program, rows),
+        with_rows(wider, rows),
         np.concatenate([objective, np.ones(len(wide), dtype=np.int64)]),
         constants,
         np.concatenate([targets.of_cell, wide]),
     )
 
 
-def distance_from(component: Component, targets: CellSums, start: IntArray) -> Maximization:
+def distance_from(program: IntegerProgram, targets: CellSums, start: IntArray) -> Maximization:
     """How far a solution can be from ``start``: the sum of ``|target − start|``.
 
     Args:
-        component: The program.
+        program: The program.
         targets: The targets that count.
         start: Value of each target to measure from, within its interval.
     """
@@ -157,33 +156,31 @@ def distance_from(component: Component, targets: CellSums, start: IntArray) -> M
         np.concatenate([middle + ups, 2 * ups - middle + downs]),
     )
     far = np.maximum(ups, downs)
-    program = _add_columns(component, np.concatenate([far, np.ones(n, dtype=np.int64)]))
+    wider = with_variables(program, np.concatenate([far, np.ones(n, dtype=np.int64)]))
     gain = np.repeat([1, 0], n)
     return Maximization(
-        with_rows(program, rows),
+        with_rows(wider, rows),
         np.concatenate([objective, gain]),
         constants,
         np.concatenate([targets.of_cell, np.tile(inner, 2)]),
     )
 
 
-def diameter(component: Component, targets: CellSums) -> Maximization:
+def diameter(program: IntegerProgram, targets: CellSums) -> Maximization:
     """How far two solutions can be apart: the sum of ``|target of one − target of the other|``.
 
     The program's columns are the one solution, the other, distances and sides.
     """
     n = len(targets.lower)
-    A = component.rows.A
-    twice = Component(
-        cells=np.concatenate([component.cells, component.cells]),
-        rows=LinearConstraints(
-            sparse.csr_array(sparse.block_diag([A, A], format="csr")),
-            np.tile(component.rows.least, 2),
-            np.tile(component.rows.most, 2),
+    old = program.constraints
+    twice = IntegerProgram(
+        LinearConstraints(
+            sparse.csr_array(sparse.block_diag([old.A, old.A], format="csr")),
+            np.tile(old.least, 2),
+            np.tile(old.most, 2),
         ),
-        lower=np.tile(component.lower, 2),
-        upper=np.tile(component.upper, 2),
-        origin=np.tile(component.origin, 2),
+        lower=np.tile(program.lower, 2),
+        upper=np.tile(program.upper, 2),
     )
     width = targets.width
     one = sparse.eye_array(n, dtype=np.int64, format="csr")
@@ -196,26 +193,12 @@ def diameter(component: Component, targets: CellSums) -> Maximization:
         np.concatenate([-2 * width, np.zeros(n, dtype=np.int64)]),
         np.concatenate([width, 3 * width]),
     )
-    program = _add_columns(twice, np.concatenate([width, np.ones(n, dtype=np.int64)]))
-    objective = np.repeat([0, 1, 0], [2 * A.shape[1], n, n])
+    wider = with_variables(twice, np.concatenate([width, np.ones(n, dtype=np.int64)]))
+    objective = np.repeat([0, 1, 0], [2 * len(program.lower), n, n])
     target = np.concatenate([np.tile(targets.of_cell, 2), np.tile(np.arange(n), 2)])
-    return Maximization(with_rows(program, rows), objective, np.zeros(n, dtype=np.int64), target)
+    return Maximization(with_rows(wider, rows), objective, np.zeros(n, dtype=np.int64), target)
 
 
 def _diagonal(values: IntArray) -> sparse.csr_array:
     n = len(values)
     return sparse.csr_array((values, (np.arange(n), np.arange(n))), shape=(n, n))
-
-
-def _add_columns(component: Component, upper: IntArray) -> Component:
-    """With further variables from 0 to ``upper`` that are in no row yet."""
-    more = len(upper)
-    A = component.rows.A
-    wider = sparse.csr_array((A.data, A.indices, A.indptr), shape=(A.shape[0], A.shape[1] + more))
-    return Component(
-        cells=np.concatenate([component.cells, np.full(more, -1)]),
-        rows=LinearConstraints(wider, component.rows.least, component.rows.most),
-        lower=np.concatenate([component.lower, np.zeros(more, dtype=np.int64)]),
-        upper=np.concatenate([component.upper, upper]),
-        origin=component.origin,
-    )

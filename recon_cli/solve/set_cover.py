@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import sparse
 
-from recon_cli.model.components import Component
 from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 
 
@@ -35,12 +35,10 @@ def minimum_set_cover(
         (np.ones(len(row), dtype=np.int64), (row, column)), shape=(len(sets), len(elements))
     )
     size = len(elements)
-    program = Component(
-        cells=np.arange(size),
-        rows=LinearConstraints(A, np.ones(len(sets), dtype=np.int64), np.full(len(sets), size)),
+    program = IntegerProgram(
+        LinearConstraints(A, np.ones(len(sets), dtype=np.int64), np.full(len(sets), size)),
         lower=np.zeros(size, dtype=np.int64),
         upper=np.ones(size, dtype=np.int64),
-        origin=np.arange(len(sets)),
     )
     price = np.array([cost(element) for element in elements], dtype=np.int64)
     answer = maximize(program, -price, effort)

@@ -18,8 +18,8 @@ from recon_cli.attack.variability.distance import (
     DistanceMeasure,
 )
 from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
-from recon_cli.model.components import Component
 from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.objectives import CellSums
 
 # Rows of one person each. Without the one of unit 0, three halves of a person are nearest, and
@@ -36,9 +36,7 @@ def part_of(unit: Sequence[int], upper: Sequence[int] = (1,) * 6) -> ComponentHi
     none, most = np.zeros(6, dtype=np.int64), np.array(upper)
     each = sparse.csr_array(sparse.eye_array(6, dtype=np.int64))
     return ComponentHistogram(
-        component=Component(
-            cells, LinearConstraints(A, one, one), none, most, origin=np.arange(len(ROWS))
-        ),
+        program=IntegerProgram(LinearConstraints(A, one, one), none, most),
         numbers=cells,
         unit=np.array(unit),
         targets=CellSums(each, none, most),
@@ -69,7 +67,7 @@ def test_either_way_the_answer_is_the_same(unit: list[int], most: list[int]) -> 
     part = part_of(unit)
     found = farthest.farthest_one_by_one(part, FROM_INCUMBENT, allowance())
     assert found.reached.tolist() == found.bound.tolist() == most
-    assert all(part.component.is_met_by(values) for values in found.solutions)
+    assert all(part.program.is_feasible(values) for values in found.solutions)
 
 
 def test_nobody_goes_where_no_solution_is() -> None:
@@ -85,12 +83,8 @@ def random_part(seed: int) -> ComponentHistogram:
     start = rng.integers(0, 3, size=9)
     none, most = np.zeros(9, dtype=np.int64), np.full(9, 2)
     return ComponentHistogram(
-        component=Component(
-            np.arange(9),
-            LinearConstraints(sparse.csr_array(A), A @ start, A @ start),
-            none,
-            most,
-            np.arange(5),
+        program=IntegerProgram(
+            LinearConstraints(sparse.csr_array(A), A @ start, A @ start), none, most
         ),
         numbers=np.arange(9),
         unit=np.repeat([0, 1, 2], 3),
@@ -121,7 +115,7 @@ def test_what_others_cannot_follow_is_cut_off(
     monkeypatch.setattr(farthest, "_ask_within_region", lambda _, k, __: asked.append(k))
     for seed in range(30):
         part = random_part(seed)
-        rows = part.component.rows
+        rows = part.program.constraints
         solutions = EVERY[(rows.least == EVERY @ rows.A.toarray().T).all(axis=1)]
         asked.clear()
         found = farthest.farthest_one_by_one(part, ask, allowance())

@@ -13,30 +13,28 @@ from scipy import sparse
 
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.bounds import Bounds, propagate
-from recon_cli.model.components import Component, fix_others, relax_others, split_components
+from recon_cli.model.components import split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram, fix_others, relax_others
 from recon_cli.solve import cuts, feasibility, feasibility_pump
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Search, maximize
 from recon_cli.solve.cuts import feasibility_cut
-from recon_cli.solve.feasibility import Attempt, Feasibility, solve_component
+from recon_cli.solve.feasibility import Attempt, Feasibility, solve_program
 from recon_cli.solve.feasibility_pump import pump
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
-from recon_cli.solve.min_l1_correction import min_l1_correction
-from recon_cli.solve.min_l1_repair import min_l1_repair
 from recon_cli.solve.objectives import CellSums, distance_from
+from recon_cli.solve.repair import min_l1_correction, min_l1_repair
 
 
-def component(rows: list[list[int]], rhs: list[int], upper: int = 9) -> Component:
+def program_of(rows: list[list[int]], rhs: list[int], upper: int = 9) -> IntegerProgram:
     A = sparse.csr_array(np.array(rows, dtype=np.int64))
     n = A.shape[1]
-    return Component(
-        cells=np.arange(n),
-        rows=equalities(A, rhs),
+    return IntegerProgram(
+        equalities(A, rhs),
         lower=np.zeros(n, dtype=np.int64),
         upper=np.full(n, upper, dtype=np.int64),
-        origin=np.arange(len(rhs)),
     )
 
 
@@ -45,15 +43,15 @@ def equalities(A: sparse.csr_array, rhs: Sequence[int] | IntArray) -> LinearCons
     return LinearConstraints(A, side, side)
 
 
-POSSIBLE = component([[1, 1, 0], [0, 1, 1], [2, 0, 1]], [3, 4, 7])
+POSSIBLE = program_of([[1, 1, 0], [0, 1, 1], [2, 0, 1]], [3, 4, 7])
 # An odd cycle: each pair holds one person, which only halves could do.
-IMPOSSIBLE = component([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [1, 1, 1])
+IMPOSSIBLE = program_of([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [1, 1, 1])
 
 
 def test_a_solution_satisfies_every_row_and_repeats() -> None:
-    first, second = solve_component(POSSIBLE, seed=5), solve_component(POSSIBLE, seed=5)
+    first, second = solve_program(POSSIBLE, seed=5), solve_program(POSSIBLE, seed=5)
     assert first.outcome is Feasibility.SOLVED
-    assert POSSIBLE.rows.are_met_by(first.values)
+    assert POSSIBLE.constraints.are_met_by(first.values)
     assert (first.values == second.values).all()
     assert first.work == second.work
 
@@ -62,8 +60,8 @@ def test_the_engines_leave_ctrl_c_to_the_program() -> None:
     heard: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
     try:
-        assert solve_component(POSSIBLE, seed=1).outcome is Feasibility.SOLVED
-        assert solve_component(IMPOSSIBLE, seed=1).outcome is Feasibility.INFEASIBLE
+        assert solve_program(POSSIBLE, seed=1).outcome is Feasibility.SOLVED
+        assert solve_program(IMPOSSIBLE, seed=1).outcome is Feasibility.INFEASIBLE
         signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)
@@ -71,15 +69,15 @@ def test_the_engines_leave_ctrl_c_to_the_program() -> None:
 
 
 def test_infeasible_needs_both_engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert solve_component(IMPOSSIBLE, seed=1).outcome is Feasibility.INFEASIBLE
+    assert solve_program(IMPOSSIBLE, seed=1).outcome is Feasibility.INFEASIBLE
 
-    def disagree(component: Component) -> None:
+    def disagree(program: IntegerProgram) -> None:
         raise DisagreementError("SCIP has a solution", "{}")
 
     monkeypatch.setattr(feasibility, "confirm_infeasible", disagree)
     with pytest.raises(DisagreementError, match="SCIP has a solution"):
-        solve_component(IMPOSSIBLE, seed=1)
-    assert solve_component(POSSIBLE, seed=1).outcome is Feasibility.SOLVED
+        solve_program(IMPOSSIBLE, seed=1)
+    assert solve_program(POSSIBLE, seed=1).outcome is Feasibility.SOLVED
 
 
 def test_the_second_engine_refuses_a_wrong_certificate() -> None:
@@ -91,18 +89,18 @@ def test_the_second_engine_refuses_a_wrong_certificate() -> None:
 def test_no_answer_within_the_budget_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     A = (rng.random((40, 120)) < 0.3).astype(np.int64)
-    hard = component(A.tolist(), (A @ rng.integers(0, 3, 120)).tolist())
+    hard = program_of(A.tolist(), (A @ rng.integers(0, 3, 120)).tolist())
     monkeypatch.setattr(feasibility, "ROUNDING", 0.0)
     monkeypatch.setattr(feasibility, "ESCALATION", (Attempt(1e-9, Search.RELAXATION),))
     with pytest.raises(SolverError, match="no solution and no proof within"):
-        solve_component(hard, seed=1)
+        solve_program(hard, seed=1)
 
 
 def test_least_slack_is_least() -> None:
-    slack = min_l1_correction(IMPOSSIBLE.rows.A, IMPOSSIBLE.rows.most)
+    slack = min_l1_correction(IMPOSSIBLE.constraints.A, IMPOSSIBLE.constraints.most)
     assert slack.is_least
     assert np.abs(slack.change).sum() == 1
-    assert not min_l1_correction(POSSIBLE.rows.A, POSSIBLE.rows.most).change.any()
+    assert not min_l1_correction(POSSIBLE.constraints.A, POSSIBLE.constraints.most).change.any()
 
 
 def test_propagation_names_a_conflict_and_is_exact_on_a_chain() -> None:
@@ -119,10 +117,10 @@ def test_components_share_no_row_and_packs_keep_to_their_region() -> None:
     bounds = propagate(equalities(A, rhs))
     regions = np.repeat([0, 0, 0, 1, 1, 2], 4)
     apart = list(split_components(equalities(A, rhs), bounds, regions, pack=1))
-    assert [len(part.cells) for part in apart] == [4] * 6
+    assert [len(part.columns) for part in apart] == [4] * 6
     packs = list(split_components(equalities(A, rhs), bounds, regions, pack=100))
-    assert [len(part.cells) for part in packs] == [12, 8, 4]
-    together = np.concatenate([part.cells for part in packs])
+    assert [len(part.columns) for part in packs] == [12, 8, 4]
+    together = np.concatenate([part.columns for part in packs])
     assert together.tolist() == list(range(24))
 
 
@@ -131,43 +129,43 @@ def test_equal_rows_that_disagree_are_both_kept() -> None:
     regions = np.zeros(3, dtype=np.int64)
     agree, differ = np.array([4, 4, 5]), np.array([4, 3, 5])
     (part,) = split_components(equalities(A, agree), propagate(equalities(A, agree)), regions)
-    assert len(part.rows.most) == 2
+    assert len(part.rows) == 2
     open_bounds = Bounds(np.zeros(3, dtype=np.int64), np.full(3, 5), np.zeros(3, dtype=bool))
     (part,) = split_components(equalities(A, differ), open_bounds, regions)
-    assert len(part.rows.most) == 3
-    assert solve_component(part, seed=1).outcome is Feasibility.INFEASIBLE
+    assert len(part.rows) == 3
+    assert solve_program(part.program, seed=1).outcome is Feasibility.INFEASIBLE
 
 
-def solutions(program: Component) -> list[IntArray]:
+def solutions(program: IntegerProgram) -> list[IntArray]:
     ranges = [range(low, high + 1) for low, high in zip(program.lower, program.upper, strict=True)]
     every = np.array(list(itertools.product(*ranges)), dtype=np.int64)
-    people = every @ program.rows.A.toarray().T
-    met = (people >= program.rows.least) & (people <= program.rows.most)
+    people = every @ program.constraints.A.toarray().T
+    met = (people >= program.constraints.least) & (people <= program.constraints.most)
     return list(every[met.all(axis=1)])
 
 
-def random_component(seed: int) -> Component:
+def random_program(seed: int) -> IntegerProgram:
     rng = np.random.default_rng(seed)
     A = rng.integers(0, 2, size=(4, 7))
     truth = rng.integers(0, 3, size=7)
-    return component(A.tolist(), (A @ truth).tolist(), upper=2)
+    return program_of(A.tolist(), (A @ truth).tolist(), upper=2)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_unit_alone_loses_no_solution(seed: int) -> None:
-    whole = random_component(seed)
+    whole = random_program(seed)
     cells = np.array([0, 2, 5])
-    part = relax_others(whole, cells)
+    part = relax_others(whole, cells).program
     inside = {tuple(values) for values in solutions(part)}
     assert {tuple(values[cells]) for values in solutions(whole)} <= inside
     # and no more than the rows it shares must allow: all of them, or it is no bound worth asking
-    everything = relax_others(whole, np.arange(7))
+    everything = relax_others(whole, np.arange(7)).program
     assert len(solutions(everything)) == len(solutions(whole))
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_known_of_groups_changes_no_answer(seed: int) -> None:
-    whole = random_component(seed)
+    whole = random_program(seed)
     every = solutions(whole)
     start = every[0]
     sums = sparse.csr_array(np.eye(7, dtype=np.int64)[:6])
@@ -188,28 +186,30 @@ def test_what_is_known_of_groups_changes_no_answer(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_what_stays_is_left_as_it_is(seed: int) -> None:
-    whole = random_component(seed)
+    whole = random_program(seed)
     cells = np.array([1, 3, 6])
     others = np.setdiff1d(np.arange(7), cells)
     every = solutions(whole)
     for values in (every[0], every[-1], np.zeros(7, dtype=np.int64)):
-        near = {tuple(found) for found in solutions(fix_others(whole, cells, values))}
+        near = {tuple(found) for found in solutions(fix_others(whole, cells, values).program)}
         same = [each for each in every if (each[others] == values[others]).all()]
         assert near == {tuple(each[cells]) for each in same}
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_mended_is_the_nearest_solution(seed: int) -> None:
-    exact = random_component(seed)
+    exact = random_program(seed)
     slack = np.arange(4) % 2
-    rows = LinearConstraints(exact.rows.A, exact.rows.least - slack, exact.rows.most + slack)
-    for program in (exact, replace(exact, rows=rows)):
+    rows = LinearConstraints(
+        exact.constraints.A, exact.constraints.least - slack, exact.constraints.most + slack
+    )
+    for program in (exact, replace(exact, constraints=rows)):
         start = np.random.default_rng(seed).integers(0, 3, size=7)
         mended = pump(program, start, 0.5)
         nearest = min(np.abs(values - start).sum() for values in solutions(program))
         assert mended.is_solution or len(mended.broken)
         assert 0 < mended.work < 0.5
-        assert program.is_met_by(mended.values) == mended.is_solution
+        assert program.is_feasible(mended.values) == mended.is_solution
         if not len(mended.broken):
             assert np.abs(mended.values - start).sum() == nearest
 
@@ -222,10 +222,10 @@ def test_what_is_nearly_mended_is_mended_again(monkeypatch: pytest.MonkeyPatch) 
         [0, 0, 0, 0, 1, 0, 1],
         [1, 0, 1, 0, 0, 1, 0],
     ]
-    program = component(A, [5, 4, 4, 1, 5], upper=2)
+    program = program_of(A, [5, 4, 4, 1, 5], upper=2)
     start = np.array([1, 1, 1, 0, 1, 2, 2])
     mended = pump(program, start, 0.5)
-    assert program.is_met_by(mended.values)
+    assert program.is_feasible(mended.values)
     monkeypatch.setattr(feasibility_pump, "_MOST_TURNS", 1)
     once = pump(program, start, 0.5)
     assert not once.is_solution
@@ -235,13 +235,13 @@ def test_what_is_nearly_mended_is_mended_again(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_cheapest_vertex_costs_no_more_than_any_solution(seed: int) -> None:
-    program = random_component(seed)
+    program = random_program(seed)
     cost = np.random.default_rng(seed).random(7)
     vertex = solve_relaxation(program, cost, 0.5)
     assert 0 < vertex.work < 0.5
-    people = program.rows.A @ vertex.values
-    assert (people > program.rows.least - 1e-6).all()
-    assert (people < program.rows.most + 1e-6).all()
+    people = program.constraints.A @ vertex.values
+    assert (people > program.constraints.least - 1e-6).all()
+    assert (people < program.constraints.most + 1e-6).all()
     least = min(cost @ values for values in solutions(program))
     assert cost @ vertex.values <= least + 1e-9
     assert not len(solve_relaxation(program, cost, 0.0).values)
@@ -249,12 +249,14 @@ def test_the_cheapest_vertex_costs_no_more_than_any_solution(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_cut_off_is_in_no_solution(seed: int) -> None:
-    exact = random_component(seed)
+    exact = random_program(seed)
     slack = np.arange(4) % 2
-    rows = LinearConstraints(exact.rows.A, exact.rows.least - slack, exact.rows.most + slack)
+    rows = LinearConstraints(
+        exact.constraints.A, exact.constraints.least - slack, exact.constraints.most + slack
+    )
     cells, rng = np.array([0, 2, 5]), np.random.default_rng(seed)
     cut = 0
-    for program in (exact, replace(exact, rows=rows)):
+    for program in (exact, replace(exact, constraints=rows)):
         every = solutions(program)
         inside = {tuple(values[cells]) for values in every}
         for _ in range(10):
@@ -273,21 +275,21 @@ def test_what_is_cut_off_is_in_no_solution(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_nearest_solution_from_wherever_the_start_is(seed: int) -> None:
-    program = random_component(seed)
+    program = random_program(seed)
     every = solutions(program)
     lower, upper = every[0] // 2, np.maximum(every[0], 1)  # so that a start may be out of bounds
     tight = replace(program, lower=lower, upper=upper)
     start = np.random.default_rng(seed).integers(0, 4, size=7)
     found = min_l1_repair(tight, start, Effort(seed, 5.0))
     least = min(np.abs(values - start).sum() for values in solutions(tight))
-    assert tight.is_met_by(found.values)
+    assert tight.is_feasible(found.values)
     assert np.abs(found.values - start).sum() == least
     fixed = replace(program, lower=every[0], upper=every[0])
     assert (min_l1_repair(fixed, every[0], Effort(seed, 5.0)).values == every[0]).all()
 
 
 def test_weights_that_might_overflow_cut_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = component([[1, 1]], [1], upper=1)
+    program = program_of([[1, 1]], [1], upper=1)
     cells, values = np.array([0]), np.array([1, 0])
     tight = replace(program, lower=np.array([0, 1]))
     values[1] = 1
@@ -300,7 +302,7 @@ def test_weights_that_might_overflow_cut_nothing_off(monkeypatch: pytest.MonkeyP
 def test_prices_that_are_no_numbers_cut_nothing_off(
     price: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = component([[2, 1, 1], [0, 0, 0]], [0, 0], upper=2)
+    program = program_of([[2, 1, 1], [0, 0, 0]], [0, 0], upper=2)
     strange = Vertex(np.zeros(1), np.array([price]), 0.1)
     monkeypatch.setattr(cuts, "solve_relaxation", lambda *_: strange)
     found = feasibility_cut(program, np.array([0, 1]), np.array([2, 2, 0]), 0.5)
@@ -315,17 +317,17 @@ def test_without_a_limit_the_relaxation_is_solved_too() -> None:
 def test_with_the_relaxation_and_without_it_a_solution_is_found(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = random_component(seed)
-    assert program.is_met_by(solve_component(program, seed).values)
+    program = random_program(seed)
+    assert program.is_feasible(solve_program(program, seed).values)
     monkeypatch.setattr(feasibility, "ROUNDING", 0.0)
-    assert program.is_met_by(solve_component(program, seed).values)
+    assert program.is_feasible(solve_program(program, seed).values)
 
 
 def test_what_cannot_be_mended_is_left() -> None:
     halves = pump(IMPOSSIBLE, np.zeros(3, dtype=np.int64), 0.5)
     assert not halves.is_solution
     assert halves.broken.tolist() == [0, 1, 2]
-    none = pump(component([[1, 1]], [5], upper=2), np.zeros(2, dtype=np.int64), 0.5)
+    none = pump(program_of([[1, 1]], [5], upper=2), np.zeros(2, dtype=np.int64), 0.5)
     assert not none.is_solution
     assert not len(none.values)
     endless = pump(POSSIBLE, np.zeros(3, dtype=np.int64), 1e9)

@@ -157,7 +157,7 @@ def reconstruct_or_die(job: Any, piece: Piece, tick: OnProgress) -> None:
 
     if piece.number == 1:
         solved: Any = solution
-        solved.solve_component = _deadly(solved.solve_component)
+        solved._solve = _deadly(solved._solve)
     reconstruct.reconstruct_piece(job, piece, tick)
 
 
@@ -173,17 +173,17 @@ def measure_or_die(job: Any, piece: Piece, tick: OnProgress) -> None:
 
 
 def _deadly(real: Callable[..., Any]) -> Callable[..., Any]:
-    """``real``, but the first component that it ever saw kills: by its first cell."""
+    """``real``, but the first component that it ever saw kills: by its first column."""
     from recon_cli.model.components import Component  # noqa: PLC0415
 
     path, lives = Path(os.environ[DEATHS]), int(os.environ[LIVES])
 
     def call(*arguments: Any) -> Any:
-        cells = next(each for each in arguments if isinstance(each, Component)).cells
+        columns = next(each for each in arguments if isinstance(each, Component)).columns
         deaths = path.read_text().split() if path.exists() else []
-        if len(deaths) < lives and int((deaths or cells)[0]) in cells:
+        if len(deaths) < lives and int((deaths or columns)[0]) in columns:
             with path.open("a") as stream:
-                stream.write(f"{(deaths or cells)[0]}\n")
+                stream.write(f"{(deaths or columns)[0]}\n")
             os.kill(os.getpid(), signal.SIGKILL)
         return real(*arguments)
 

@@ -13,14 +13,14 @@ from recon_cli.attack.quarantine import BatchQuarantine, Quarantine
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
-from recon_cli.model.components import split_components
+from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
 from recon_cli.publication import Publication
 from recon_cli.seeding import digest_seed
-from recon_cli.solve.feasibility import Feasibility, solve_component
+from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
 
 
 @contextmanager
@@ -91,22 +91,26 @@ def solve_system(
     for component in (
         part
         for whole in components
-        for part in watch.parts(whole, system.candidates.unit[whole.cells], whole.cells)
+        for part in watch.parts(whole, system.candidates.unit[whole.columns], whole.columns)
     ):
-        units = system.candidates.unit[component.cells]
+        units = system.candidates.unit[component.columns]
         if not watch.admits(units):
             unsolved[units] = True
             continue
         region = counts.region_geoids[int(system.regions[units[0]])]
         with errors_naming(plan.release.region.name, region):
-            solution = solve_component(component, digest_seed(seed, region))
+            solution = _solve(component, digest_seed(seed, region))
         if solution.outcome is Feasibility.INFEASIBLE:
-            suspects = np.unique(system.row_geounit[component.origin])
+            suspects = np.unique(system.row_geounit[component.rows])
             raise contradiction(plan, published, counts, suspects)
-        people[component.cells] = solution.values
+        people[component.columns] = solution.values
         np.add.at(effort, units, solution.work / len(units))
         used_solver[units] = True
     return BatchSolution(system, bounds, people, effort, used_solver, unsolved)
+
+
+def _solve(component: Component, seed: int) -> ProgramSolution:
+    return solve_program(component.program, seed)
 
 
 def quarantine_of_batch(

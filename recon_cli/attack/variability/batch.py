@@ -124,9 +124,9 @@ def measure_batch(
     for component in (
         part
         for whole in components
-        for part in watch.parts(whole, space.unit[whole.cells], histogram.of_cell[whole.cells])
+        for part in watch.parts(whole, space.unit[whole.columns], histogram.of_cell[whole.columns])
     ):
-        units = space.unit[component.cells]
+        units = space.unit[component.columns]
         if space.missing[units].any() or not watch.admits(units):
             measured.leave(component)
         else:
@@ -181,7 +181,7 @@ class _Measured:
         effort = self.allowance.effort(part.units, self.budget.unit * len(part.units))
         if not self.budget.exact_intervals:
             effort = replace(effort, limit=0.0)
-        extremes = tighten_bounds(component, _settled(part, away.still), known, effort)
+        extremes = tighten_bounds(part.program, _settled(part, away.still), known, effort)
         self.allowance.spend(part.units, extremes.work)
         numbers = part.numbers
         self.lower[numbers] = self.fixed[numbers] + extremes.targets.lower
@@ -206,11 +206,11 @@ class _Measured:
     def _part(self, component: Component) -> ComponentHistogram:
         numbers, sums = self.histogram.within(component)
         return ComponentHistogram(
-            component=component,
+            program=component.program,
             numbers=numbers,
             unit=self.histogram.unit[numbers],
-            targets=CellSums(sums, sums @ component.lower, sums @ component.upper),
-            start=self.space.start[component.cells],
+            targets=CellSums(sums, sums @ component.program.lower, sums @ component.program.upper),
+            start=self.space.start[component.columns],
         )
 
     def _farthest(self, part: ComponentHistogram, ask: DistanceMeasure) -> Farthest:

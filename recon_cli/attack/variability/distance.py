@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.components import Component, relax_others
 from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram, relax_others
 from recon_cli.solve.objectives import CellSums, Maximization, diameter, distance_from
 
 BoolArray = npt.NDArray[np.bool_]
@@ -22,14 +22,14 @@ class ComponentHistogram:
     """The histogram cells of one component.
 
     Attributes:
-        component: The system's cells that vary together.
+        program: The component's program.
         numbers: The histogram cells among all of the batch.
         unit: For each histogram cell its unit.
         targets: The histogram cells over the component's cells.
         start: The reconstruction: people in each cell of the component.
     """
 
-    component: Component
+    program: IntegerProgram
     numbers: IntArray
     unit: IntArray
     targets: CellSums
@@ -64,7 +64,7 @@ class ComponentHistogram:
         chosen, cells = self.unit == unit, self.cells_of(unit)
         targets = self.select(chosen)
         return ComponentHistogram(
-            component=relax_others(self.component, cells),
+            program=relax_others(self.program, cells).program,
             numbers=self.numbers[chosen],
             unit=self.unit[chosen],
             targets=CellSums(
@@ -100,7 +100,7 @@ class DistanceMeasure:
 
 def distance_from_incumbent(part: ComponentHistogram, targets: CellSums) -> Maximization:
     """How far a solution can be from the reconstruction."""
-    return distance_from(part.component, targets, targets.sums @ part.start)
+    return distance_from(part.program, targets, targets.sums @ part.start)
 
 
 def _distance_from_start(part: ComponentHistogram, targets: CellSums, values: IntArray) -> IntArray:
@@ -110,7 +110,7 @@ def _distance_from_start(part: ComponentHistogram, targets: CellSums, values: In
 
 
 def _question_of_span(part: ComponentHistogram, targets: CellSums) -> Maximization:
-    return diameter(part.component, targets)
+    return diameter(part.program, targets)
 
 
 def _distance_of_span(part: ComponentHistogram, targets: CellSums, values: IntArray) -> IntArray:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recon_cli.model.components import Component
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.cp_sat import Effort, SolveResult, find_feasible, maximize
 from recon_cli.solve.cuts import feasibility_cut
 from recon_cli.solve.feasibility_pump import PumpResult, pump
@@ -67,22 +67,22 @@ class EffortAccount:
         self.spend(units, answer.work)
         return answer
 
-    def pump(self, component: Component, start: IntArray, units: IntArray) -> PumpResult:
+    def pump(self, program: IntegerProgram, start: IntArray, units: IntArray) -> PumpResult:
         """A solution near values that are none, for a question about some units."""
-        mended = pump(component, start, self.effort(units, self.budget.unit).limit)
+        mended = pump(program, start, self.effort(units, self.budget.unit).limit)
         self.spend(units, mended.work)
         return mended
 
     def feasibility_cut(
-        self, component: Component, cells: IntArray, values: IntArray, units: IntArray
+        self, program: IntegerProgram, cells: IntArray, values: IntArray, units: IntArray
     ) -> LinearConstraints:
         """Why cells cannot have these values, for a question about some units; or no rows."""
-        cut = feasibility_cut(component, cells, values, self.effort(units, self.budget.unit).limit)
+        cut = feasibility_cut(program, cells, values, self.effort(units, self.budget.unit).limit)
         self.spend(units, cut.work)
         return cut.rows
 
-    def find_feasible(self, component: Component, units: IntArray) -> SolveResult:
-        """Any solution of a component, for a question about some units."""
-        answer = find_feasible(component, self.effort(units, self.budget.unit))
+    def find_feasible(self, program: IntegerProgram, units: IntArray) -> SolveResult:
+        """Any solution of a program, for a question about some units."""
+        answer = find_feasible(program, self.effort(units, self.budget.unit))
         self.spend(units, answer.work)
         return answer

@@ -22,8 +22,8 @@ from recon_cli.attack.variability.distance import (
     DistanceMeasure,
 )
 from recon_cli.attack.variability.effort import EffortAccount
-from recon_cli.model.components import fix_others, with_rows
 from recon_cli.model.grain import IntArray
+from recon_cli.model.program import fix_others, with_rows
 from recon_cli.solve.cp_sat import SolveResult, Status
 
 #: Mostly one or two are enough; after that the whole region is asked.
@@ -167,12 +167,11 @@ def _go_so_far(
             return
         failed = starts[[not len(values) for values in found]]
         cuts = [
-            allowance.feasibility_cut(part.component, cells, values, alone.units)
-            for values in failed
+            allowance.feasibility_cut(part.program, cells, values, alone.units) for values in failed
         ]
         if not any(len(cut.least) for cut in cuts):
             return
-        alone = replace(alone, component=reduce(with_rows, cuts, alone.component))
+        alone = replace(alone, program=reduce(with_rows, cuts, alone.program))
         answer = _ask_alone(seen, k, alone, allowance)
 
 
@@ -184,11 +183,11 @@ def _completed(
     Most changes can be made up for nearby, and by whole people. The few units where parts of
     people remain are asked for whole ones.
     """
-    if part.component.is_met_by(values):
+    if part.program.is_feasible(values):
         return values
     units = np.array([unit])
     others = np.flatnonzero(part.unit_of_cell != unit)
-    mended = allowance.pump(fix_others(part.component, others, values), values[others], units)
+    mended = allowance.pump(fix_others(part.program, others, values).program, values[others], units)
     if not len(mended.values):
         return mended.values
     whole = values.copy()
@@ -197,7 +196,7 @@ def _completed(
         return whole
     near = part.unit_of_cell[others[mended.broken]]
     cells = np.flatnonzero(np.isin(part.unit_of_cell, near))
-    answer = allowance.find_feasible(fix_others(part.component, cells, whole), units)
+    answer = allowance.find_feasible(fix_others(part.program, cells, whole).program, units)
     if not len(answer.values):
         return answer.values
     whole[cells] = answer.values

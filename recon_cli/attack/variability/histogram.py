@@ -82,8 +82,8 @@ class Histogram:
 
     def within(self, component: Component) -> tuple[IntArray, sparse.csr_array]:
         """The histogram cells of a component, and their sums over its cells."""
-        numbers, place = np.unique(self.of_cell[component.cells], return_inverse=True)
-        n = len(component.cells)
+        numbers, place = np.unique(self.of_cell[component.columns], return_inverse=True)
+        n = len(component.columns)
         ones = np.ones(n, dtype=np.int64)
         sums = sparse.csr_array((ones, (place.ravel(), np.arange(n))), shape=(len(numbers), n))
         return numbers, sums

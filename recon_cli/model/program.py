@@ -1,0 +1,261 @@
+"""Integer programs, and the programs that follow from one by fixing, relaxing or shifting it.
+
+An integer program is Eq. (program) of docs/method.md. It knows nothing of the system that it came
+from; where that matters, a `Subprogram` keeps the index maps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.grain import IntArray
+
+_Number = TypeVar("_Number", np.int64, np.float64)
+
+
+@dataclass(frozen=True)
+class IntegerProgram:
+    """``least <= A x <= most``, ``lower <= x <= upper``, x integer: Eq. (program).
+
+    Attributes:
+        constraints: (rows × variables) integer coefficients with the bounds of each row.
+        lower: The least value of each variable.
+        upper: The greatest value of each variable, not below `lower`.
+
+    Raises:
+        ValueError: When made: bounds that do not fit the constraints, or cross.
+    """
+
+    constraints: LinearConstraints
+    lower: IntArray
+    upper: IntArray
+
+    def __post_init__(self) -> None:
+        width = self.constraints.A.shape[1]
+        if self.lower.shape != (width,) or self.upper.shape != (width,):
+            raise ValueError(
+                f"an integer program over {width} variables has bounds of shapes "
+                f"{self.lower.shape} and {self.upper.shape}"
+            )
+        if (self.lower > self.upper).any():
+            at = int(np.argmax(self.lower > self.upper))
+            raise ValueError(
+                f"variable {at} is at least {self.lower[at]}, at most {self.upper[at]}"
+            )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, number of variables."""
+        rows, variables = self.constraints.A.shape
+        return rows, variables
+
+    def is_feasible(self, values: IntArray) -> bool:
+        """Whether ``values`` is a solution."""
+        return bool(
+            values.shape == self.lower.shape
+            and (values >= self.lower).all()
+            and (values <= self.upper).all()
+            and self.constraints.are_met_by(values)
+        )
+
+    def highest(self, objective: IntArray) -> int:
+        """The greatest ``objective @ x`` that the bounds of the variables alone allow."""
+        return int(objective @ np.where(objective > 0, self.upper, self.lower))
+
+
+@dataclass(frozen=True)
+class Subprogram:
+    """A program over some variables and rows of a larger one.
+
+    Attributes:
+        program: The smaller program.
+        columns: For each of its variables the column of the larger one, rising.
+        rows: For each of its rows the row of the larger one, rising.
+
+    Raises:
+        ValueError: When made: index maps that do not fit the program.
+    """
+
+    program: IntegerProgram
+    columns: IntArray
+    rows: IntArray
+
+    def __post_init__(self) -> None:
+        maps = (len(self.rows), len(self.columns))
+        if maps != self.program.shape:
+            raise ValueError(f"index maps of lengths {maps} for a program of {self.program.shape}")
+
+
+@dataclass(frozen=True)
+class DeviationProgram:
+    """A program written as deviations from given values: Eq. (deviation) of docs/method.md.
+
+    Attributes:
+        program: Non-negative deviations, one variable for each direction that has room.
+        variables: For each deviation the variable of the original program that it changes.
+        sign: For each deviation 1 if it raises the variable, -1 if it lowers it.
+        origin: The values deviated from, one for each variable of the original program.
+    """
+
+    program: IntegerProgram
+    variables: IntArray
+    sign: IntArray
+    origin: IntArray
+
+    def values_at(self, deviations: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+        """The original variables' values after some deviations."""
+        values = self.origin.astype(deviations.dtype)
+        np.add.at(values, self.variables, self.sign * deviations)
+        return values
+
+
+def activity_bounds(
+    A: sparse.csr_array, lower: IntArray, upper: IntArray
+) -> tuple[IntArray, IntArray]:
+    """For each row of ``A`` the least and the greatest ``A x`` with ``lower <= x <= upper``."""
+    positive = sparse.csr_array((np.maximum(A.data, 0), A.indices, A.indptr), shape=A.shape)
+    negative = sparse.csr_array((np.minimum(A.data, 0), A.indices, A.indptr), shape=A.shape)
+    return positive @ lower + negative @ upper, positive @ upper + negative @ lower
+
+
+def with_rows(program: IntegerProgram, further: LinearConstraints) -> IntegerProgram:
+    """The program with further rows."""
+    old = program.constraints
+    constraints = LinearConstraints(
+        sparse.csr_array(sparse.vstack([old.A, further.A])),
+        np.concatenate([old.least, further.least]),
+        np.concatenate([old.most, further.most]),
+    )
+    return IntegerProgram(constraints, program.lower, program.upper)
+
+
+def with_variables(program: IntegerProgram, upper: IntArray) -> IntegerProgram:
+    """The program with further variables from 0 to ``upper`` that are in no row yet."""
+    old = program.constraints
+    rows, width = program.shape
+    A = sparse.csr_array(
+        (old.A.data, old.A.indices, old.A.indptr), shape=(rows, width + len(upper))
+    )
+    return IntegerProgram(
+        LinearConstraints(A, old.least, old.most),
+        np.concatenate([program.lower, np.zeros(len(upper), dtype=np.int64)]),
+        np.concatenate([program.upper, upper]),
+    )
+
+
+def fix_others(program: IntegerProgram, variables: IntArray, values: IntArray) -> Subprogram:
+    """The program over some variables while the others stay at ``values``.
+
+    Args:
+        program: All of it.
+        variables: Its variables to keep, rising.
+        values: One value for each of its variables.
+    """
+    A = program.constraints.A
+    kept = sparse.csr_array(A[:, variables])
+    others = A @ values - kept @ values[variables]
+    least, most = program.constraints.least - others, program.constraints.most - others
+    # A row without these variables stays if it is broken: then there is no solution here.
+    keep = (np.diff(kept.indptr) > 0) | (least > 0) | (most < 0)
+    return _subprogram(program, variables, LinearConstraints(kept, least, most), keep)
+
+
+def relax_others(program: IntegerProgram, variables: IntArray) -> Subprogram:
+    """The program over some variables, whatever the others are within their bounds.
+
+    A relaxation, Eq. (alone) of docs/method.md: it loses no solution.
+
+    Args:
+        program: All of it.
+        variables: Its variables to keep, rising.
+    """
+    A = program.constraints.A
+    kept = sparse.csr_array(A[:, variables])
+    all_lowest, all_highest = activity_bounds(A, program.lower, program.upper)
+    lowest, highest = activity_bounds(kept, program.lower[variables], program.upper[variables])
+    least = program.constraints.least - (all_highest - highest)
+    most = program.constraints.most - (all_lowest - lowest)
+    binds = (lowest < least) | (highest > most)
+    keep = (np.diff(kept.indptr) > 0) & binds
+    return _subprogram(program, variables, LinearConstraints(kept, least, most), keep)
+
+
+def connected_subset(program: IntegerProgram, variables: IntArray) -> Subprogram:
+    """Whole connected parts of a program, given by their variables, rising."""
+    old = program.constraints
+    kept = sparse.csr_array(old.A[:, variables])
+    keep = np.diff(kept.indptr) > 0
+    return _subprogram(program, variables, LinearConstraints(kept, old.least, old.most), keep)
+
+
+def deviation_program(program: IntegerProgram, origin: IntArray) -> DeviationProgram:
+    """The same program in deviations ``x - origin``: Eq. (deviation) of docs/method.md.
+
+    Args:
+        program: The program.
+        origin: A value for each variable; it need not be a solution, nor within the bounds.
+    """
+    A = sparse.csc_array(program.constraints.A)
+    above, below = program.upper - origin, origin - program.lower
+    raised, lowered = np.flatnonzero(above > 0), np.flatnonzero(below > 0)
+    base = A @ origin
+    deviations = IntegerProgram(
+        LinearConstraints(
+            sparse.csr_array(sparse.hstack([A[:, raised], -A[:, lowered]])),
+            program.constraints.least - base,
+            program.constraints.most - base,
+        ),
+        # An origin out of bounds must move at least into them.
+        lower=np.concatenate([np.maximum(-below[raised], 0), np.maximum(-above[lowered], 0)]),
+        upper=np.concatenate([above[raised], below[lowered]]),
+    )
+    sign = np.repeat([1, -1], [len(raised), len(lowered)])
+    return DeviationProgram(deviations, np.concatenate([raised, lowered]), sign, origin)
+
+
+def connected_parts(
+    A: sparse.csr_array, groups: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """The connected part of each row and of each column, numbered from 0.
+
+    Args:
+        A: Sparse (rows × columns); a row connects the columns that it has entries in.
+        groups: For each column a label; columns with equal labels are connected, too.
+    """
+    rows, columns = A.shape
+    entries = A.tocoo()
+    left: list[IntArray] = [entries.row.astype(np.int64)]
+    right: list[IntArray] = [entries.col.astype(np.int64) + rows]
+    size = rows + columns
+    if groups is not None:
+        _, number = np.unique(groups, return_inverse=True)
+        left.append(np.arange(columns) + rows)
+        right.append(number.ravel() + size)
+        size += int(number.max(initial=-1)) + 1
+    ends = (np.concatenate(left), np.concatenate(right))
+    graph = sparse.csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(size, size))
+    from scipy.sparse import csgraph  # noqa: PLC0415 - 11 MB that most regions never need
+
+    _, part = csgraph.connected_components(graph, directed=False)
+    return part[:rows].astype(np.int64), part[rows : rows + columns].astype(np.int64)
+
+
+def _subprogram(
+    program: IntegerProgram,
+    variables: IntArray,
+    kept: LinearConstraints,
+    keep: npt.NDArray[np.bool_],
+) -> Subprogram:
+    """Some variables of a program under those rows over them that are to be kept."""
+    rows = np.flatnonzero(keep)
+    constraints = LinearConstraints(
+        sparse.csr_array(kept.A[rows]), kept.least[rows], kept.most[rows]
+    )
+    smaller = IntegerProgram(constraints, program.lower[variables], program.upper[variables])
+    return Subprogram(smaller, variables, rows)
