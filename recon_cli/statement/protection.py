@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import yaml
 
-from recon_cli.config.document import ConfigDocument, parse
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 from recon_cli.statement.law import Exact, Law
 from recon_cli.statement.laws import law_document, parse_law
+from recon_cli.strict_yaml import YamlDocument, parse_yaml
 
 #: What the file is called that lies beside the counts.
 PROTECTION: Final = "protection.yaml"
@@ -99,7 +99,9 @@ def load_protection(path: Path, release: Release) -> Protection:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError(f"{path}: cannot be read: {reason}") from error
-    document = parse(text, source=str(path))
+    document = parse_yaml(text, source=str(path))
+    if not isinstance(document.data, dict):
+        raise _error(document, path, ("statements",), "expected a list of laws")
     for key in document.data:
         if key not in {"release", "statements"}:
             raise _error(document, path, (key,), "unknown key (keys: release, statements)")
@@ -125,7 +127,7 @@ def protection_text(release: Release, statements: Sequence[Statement]) -> str:
 
 
 def _statement(
-    document: ConfigDocument, path: Path, release: Release, i: int, entry: Any
+    document: YamlDocument, path: Path, release: Release, i: int, entry: Any
 ) -> Statement:
     here: tuple[str | int, ...] = ("statements", i)
     if not isinstance(entry, dict) or "law" not in entry:
@@ -159,7 +161,7 @@ def _statement(
 
 
 def _error(
-    document: ConfigDocument, path: Path, loc: tuple[str | int, ...], message: str
+    document: YamlDocument, path: Path, loc: tuple[str | int, ...], message: str
 ) -> ConfigError:
     line = document.line(loc)
     where = str(path) if line is None else f"{path}:{line}"
