@@ -23,6 +23,7 @@ from recon_cli.attack.linkage.specification import (
     default_guessers,
     default_keys,
     guesser_tables,
+    parent_digits,
 )
 from recon_cli.errors import ConfigError
 from recon_cli.publication import Publication
@@ -227,12 +228,9 @@ def baselines(
         ]
     ).drop_nulls()
     counts = counts.group_by("unit", "gain").agg(pl.len().alias("n"))
-    levels = release.geography.levels
     mode = most_frequent(encoder.gain_counts(records, "records"))
-    digits = levels[min(1, len(levels) - 1)].digits
-    return _by_geoid(
-        encoder, expected_correct(ValueCounts.of(counts, encoder.geoids, digits, mode))
-    )
+    values = ValueCounts.of(counts, encoder.geoids, parent_digits(release), mode)
+    return _by_geoid(encoder, expected_correct(values))
 
 
 @dataclass(frozen=True)

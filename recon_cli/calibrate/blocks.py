@@ -6,6 +6,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from recon_cli.attack.linkage.baselines import ValueCounts, is_modal, most_frequent
+from recon_cli.attack.linkage.key_encoding import KeyEncoder
+from recon_cli.attack.linkage.specification import default_keys, parent_digits
+from recon_cli.schema import Release
+
 BLOCK = "geoid_block"
 #: Counts by block; `by_class` sums them.
 COUNTS = (
@@ -33,23 +38,30 @@ def with_bins(records: pl.DataFrame, bins: pl.Series) -> pl.DataFrame:
     return records.with_columns(bin=bins.gather(records["age"].cast(pl.Int64)))
 
 
-def with_modal(persons: pl.DataFrame) -> pl.DataFrame:
-    """Add ``nonmodal``: race and ethnicity are not the most frequent of the block.
+def with_nonmodal(release: Release, persons: pl.DataFrame, mode: int) -> pl.DataFrame:
+    """Add ``nonmodal``; see `recon_cli.attack.linkage.baselines.is_modal`.
 
-    Of several that are equally frequent the one with the lowest race bits is the mode.
+    Args:
+        release: The schema.
+        persons: The CEF of one partition.
+        mode: The most frequent gained value of all partitions, see `modal_answer`.
     """
-    group = [BLOCK, "race", "hispanic"]
-    mode = (
-        persons.group_by(group)
-        .agg(pl.len())
-        .sort("len", "race", "hispanic", descending=[True, False, False])
-        .unique(BLOCK, keep="first", maintain_order=True)
-        .select(group)
-        .with_columns(nonmodal=pl.lit(value=False))
-    )
-    return persons.join(mode, on=group, how="left", maintain_order="left").with_columns(
-        pl.col("nonmodal").fill_null(value=True)
-    )
+    encoder = KeyEncoder(release, default_keys(release), persons[BLOCK].unique().sort())
+    people = encoder.encode(persons, name="persons").records
+    counts = people.group_by("unit", "gain").agg(pl.len().alias("n"))
+    values = ValueCounts.of(counts, encoder.geoids, parent_digits(release), mode)
+    return persons.with_columns((~is_modal(values, people)).alias("nonmodal"))
+
+
+def modal_answer(release: Release, answers: pl.DataFrame) -> int:
+    """The most frequent race and ethnicity, as `with_nonmodal` takes it.
+
+    Args:
+        release: The schema.
+        answers: From `count_answers`, over all partitions.
+    """
+    encoder = KeyEncoder(release, default_keys(release), pl.Series([], dtype=pl.String))
+    return most_frequent(encoder.gain_counts(answers, "persons", answers["people"]))
 
 
 def count_blocks(
@@ -120,7 +132,7 @@ def by_class(blocks: pl.DataFrame, lower: Sequence[int]) -> pl.DataFrame:
     return blocks.group_by(size=size).agg(pl.col(COUNTS).sum()).sort("size")
 
 
-def answers(persons: pl.DataFrame) -> pl.DataFrame:
+def count_answers(persons: pl.DataFrame) -> pl.DataFrame:
     """``people`` by ``hispanic`` and ``race`` (bits), and ``quarters``, those in group quarters."""
     return persons.group_by("hispanic", "race").agg(
         people=pl.len(), quarters=pl.col("household").null_count()

@@ -81,7 +81,7 @@ def measure(study: Study, counts: pl.DataFrame, answers: pl.DataFrame, seed: int
     Args:
         study: What was published.
         counts: From `recon_cli.calibrate.blocks.by_class`, summed over counties.
-        answers: From `recon_cli.calibrate.blocks.answers`, likewise.
+        answers: From `recon_cli.calibrate.blocks.count_answers`, likewise.
         seed: Of the nation.
 
     Returns:

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.calibrate.blocks import answers, by_class, count_blocks, with_bins, with_modal
+from recon_cli.calibrate.blocks import (
+    by_class,
+    count_answers,
+    count_blocks,
+    modal_answer,
+    with_bins,
+    with_nonmodal,
+)
 from recon_cli.calibrate.measures import judge, measure
 from recon_cli.calibrate.page import calibration_page
 from recon_cli.calibrate.study import load_study
@@ -76,12 +83,14 @@ def _of_seed(run: Run, seed: int) -> Run:
 
 def _measured(run: Run, seed: int) -> pl.DataFrame:
     study = load_study()
-    job = _Job(run.release, run.work, pl.Series(age_bins(run.release)), study.lower)
     pieces = pieces_of(open_folder(run.work, SYNTH, "persons").manifest)
+    counted = run.for_each("answers", answers_of_partition, lambda: run.work, pieces).values
+    answers = pl.concat(counted).group_by("hispanic", "race").sum()
+    mode = modal_answer(run.release, answers)
+    job = _Job(run.release, run.work, pl.Series(age_bins(run.release)), study.lower, mode)
     counted = run.for_each("calibrate", count_partition, lambda: job, pieces).values
-    counts = pl.concat([each[0] for each in counted]).group_by("size").sum().sort("size")
-    answered = pl.concat([each[1] for each in counted]).group_by("hispanic", "race").sum()
-    return measure(study, counts, answered, seed)
+    counts = pl.concat(counted).group_by("size").sum().sort("size")
+    return measure(study, counts, answers, seed)
 
 
 @dataclass(frozen=True)
@@ -92,10 +101,18 @@ class _Job:
     work: Path
     bins: pl.Series
     lower: Sequence[int]
+    mode: int
 
 
-def count_partition(job: _Job, piece: Piece, tick: OnProgress) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Count one county; runs in a worker."""
+def answers_of_partition(work: Path, piece: Piece, tick: OnProgress) -> pl.DataFrame:
+    """Count one county's answers, which the mode over all counties is taken from."""
+    persons = open_folder(work, SYNTH, "persons").read(piece.partition)
+    tick(piece.units, len(persons))
+    return count_answers(persons)
+
+
+def count_partition(job: _Job, piece: Piece, tick: OnProgress) -> pl.DataFrame:
+    """Count one county by class of block size; runs in a worker."""
     partition = piece.partition
     persons = open_folder(job.work, SYNTH, "persons").read(partition)
     places = open_folder(job.work, SYNTH, "places").read(partition)
@@ -105,7 +122,7 @@ def count_partition(job: _Job, piece: Piece, tick: OnProgress) -> tuple[pl.DataF
     after = places.select("geoid_block").join(homes, on="geoid_block", how="left").fill_null(0)
     published = publish_all(job.release, hdf, after)
     zero = zero_solvar(job.release, published, [table.name for table in job.release.tables])
-    binned = with_modal(with_bins(persons, job.bins))
+    binned = with_bins(with_nonmodal(job.release, persons, job.mode), job.bins)
     blocks = count_blocks(binned, with_bins(hdf, job.bins), with_bins(comrcl, job.bins), zero)
     tick(len(places), len(persons))
-    return by_class(blocks, job.lower), answers(persons)
+    return by_class(blocks, job.lower)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from recon_cli.attack.reconstruction.partition import reconstruct
-from recon_cli.calibrate.blocks import COUNTS, by_class, count_blocks, with_bins, with_modal
+from recon_cli.calibrate.blocks import COUNTS, by_class, count_blocks, with_bins, with_nonmodal
 from recon_cli.calibrate.measures import judge, measure
 from recon_cli.calibrate.study import load_study
 from recon_cli.calibrate.zero import publish_all, zero_solvar
@@ -165,7 +165,7 @@ def test_counts_of_a_block_by_hand() -> None:
     )
     bins = pl.Series(BINS)
     found = count_blocks(
-        with_modal(with_bins(persons, bins)),
+        with_bins(with_nonmodal(RELEASE, persons, 0), bins),
         with_bins(hdf, bins),
         with_bins(comrcl, bins),
         pl.DataFrame({"geoid_block": [geoid], "zero_solvar": [True]}),

@@ -1,7 +1,7 @@
 """What an attacker can guess without linking: the modal and the proportional guesser.
 
 MDG says of everybody what is most frequent in the geounit; PRG draws from the geounit's own
-distribution. A reconstruction that does no better tells nobody anything. Both are made from
+distribution. A reconstruction that does no better tells an attacker nothing. Both are made from
 records (the study took the HDF's) or from published counts; *leave one out* makes the guess for a
 person from everybody else.
 """
@@ -87,6 +87,20 @@ class ValueCounts:
     def people(self) -> Integers:
         """The value of every person, sorted by unit and value."""
         return np.repeat(self.counts["gain"].to_numpy(), self.counts["n"].to_numpy())
+
+
+def is_modal(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
+    """Whether each person's gained value is the modal guess of the unit (the study's rule).
+
+    The rule of `ValueCounts.modes`, ties and people who live alone included: who is not modal is
+    nonmodal.
+
+    Args:
+        values: The gained values of these people.
+        people: ``unit`` and ``gain``.
+    """
+    modes = pl.Series(values.modes).gather(people["unit"])
+    return (people["gain"] == modes).alias("modal")
 
 
 def most_frequent(counts: Mapping[int, int]) -> int:
@@ -184,7 +198,7 @@ def proportional_guess(
     """PRG: one draw for every record, in proportion to the unit's values.
 
     A draw picks a person of the unit and says what he is. Leaving one out, it picks somebody
-    else, and where nobody else lives, somebody else of the parent.
+    else, and for people who live alone, somebody else of the parent.
 
     Args:
         values: Of the source that the records come from.

@@ -12,6 +12,7 @@ from recon_cli.attack.linkage.baselines import (
     ValueCounts,
     chance_of,
     expected_correct,
+    is_modal,
     modal_guess,
     proportional_guess,
 )
@@ -33,7 +34,12 @@ from recon_cli.attack.linkage.links import (
     putative_links,
 )
 from recon_cli.attack.linkage.published_margins import PublishedMargins
-from recon_cli.attack.linkage.specification import TABLES, Guesser, LinkageSpecification
+from recon_cli.attack.linkage.specification import (
+    TABLES,
+    Guesser,
+    LinkageSpecification,
+    parent_digits,
+)
 from recon_cli.errors import SourceError
 
 #: Called with the links of one attacker and source: a row a link, in the release's columns.
@@ -182,10 +188,8 @@ class PartitionLinkage:
                 "the truth must be complete"
             )
         people = self._in_order(encoded.records, "truth")
-        mode = pl.Series(self._value_counts(spec.truth, people).modes).gather(people["unit"])
-        return people.with_columns(
-            (people["gain"] == mode).alias("modal"), unique_on(people, "binned")
-        )
+        modal = is_modal(self._value_counts(spec.truth, people), people)
+        return people.with_columns(modal, unique_on(people, "binned"))
 
     @cached_property
     def linkable(self) -> pl.DataFrame:
@@ -268,7 +272,10 @@ class PartitionLinkage:
             else:
                 counts = people.group_by("unit", "gain").agg(pl.len().alias("n"))
             self._values[origin] = ValueCounts.of(
-                counts, self.encoder.geoids, self.spec.parent_digits, self.spec.modes[origin]
+                counts,
+                self.encoder.geoids,
+                parent_digits(self.spec.release),
+                self.spec.modes[origin],
             )
         return self._values[origin]
 

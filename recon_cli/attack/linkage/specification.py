@@ -60,6 +60,12 @@ def default_keys(release: Release) -> AttackKeys:
     return release.attack
 
 
+def parent_digits(release: Release) -> int:
+    """Length of the geoids of the next coarser level, or of the unit where it is the only one."""
+    levels = release.geography.levels
+    return levels[min(1, len(levels) - 1)].digits
+
+
 def guesser_tables(release: Release, tables: Sequence[Table]) -> tuple[Table, ...]:
     """Those of ``tables`` that the finest level has: what guessers use unless told otherwise."""
     unit = release.geography.unit.name
@@ -146,12 +152,6 @@ class LinkageSpecification:
             id=id,
             data_defined=data_defined,
         )
-
-    @property
-    def parent_digits(self) -> int:
-        """Length of the geoids of the next coarser level, or of the unit where it is the only."""
-        levels = self.release.geography.levels
-        return levels[min(1, len(levels) - 1)].digits
 
     @property
     def guessed_from(self) -> tuple[str, ...]:
