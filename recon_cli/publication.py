@@ -6,14 +6,14 @@ coverage tells the two apart.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.schema import Release
+from recon_cli.schema import Cell, Release, Table
 
 #: ``tables/``: one row a non-zero published count; ``cell`` is 1-based, as published.
 COUNTS = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "count": pl.Int32})
@@ -49,6 +49,12 @@ class CoveragePattern:
                 if level in table.levels
             },
         )
+
+    def published_cells(self, tables: Iterable[Table]) -> Iterator[tuple[Table, Cell]]:
+        """The published cells of ``tables``, each with its table."""
+        for table in tables:
+            for number in self.cells.get(table.name, ()):
+                yield table, table.cells[number - 1]
 
     def total_cell(self, release: Release) -> tuple[str, int] | None:
         """Table and number of the first published cell that counts everybody, if any does."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate
 
 import numpy as np
 import polars as pl
@@ -112,7 +111,11 @@ class Tabulation:
         if len(chosen) != len(names):
             unknown = sorted(names - {table.name for table in chosen})
             raise VerificationError(f"no table {unknown[0]!r} in release {release.name!r}")
-        seen_by = [_first_to_see(chosen, feature, i) for i, feature in enumerate(release.features)]
+        seen = {table.name: release.distinguished_by(table.cells) for table in chosen}
+        seen_by = [
+            next((name for name, features in seen.items() if i in features), None)
+            for i in range(len(release.features))
+        ]
         positions = encode(release, records, seen_by)
         lenses = [_Lens.over(chosen, feature, i) for i, feature in enumerate(release.features)]
         first, combination = _combine(lenses, positions, records.height)
@@ -125,13 +128,6 @@ class Tabulation:
         found = [values if values is None else values[first] for values in positions]
         blocks = tuple(_block(release, table, found, len(first)) for table in chosen)
         return cls(release, chosen, units, people, blocks)
-
-    @cached_property
-    def starts(self) -> dict[str, int]:
-        """Table name → its first column in `membership`."""
-        sizes = [len(table.cells) for table in self.tables]
-        starts = accumulate(sizes, initial=0)
-        return {table.name: start for table, start in zip(self.tables, starts, strict=False)}
 
     @cached_property
     def columns(self) -> pl.DataFrame:
@@ -263,12 +259,3 @@ def _weights(
         if cell.tally is not None and tallied is not None:
             weights[:, at] *= _picked(release.features[cell.tally])[tallied[kinds]]
     return weights
-
-
-def _first_to_see(tables: Sequence[Table], feature: Feature, index: int) -> str | None:
-    """The first table whose cells tell some values of a feature apart."""
-    for table in tables:
-        for cell in table.cells:
-            if cell.masks[index] != feature.full or cell.tally == index:
-                return table.name
-    return None

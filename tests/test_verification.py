@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import polars as pl
@@ -31,6 +33,16 @@ SEEDS = st.integers(0, 10**6)
 @pytest.fixture(scope="module")
 def sf1() -> Release:
     return load_release("sf1_2010")
+
+
+def test_verification_shares_only_the_schema_with_what_it_verifies() -> None:
+    code = "import sys, recon_cli.verification; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    ours = {name.split(".")[1] for name in loaded if name.startswith("recon_cli.")}
+    assert ours == {"errors", "publication", "schema", "strict_yaml", "verification"}
+    assert not {"ortools", "scipy.optimize"} & set(loaded)
 
 
 def by_hand(release: Release, published: Publication, records: pl.DataFrame) -> pl.DataFrame:
@@ -403,7 +415,7 @@ def test_a_large_partition_is_compared_slab_by_slab(
     published = publish(sf1, random_records(sf1, 5, 60, units), units)
     records = random_records(sf1, 6, 60, random_units(sf1, 5, 33))
     whole = verify(sf1, published, records, sf1.tables)
-    monkeypatch.setattr("recon_cli.verification._SLAB", 4)
+    monkeypatch.setattr("recon_cli.verification.comparison._SLAB", 4)
     assert_frame_equal(verify(sf1, published, records, sf1.tables).mismatches, whole.mismatches)
 
 

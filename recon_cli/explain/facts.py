@@ -272,12 +272,7 @@ def _counts(counts: pl.DataFrame, geoids: pl.Series) -> dict[tuple[str, str, int
 def _pattern_cells(
     release: Release, tables: Sequence[Table], published: Publication, pattern: int
 ) -> PatternCells:
-    numbers = published.coverage[pattern].cells
-    cells = tuple(
-        (table, table.cells[number - 1])
-        for table in tables
-        for number in numbers.get(table.name, ())
-    )
+    cells = tuple(published.coverage[pattern].published_cells(tables))
     inside = []
     for f, feature in enumerate(release.features):
         rows = {

@@ -217,10 +217,8 @@ def _pattern_plan(close: _Close, p: int, grain: Grain, lift: Lift) -> PatternPla
 
 def _seen(release: Release, margins: Margins) -> tuple[bool, ...]:
     cells = [release.table_by_name[table].cells[number - 1] for table, number in margins.columns]
-    return tuple(
-        any(cell.masks[f] != full or cell.tally == f for cell in cells)
-        for f, full in enumerate(release.full)
-    )
+    seen = release.distinguished_by(cells)
+    return tuple(f in seen for f in range(len(release.features)))
 
 
 def _published_pattern(close: _Close, p: int, grain: Grain) -> PatternPlan | None:

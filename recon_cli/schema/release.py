@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode
-from recon_cli.schema.tables import Table
+from recon_cli.schema.tables import Cell, Table
 
 #: Columns that stages add to a release's own, and those that name geounits.
 _RESERVED = ("certain", "lower", "upper", "exact", "geoid", "level", "population", "pattern")
@@ -189,6 +189,15 @@ class Release:
     def full(self) -> tuple[int, ...]:
         """The masks of a cell without conditions."""
         return tuple(feature.full for feature in self.features)
+
+    def distinguished_by(self, cells: Iterable[Cell]) -> frozenset[int]:
+        """Places of the features whose values some of ``cells`` tell apart."""
+        return frozenset(
+            f
+            for cell in cells
+            for f, (mask, full) in enumerate(zip(cell.masks, self.full, strict=True))
+            if mask != full or cell.tally == f
+        )
 
     @cached_property
     def region(self) -> Level:

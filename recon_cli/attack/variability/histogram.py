@@ -27,18 +27,9 @@ def histogram_columns(
 
     Of the others the publication says nothing: they do not vary, they are unknown.
     """
-    cells = [
-        table.cells[number - 1]
-        for pattern in coverage
-        for table in tables
-        for number in pattern.cells.get(table.name, ())
-    ]
-    seen = {
-        f
-        for cell in cells
-        for f, (mask, full) in enumerate(zip(cell.masks, release.full, strict=True))
-        if mask != full or cell.tally == f
-    }
+    seen = release.distinguished_by(
+        cell for pattern in coverage for _, cell in pattern.published_cells(tables)
+    )
     return tuple(
         name
         for name in release.histogram

@@ -1,4 +1,4 @@
-"""Do records reproduce every published count? Knows the release schema and nothing of solvers.
+"""Records beside published counts, cell by cell.
 
 A verdict has to be exact, so nothing that could hide a difference is passed over: records
 outside the published geounits are differences, and published counts that contradict their own
@@ -12,17 +12,13 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from recon_cli.encoding import Integers
 from recon_cli.errors import SourceError, VerificationError
 from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Level, Release, Table
-from recon_cli.tabulation import Matrix, Tabulation
-
-Truth = npt.NDArray[np.bool_]
+from recon_cli.verification.evaluation import EvaluatedRecords, Integers, Matrix, Truth
 
 #: One row a published cell that the records do not reproduce; ``table``, ``cell`` and ``code``
 #: are null for records outside the geounits that no cell of the verified tables counts.
@@ -112,13 +108,15 @@ def verify(
     if not tables:
         raise VerificationError("verify: no tables were given, so nothing would be compared")
     _check_geounits(release, published)
-    tabulation = Tabulation.of(release, _fill_unseen(release, published, records, tables), tables)
-    covered = _covered(tabulation, published)
-    expected = _expected(tabulation, published, covered)
+    evaluated = EvaluatedRecords.of(
+        release, _fill_unseen(release, published, records, tables), tables
+    )
+    covered = _covered(evaluated, published)
+    expected = _expected(evaluated, published, covered)
     frames = [MISMATCHES.to_frame()]
     frames.extend(
-        _mismatches(tabulation, sides, covered)
-        for sides in _by_level(tabulation, published, expected)
+        _mismatches(evaluated, sides, covered)
+        for sides in _by_level(evaluated, published, expected)
     )
     patterns = published.geounits["pattern"].to_numpy()
     return Verification(int(covered.sum(axis=1)[patterns].sum()), pl.concat(frames))
@@ -131,14 +129,14 @@ def _fill_unseen(
 
     Other nulls stay, and are refused.
     """
+    distinguished = [
+        release.distinguished_by(cell for _, cell in pattern.published_cells(tables))
+        for pattern in published.coverage
+    ]
     for index, feature in enumerate(release.features):
         if feature.name not in records.columns or not records[feature.name].null_count():
             continue
-        seeing = [
-            at
-            for at, pattern in enumerate(published.coverage)
-            if _sees(pattern, index, feature.full, tables)
-        ]
+        seeing = [at for at, features in enumerate(distinguished) if index in features]
         seen = published.geounits.filter(pl.col("pattern").is_in(seeing))["geoid"].implode()
         fill = records[feature.name].is_null()
         for level in release.geography.levels:
@@ -150,14 +148,6 @@ def _fill_unseen(
             pl.when(fill).then(value).otherwise(pl.col(feature.name)).alias(feature.name)
         )
     return records
-
-
-def _sees(pattern: CoveragePattern, index: int, full: int, tables: Sequence[Table]) -> bool:
-    """Whether some published cell of a pattern tells the values of a feature apart."""
-    cells = [
-        table.cells[number - 1] for table in tables for number in pattern.cells.get(table.name, ())
-    ]
-    return any(cell.masks[index] != full or cell.tally == index for cell in cells)
 
 
 @dataclass(frozen=True)
@@ -181,53 +171,54 @@ class _Sides:
     people: Matrix
 
 
-def _by_level(tabulation: Tabulation, published: Publication, expected: Matrix) -> Iterator[_Sides]:
-    release, geounits = tabulation.release, published.geounits
-    placing = _placing_level(release, geounits)
+def _by_level(
+    evaluated: EvaluatedRecords, published: Publication, expected: Matrix
+) -> Iterator[_Sides]:
+    release, geounits = evaluated.release, published.geounits
+    finest = _finest_listed_level(release, geounits)
     for level in release.geography.levels:
-        found, people = tabulation.geounits(level)
+        inhabited, people = evaluated.at(level)
         rows = (geounits["level"] == level.name).arg_true().to_numpy()
         here = geounits[rows]
-        strays = found.filter(~found.is_in(here["geoid"].implode()))
-        if level != placing:
-            strays = strays.clear()
-        geoids = pl.concat([here["geoid"], strays.alias("geoid")])
-        outside = np.full(len(strays), len(published.coverage))
+        unlisted = inhabited.filter(~inhabited.is_in(here["geoid"].implode()))
+        if level != finest:
+            unlisted = unlisted.clear()
+        geoids = pl.concat([here["geoid"], unlisted.alias("geoid")])
+        outside = np.full(len(unlisted), len(published.coverage))
         yield _Sides(
             level=level,
             geoids=geoids,
             pattern=np.append(here["pattern"].to_numpy(), outside).astype(np.int64),
             listed=here.height,
             expected=expected[rows],
-            people=_select(geoids, found) @ people,
+            people=_select(geoids, inhabited) @ people,
         )
 
 
-def _select(wanted: pl.Series, found: pl.Series) -> Matrix:
-    """The matrix that moves the rows of ``found`` to where ``wanted`` has them."""
+def _select(wanted: pl.Series, there: pl.Series) -> Matrix:
+    """The matrix that moves the rows of ``there`` to where ``wanted`` has them."""
     at = wanted.to_frame("geoid").join(
-        found.to_frame("geoid").with_row_index("at"), on="geoid", how="left", maintain_order="left"
+        there.to_frame("geoid").with_row_index("at"), on="geoid", how="left", maintain_order="left"
     )["at"]
     rows = at.is_not_null().arg_true().to_numpy()
     entries = (np.ones(len(rows), np.int64), (rows, at.drop_nulls().to_numpy()))
-    return sparse.coo_array(entries, shape=(len(wanted), len(found))).tocsr()
+    return sparse.coo_array(entries, shape=(len(wanted), len(there))).tocsr()
 
 
-def _mismatches(tabulation: Tabulation, sides: _Sides, covered: Truth) -> pl.DataFrame:
+def _mismatches(evaluated: EvaluatedRecords, sides: _Sides, covered: Truth) -> pl.DataFrame:
     """Columns of `MISMATCHES`, sorted by geoid, table and cell."""
-    at_level = tuple(table for table in tabulation.tables if sides.level.name in table.levels)
-    membership = tabulation.membership(at_level)
+    adds = _only(evaluated.adds, np.any(covered[np.unique(sides.pattern)], axis=0))
     outside = len(sides.geoids) - sides.listed
-    nothing = sparse.csr_array((outside, membership.shape[1]), dtype=np.int64)
+    nothing = sparse.csr_array((outside, adds.shape[1]), dtype=np.int64)
     expected = sparse.csr_array(sparse.vstack([sides.expected, nothing], format="csr"))
     parts = [_DIFFERENCES.to_frame()]
     for start in range(0, len(sides.geoids), _SLAB):
         stop = min(start + _SLAB, len(sides.geoids))
-        counts = sides.people[start:stop] @ membership
+        counts = sides.people[start:stop] @ adds
         part = _differences(expected[start:stop], counts, covered, sides.pattern[start:stop])
         parts.append(part.with_columns(pl.col("row") + start))
     differences = pl.concat([*parts, _uncounted(sides, pl.concat(parts)["row"])])
-    cells = tabulation.columns.with_row_index("column").cast({"column": pl.Int64})
+    cells = evaluated.cells.with_row_index("column").cast({"column": pl.Int64})
     return (
         differences.with_columns(
             geoid=sides.geoids.gather(differences["row"]), level=pl.lit(sides.level.name)
@@ -236,6 +227,14 @@ def _mismatches(tabulation: Tabulation, sides: _Sides, covered: Truth) -> pl.Dat
         .sort("geoid", "column")
         .select(pl.col(name).cast(kind) for name, kind in MISMATCHES.items())
     )
+
+
+def _only(adds: Matrix, wanted: Truth) -> Matrix:
+    """``adds`` with nothing in the columns that are not wanted."""
+    kept = adds.copy()
+    kept.data *= wanted[kept.indices]
+    kept.eliminate_zeros()
+    return kept
 
 
 def _uncounted(sides: _Sides, named: pl.Series) -> pl.DataFrame:
@@ -264,7 +263,7 @@ def _differences(
     )
 
 
-def _placing_level(release: Release, geounits: pl.DataFrame) -> Level:
+def _finest_listed_level(release: Release, geounits: pl.DataFrame) -> Level:
     """The finest level with listed geounits: every record has to be in one of them."""
     listed = set(geounits["level"].unique())
     levels = release.geography.levels
@@ -297,33 +296,33 @@ def _check_geounits(release: Release, published: Publication) -> None:
         raise SourceError(f"published geounit {twice['geoid'][0]!r} is listed twice")
 
 
-def _covered(tabulation: Tabulation, published: Publication) -> Truth:
+def _covered(evaluated: EvaluatedRecords, published: Publication) -> Truth:
     """Which cells each pattern publishes: patterns x cells of the requested tables.
 
-    The last row is for records outside the geounits: every cell of the level that places them.
+    The last row is for records outside the geounits: every cell of the finest listed level.
     """
-    placing = _placing_level(tabulation.release, published.geounits)
-    everything = CoveragePattern.complete(tabulation.release, placing.name)
+    finest = _finest_listed_level(evaluated.release, published.geounits)
+    everything = CoveragePattern.complete(evaluated.release, finest.name)
     patterns = (*published.coverage, everything)
-    covered = np.zeros((len(patterns), tabulation.columns.height), np.bool_)
+    covered = np.zeros((len(patterns), evaluated.cells.height), np.bool_)
     for row, pattern in zip(covered, patterns, strict=True):
-        for name, start in tabulation.starts.items():
+        for name, start in evaluated.starts.items():
             row[start - 1 + np.array(pattern.cells.get(name, ()), np.int64)] = True
     return covered
 
 
-def _expected(tabulation: Tabulation, published: Publication, covered: Truth) -> Matrix:
+def _expected(evaluated: EvaluatedRecords, published: Publication, covered: Truth) -> Matrix:
     """The published counts as geounits x cells of the requested tables.
 
     Raises:
         SourceError: A count of something that is not published, or two counts of one cell.
     """
-    unknown = set(published.counts["table"].unique()) - set(tabulation.release.table_by_name)
+    unknown = set(published.counts["table"].unique()) - set(evaluated.release.table_by_name)
     if unknown:
         raise SourceError(f"published counts: no table {min(map(str, unknown))!r} in the release")
-    counts = published.counts.filter(pl.col("table").is_in(list(tabulation.starts)))
+    counts = published.counts.filter(pl.col("table").is_in(list(evaluated.starts)))
     rows = published.geounits.lazy().select("geoid", "pattern").with_row_index("row")
-    cells = tabulation.columns.lazy().select("table", "cell").with_row_index("column")
+    cells = evaluated.cells.lazy().select("table", "cell").with_row_index("column")
     placed = (
         counts.lazy()
         .join(rows, on="geoid", how="left", maintain_order="left")
@@ -339,7 +338,7 @@ def _expected(tabulation: Tabulation, published: Publication, covered: Truth) ->
     if not public.all():
         _refuse(counts.filter(~public), "not published there, its coverage says")
     data = placed["count"].cast(pl.Int64).to_numpy()
-    shape = (published.geounits.height, tabulation.columns.height)
+    shape = (published.geounits.height, evaluated.cells.height)
     matrix = sparse.coo_array((data, (row, column)), shape=shape).tocsr()
     if matrix.nnz != counts.height:
         twice = counts.select("geoid", "table", "cell").is_duplicated()
