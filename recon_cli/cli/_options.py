@@ -14,9 +14,8 @@ from recon_cli.cli._group import VERBOSITY
 
 if TYPE_CHECKING:
     from recon_cli.config import RunConfig
-    from recon_cli.pipeline.run import Opener
+    from recon_cli.pipeline.run import Run
     from recon_cli.progress import Reporter
-    from recon_cli.stages import Run
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,7 @@ class RunOptions:
         settings: ``key.path=value``, in order.
         workers: Processes.
         verbosity: -1 with ``-q``, else how often ``-v`` was given.
-        reporter: Who hears of progress; default the terminal, or nobody with ``-q``.
-        opener: Opens the stages' folders; default for writing.
-        shard: Which share of the work; `MERGE` does none, and publishes.
+        shard: Which shard of the work, ``K/N``; `MERGE` computes nothing, and publishes.
     """
 
     config: Path | None = None
@@ -39,8 +36,6 @@ class RunOptions:
     settings: tuple[str, ...] = ()
     workers: int | None = None
     verbosity: int = 0
-    reporter: Reporter | None = None
-    opener: Opener | None = None
     shard: str | None = None
 
     def setting(self, **values: str | Path | Sequence[str] | None) -> RunOptions:
@@ -53,7 +48,7 @@ class RunOptions:
         return replace(self, settings=(*self.settings, *added))
 
     def sharded(self, shard: str | None, *, force: bool) -> RunOptions:
-        """With the share of the work that ``--shard`` asks for.
+        """With the shard of the work that ``--shard`` asks for.
 
         Raises:
             click.UsageError: ``--force`` would undo what the other shards do.
@@ -81,23 +76,23 @@ class RunOptions:
             ConfigError: Something in the config or in a setting is wrong.
             SchemaError: The release schema is malformed.
         """
-        from recon_cli.pipeline.shard import EVERYTHING, NOTHING, Shard  # noqa: PLC0415
-        from recon_cli.stages import Run  # noqa: PLC0415
+        from recon_cli.pipeline.run import Run  # noqa: PLC0415 - slow imports when needed
+        from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard  # noqa: PLC0415
         from recon_cli.store import shared_transaction, transaction  # noqa: PLC0415
 
         config = self.load()
         release = config.load_release()
-        reporter = self.reporter or self.on_terminal()
-        opener, share = self.opener or transaction, EVERYTHING
+        shard, opener = ALL_PIECES, transaction
         if self.shard == MERGE:
-            share = NOTHING
+            shard = NO_PIECES
         elif self.shard is not None:
-            share = Shard.parse(self.shard)
-            opener = opener if share.is_all else shared_transaction  # who publishes is alone
-        return Run(config, release, reporter, force, opener, share)
+            shard = Shard.parse(self.shard)
+            if not shard.is_all:
+                opener = shared_transaction
+        return Run(config, release, self.reporter_on_terminal(), force, opener, shard)
 
-    def on_terminal(self, place: str = "") -> Reporter:
-        """Who tells people of progress; ``place`` is which stage of how many."""
+    def reporter_on_terminal(self, place: str = "") -> Reporter:
+        """Shows progress to people; ``place`` is which stage of how many."""
         from recon_cli.cli._output import console  # noqa: PLC0415
         from recon_cli.progress import OnConsole, Silent  # noqa: PLC0415
 
@@ -147,18 +142,18 @@ _SHARED: tuple[Callable[[Callable[..., None]], Callable[..., None]], ...] = (
         help="Set a config key, as in reconstruct.seed=7. Repeatable.",
     ),
     click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one a core]"),
-    click.option("-v", "--verbose", count=True, help="Say more; -vv shows tracebacks."),
+    click.option("-v", "--verbose", count=True, help="Show more; -vv shows tracebacks."),
     click.option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
 )
 
-#: The shard of `recon merge`: a share of nothing.
+#: The shard of `recon merge`: no pieces.
 MERGE = "merge"
 shard_option = click.option(
     "--shard",
     metavar="K/N",
-    help="Do the K-th of N shares of the work; `recon merge` publishes when all are done.",
+    help="Work on the K-th of N shards; `recon merge` publishes when all are done.",
 )
-force_option = click.option("--force", is_flag=True, help="Do again what is up to date.")
+force_option = click.option("--force", is_flag=True, help="Run again what is up to date.")
 
 
 def _yaml(value: str | Path | Sequence[str]) -> str:

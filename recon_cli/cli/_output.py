@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
-    from recon_cli.stages import StageOutcome
+    from recon_cli.pipeline.run import StageOutcome
+    from recon_cli.store import Manifest
 
 Fact = tuple[str, str]
 
@@ -68,6 +69,13 @@ def seconds(value: float, people: int = 0) -> str:
     """
     rate = f" ({people / value:,.0f} people a second)" if people and value >= 0.01 else ""
     return f"{value:.2f}{rate}"
+
+
+def duration(manifest: Manifest) -> str:
+    """How long a stage took; a lower bound when it took over partitions of an earlier run."""
+    facts = manifest.run
+    least = "over " if facts.reused_partitions else ""
+    return f"{least}{facts.wall_seconds:,.1f} s"
 
 
 def show_table(frame: pl.DataFrame, headers: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""How a run ends that somebody stops: politely asked, or because nobody reads what it says."""
+"""How a stopped run ends: by a signal, or because nobody reads its output any more."""
 
 from __future__ import annotations
 
@@ -45,13 +45,21 @@ def stoppable() -> Iterator[None]:
 
 @contextmanager
 def unmasked() -> Iterator[None]:
-    """Let a stop through that came while a module was loaded: C code makes an ImportError of it."""
+    """Raise the stop itself where C code made an ImportError of it, while it loaded a module."""
     try:
         yield
     except ImportError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            raise error.__cause__ from None
+        stop = behind(error)
+        if stop is not error:
+            raise stop from None
         raise
+
+
+def behind(error: BaseException) -> BaseException:
+    """The stop that an ImportError hides; any other error as it is."""
+    if isinstance(error, ImportError) and isinstance(error.__cause__, KeyboardInterrupt):
+        return error.__cause__
+    return error
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001

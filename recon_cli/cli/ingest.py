@@ -8,11 +8,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, show, title_of
-from recon_cli.pipeline.steps import Files, Step
+from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
-    from recon_cli.config import RunConfig
-    from recon_cli.stages import StageOutcome
+    from recon_cli.pipeline.run import Run, StageOutcome
 
 
 @click.command()
@@ -44,18 +43,13 @@ def command(options: RunOptions, *, force: bool) -> None:
                      people that a worker takes at a
                      time (default 100000)
     """  # noqa: D301 - click wants the character itself
-    perform(options, force=force)
+    run_and_print("ingest", options, force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> StageOutcome:
-    """Run the stage and print what came of it."""
+def print_ingest(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
     from recon_cli.progress import plural  # noqa: PLC0415
-    from recon_cli.stages.ingest import ingest  # noqa: PLC0415 - imports polars
 
-    run = options.run(force=force)
-    outcome = ingest(run)
-    if options.verbosity < 0:
-        return outcome
     manifest = outcome.manifest
     people = manifest.totals["people"]
     levels = [level.name for level in run.release.geography.levels]
@@ -73,13 +67,3 @@ def perform(options: RunOptions, *, force: bool) -> StageOutcome:
             ("seconds", seconds(manifest.run.wall_seconds, people)),
         ],
     )
-    return outcome
-
-
-def _files(config: RunConfig) -> Files:
-    from recon_cli.config import Ingest  # noqa: PLC0415 - imports pydantic
-
-    return Files(reads=config.section(Ingest).paths)
-
-
-STEP = Step("ingest", "ingest", (), ("tables", "geounits"), perform, _files)

@@ -9,11 +9,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
 from recon_cli.cli._output import seconds, share, show, title_of
-from recon_cli.pipeline.steps import Files, Step
+from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
-    from recon_cli.config import RunConfig
-    from recon_cli.stages import StageOutcome
+    from recon_cli.pipeline.run import Run, StageOutcome
 
 
 @click.command()
@@ -52,18 +51,13 @@ def command(options: RunOptions, *, draws: int | None, shard: str | None, force:
     if draws is not None:
         options = replace(options, settings=(*options.settings, f"link.draws={draws}"))
     options = options.sharded(shard, force=force)
-    perform(options, force=force)
+    run_and_print("link", options, force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> StageOutcome:
-    """Run the stage and print what came of it."""
+def print_link(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
     from recon_cli.progress import plural  # noqa: PLC0415
-    from recon_cli.stages.link import link  # noqa: PLC0415 - imports polars
 
-    run = options.run(force=force)
-    outcome = link(run)
-    if options.verbosity < 0:
-        return outcome
     manifest = outcome.manifest
     totals, notes = manifest.totals, manifest.notes
     left_out = [(f"  left out, {why}", f"{n:,}") for why, n in sorted(manifest.statuses.items())]
@@ -87,24 +81,3 @@ def perform(options: RunOptions, *, force: bool) -> StageOutcome:
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
         ],
     )
-    return outcome
-
-
-def _files(config: RunConfig) -> Files:
-    """The files that the section names; a work folder stands for its microdata."""
-    from recon_cli.config.sections.link import Link  # noqa: PLC0415 - imports pydantic
-
-    section = config.section(Link)
-    named = [section.cef, section.hdf]
-    named += [*(section.sources or {}).values(), *(section.attackers or {}).values()]
-    return Files(reads=tuple(path for path in named if path not in (None, config.work)))
-
-
-STEP = Step(
-    "link",
-    "link",
-    ("cef", "persons", "hdf", "comrcl", "tables", "geounits", "microdata"),
-    ("links", "tallies", "targets", "agreement", "truth"),
-    perform,
-    _files,
-)

@@ -6,21 +6,20 @@ from dataclasses import replace
 
 import click
 
-from recon_cli.cli import link, reconstruct, solvar
 from recon_cli.cli._options import MERGE, RunOptions, run_options
-
-_STAGES = {"reconstruct": reconstruct, "solvar": solvar, "link": link}
+from recon_cli.cli._stage import run_and_print
 
 
 @click.command()
-@click.argument("stage", type=click.Choice(list(_STAGES)))
+@click.argument("stage", metavar="STAGE")
 @run_options
 def command(options: RunOptions, *, stage: str) -> None:
     """Publish a stage whose shards are all done.
 
-    For job arrays: each job does one share of a stage with --shard, on any machine that sees the
-    work folder; then one process merges. It works on no piece: if some are missing, it says so.
-    What is about all of them it does work out: the tables of solvar, the modes of link.
+    STAGE is reconstruct, solvar or link. For job arrays: each job works on one shard of a stage
+    with --shard, on any machine that sees the work folder; then one process merges them. It
+    computes no piece itself: if pieces are missing, it reports that. What concerns all pieces it
+    does compute: the tables of solvar, the modes of link.
 
     \b
     Example:
@@ -32,4 +31,9 @@ def command(options: RunOptions, *, stage: str) -> None:
     Config keys: those of the stage; they must be the
     same for all shards.
     """  # noqa: D301 - click wants the character itself
-    _STAGES[stage].perform(replace(options, shard=MERGE), force=False)
+    from recon_cli.pipeline.stages import STAGES  # noqa: PLC0415 - slow imports when needed
+
+    known = [each.short_name for each in STAGES if each.can_shard]
+    if stage not in known:
+        raise click.BadParameter(f"{stage!r} is not one of {', '.join(known)}", param_hint="STAGE")
+    run_and_print(stage, replace(options, shard=MERGE), force=False)

@@ -8,10 +8,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
-from recon_cli.pipeline.steps import Step
+from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
-    from recon_cli.stages import StageOutcome
+    from recon_cli.pipeline.run import Run, StageOutcome
 
 
 @click.group()
@@ -50,16 +50,11 @@ def swap(options: RunOptions, *, setting: str | None, force: bool) -> None:
                     or the path of a .yaml file
       swap.seed     default the run's seed
     """  # noqa: D301 - click wants the character itself
-    perform_swap(options.setting(swap__setting=setting), force=force)
+    run_and_print("swap", options.setting(swap__setting=setting), force=force)
 
 
-def perform_swap(options: RunOptions, *, force: bool) -> StageOutcome:
-    """Run the stage and print what came of it."""
-    from recon_cli.stages.swap import swap as stage  # noqa: PLC0415 - imports polars
-
-    outcome = stage(options.run(force=force))
-    if options.verbosity < 0:
-        return outcome
+def print_swap(_run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
     totals, reaches = outcome.manifest.totals, outcome.manifest.statuses
     pairs = totals["pairs"]
     show(
@@ -73,13 +68,3 @@ def perform_swap(options: RunOptions, *, force: bool) -> StageOutcome:
             ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
         ],
     )
-    return outcome
-
-
-STEP = Step(
-    "swap",
-    "swap",
-    ("persons", "households"),
-    ("hdf", "hdf_households", "swaps"),
-    perform_swap,
-)

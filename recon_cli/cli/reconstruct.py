@@ -8,10 +8,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option, tables_value
 from recon_cli.cli._output import seconds, share, show, title_of
-from recon_cli.pipeline.steps import Step
+from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
-    from recon_cli.stages import StageOutcome
+    from recon_cli.pipeline.run import Run, StageOutcome
 
 
 @click.command()
@@ -39,18 +39,14 @@ def command(options: RunOptions, *, tables: str | None, shard: str | None, force
       reconstruct.verify  true (default) or false
     """  # noqa: D301 - click wants the character itself
     options = options.sharded(shard, force=force)
-    perform(options.setting(reconstruct__tables=tables_value(tables)), force=force)
+    options = options.setting(reconstruct__tables=tables_value(tables))
+    run_and_print("reconstruct", options, force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> StageOutcome:
-    """Run the stage and print what came of it."""
+def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
     from recon_cli.progress import plural  # noqa: PLC0415
-    from recon_cli.stages.reconstruct import reconstruct  # noqa: PLC0415 - imports polars
 
-    run = options.run(force=force)
-    outcome = reconstruct(run)
-    if options.verbosity < 0:
-        return outcome
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
     units = totals["units"]
@@ -68,7 +64,3 @@ def perform(options: RunOptions, *, force: bool) -> StageOutcome:
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
         ],
     )
-    return outcome
-
-
-STEP = Step("reconstruct", "reconstruct", ("tables", "geounits"), ("microdata", "blocks"), perform)

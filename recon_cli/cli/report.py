@@ -10,11 +10,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import Fact, seconds, show, title_of
-from recon_cli.pipeline.steps import Files, Step
+from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
-    from recon_cli.config import RunConfig
-    from recon_cli.stages import StageOutcome
+    from recon_cli.pipeline.run import Run, StageOutcome
 
 
 @click.command()
@@ -41,43 +40,18 @@ def command(options: RunOptions, *, title: str | None, to: Path | None, force: b
       report.to     a file that gets a copy of the HTML
       score.sizes   size classes
     """  # noqa: D301 - click wants the character itself
-    perform(options.setting(report__title=title, report__to=to), force=force)
+    run_and_print("report", options.setting(report__title=title, report__to=to), force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> StageOutcome:
-    """Run the stage; print the headline and where the page is."""
-    from recon_cli.stages.report import report  # noqa: PLC0415 - imports altair
+def print_report(run: Run, outcome: StageOutcome) -> None:
+    """Print the headline and where the page is."""
+    from recon_cli.stages.report import page_of  # noqa: PLC0415 - imports altair
 
-    written = report(options.run(force=force))
-    if options.verbosity < 0:
-        return written.outcome
-    facts: list[Fact] = [("headline", sentence) for sentence in written.headline]
-    facts += [("left out", gap) for gap in written.missing]
+    notes = outcome.manifest.notes
+    facts: list[Fact] = [("headline", sentence) for sentence in notes["headline"]]
+    facts += [("left out", gap) for gap in notes["missing"]]
     facts += [
-        ("page", os.path.normpath(written.page)),
-        ("seconds", seconds(written.outcome.manifest.run.wall_seconds)),
+        ("page", os.path.normpath(page_of(run))),
+        ("seconds", seconds(outcome.manifest.run.wall_seconds)),
     ]
-    show(title_of(written.outcome), facts)
-    return written.outcome
-
-
-def _files(config: RunConfig) -> Files:
-    """The copy of the page, where one is asked for."""
-    from recon_cli.config.sections.report import Report  # noqa: PLC0415 - imports pydantic
-
-    copy = config.section(Report).to
-    return Files(makes=() if copy is None else (copy,))
-
-
-#: It shows every folder that there is, so it comes last.
-STEP = Step(
-    "report",
-    "report",
-    (
-        *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
-        *("solvar", "links", "score"),
-    ),
-    ("report",),
-    perform,
-    _files,
-)
+    show(title_of(outcome), facts)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
+
+if TYPE_CHECKING:
+    from recon_cli.pipeline.run import Run
+    from recon_cli.progress import Events
+    from recon_cli.store import Stage
 
 
 @click.command()
@@ -14,7 +21,7 @@ from recon_cli.cli._options import RunOptions, force_option, run_options
 @click.option("--from", "first", metavar="STAGE", help="Begin with this stage.")
 @click.option("--until", "last", metavar="STAGE", help="End with this stage.")
 @click.option("--only", metavar="STAGE", help="This stage alone.")
-@click.option("--dry-run", is_flag=True, help="Say what would run, and why; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would run, and why; change nothing.")
 @click.option(
     "--log-json",
     is_flag=False,
@@ -36,12 +43,12 @@ def command(
     """Run every stage that the config has a section for, in order.
 
     A bare `solvar:` is a section, too. The order follows from what the stages read and make:
-    synth and attacker, swap, tabulate, ingest, reconstruct, solvar, link, score, report. What is
-    done and unchanged is skipped, and it says so; --force does the chosen stages again. Killed
-    at any moment, the same command goes on from there and makes the same files.
+    synth and attacker, swap, tabulate, ingest, reconstruct, solvar, link, score, report. A stage
+    that is up to date is skipped; --force runs the chosen stages again. If the command is killed,
+    the same command continues from there and makes the same files.
 
     Not part of a run: `recon fetch`, `recon verify` (reconstruct compares every cell before it
-    publishes) and `recon calibrate` (it makes nations of its own).
+    publishes) and `recon calibrate` (it makes populations of its own).
 
     \b
     Example:
@@ -78,16 +85,32 @@ def command(
     Nothing else is written to stderr, but for an
     error message when FILE is given.
     """  # noqa: D301 - click wants the character itself
-    from recon_cli.cli._running import log_to, perform_all, plan_all  # noqa: PLC0415
-    from recon_cli.pipeline.steps import select, steps_of  # noqa: PLC0415
+    from recon_cli.cli._plan import print_plan  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.pipeline.execution import plan  # noqa: PLC0415
+    from recon_cli.pipeline.order import dependencies, select, stages_of  # noqa: PLC0415
 
-    config = options.load()
-    named = steps_of(config)
-    chosen = select(named, first, last, only)
+    run = options.run(force=force)
+    configured = stages_of(run.config)
+    chosen = select(configured, first, last, only)
     if dry_run:
-        plan_all(options, named, chosen, force=force)
+        print_plan(plan(run, chosen, dependencies(configured, run.config)), force=force)
     elif log_json is None:
-        perform_all(options, chosen, None, force=force)
+        _run(run, options, chosen, None)
     else:
+        from recon_cli.cli._run_log import log_to  # noqa: PLC0415
+
         with log_to(None if log_json == "-" else Path(log_json)) as events:
-            perform_all(options, chosen, events, force=force)
+            _run(run, options, chosen, events)
+
+
+def _run(run: Run, options: RunOptions, stages: Sequence[Stage], events: Events | None) -> None:
+    """Run stages; each prints its summary, and at the end there is a total."""
+    from recon_cli.cli._run_log import RunLog  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.pipeline.execution import run_stages  # noqa: PLC0415
+
+    log = RunLog(run, options, events)
+    log.run_started(stages)
+    run_stages(stages, run, log)
+    log.run_done()
+    if options.verbosity >= 0:
+        log.print_total()

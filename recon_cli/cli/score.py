@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +9,12 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import console, seconds, show, title_of
-from recon_cli.pipeline.steps import Step
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from recon_cli.pipeline.run import Run, StageOutcome
     from recon_cli.score.sheet import ResultTable
-    from recon_cli.stages import StageOutcome
 
 #: What is printed without being asked for.
 _SHOWN = ("table08_agreement", "table09_overall", "table10_zero_solvar")
@@ -65,68 +65,62 @@ def command(
     """  # noqa: D301 - click wants the character itself
     if notes is not None and page is None:
         raise click.UsageError("--notes goes with --page")
-    shown = Shown(tables, page, notes)
-    perform(options.setting(score__compare=compare), shown, force=force)
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What is printed and written beside the folder.
-
-    Attributes:
-        tables: Names of tables to print, or ``all``.
-        page: Markdown page with all tables.
-        notes: Markdown that it includes.
-    """
-
-    tables: tuple[str, ...] = ()
-    page: Path | None = None
-    notes: Path | None = None
-
-
-def perform(options: RunOptions, shown: Shown | None = None, *, force: bool) -> StageOutcome:
-    """Run the stage, print the tables, and write the page."""
-    import polars as pl  # noqa: PLC0415
-
-    from recon_cli.score.sheet import brief  # noqa: PLC0415
-    from recon_cli.score.sizes import ALL  # noqa: PLC0415
-    from recon_cli.score.tables import TITLES  # noqa: PLC0415
-    from recon_cli.stages.score import read_rates, score  # noqa: PLC0415
+    from recon_cli.pipeline.execution import run_stage  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.pipeline.stages import SCORE  # noqa: PLC0415
+    from recon_cli.stages.score import read_rates  # noqa: PLC0415
     from recon_cli.stages.scores_page import write_page  # noqa: PLC0415
 
-    shown = shown or Shown()
-    tables, page = shown.tables, shown.page
-    run = options.run(force=force)
-    outcome = score(run)
+    run = options.setting(score__compare=compare).run(force=force)
+    outcome = run_stage(SCORE, run)
     rates = read_rates(run)
     known = rates["table"].unique(maintain_order=True).to_list()
     for name in tables:
         if name not in (*known, "all"):
             raise click.BadParameter(f"no table {name!r} (tables: {', '.join(known)}, all)")
     if page is not None:
-        write_page(run, rates, page, shown.notes)
-    if options.verbosity < 0:
-        return outcome
-    wanted = TITLES if "all" in tables else (tables or _SHOWN)
-    for name in wanted:
+        write_page(run, rates, page, notes)
+    if options.verbosity >= 0:
+        _print_tables(rates, tables)
+        _print_facts(outcome, page)
+
+
+def print_score(run: Run, outcome: StageOutcome) -> None:
+    """Print the first tables and the summary of a finished stage."""
+    from recon_cli.stages.score import read_rates  # noqa: PLC0415 - imports polars
+
+    _print_tables(read_rates(run), ())
+    _print_facts(outcome, None)
+
+
+def _print_tables(rates: pl.DataFrame, asked: tuple[str, ...]) -> None:
+    """Print the tables that were asked for; without any, the totals of the first ones."""
+    import polars as pl  # noqa: PLC0415 - slow imports when needed
+
+    from recon_cli.score.sheet import brief  # noqa: PLC0415
+    from recon_cli.score.sizes import ALL  # noqa: PLC0415
+    from recon_cli.score.tables import TITLES  # noqa: PLC0415
+
+    for name in TITLES if "all" in asked else (asked or _SHOWN):
         rows = rates.filter(pl.col("table") == name)
-        if not tables:
+        if not asked:
             rows = rows.filter(pl.col("block_size") == ALL)
         for sheet in brief(TITLES[name], rows):
             _print(sheet)
-    manifest = outcome.manifest
+
+
+def _print_facts(outcome: StageOutcome, page: Path | None) -> None:
+    notes = outcome.manifest.notes
     show(
         title_of(outcome),
         [
-            ("tables", ", ".join(manifest.notes["tables"])),
-            ("zero variability", manifest.notes["zero_variability"]),
-            ("intervals", manifest.notes["intervals"]),
-            ("withheld", f"{manifest.notes['withheld']:,} rates"),
+            ("tables", ", ".join(notes["tables"])),
+            ("zero variability", notes["zero_variability"]),
+            ("intervals", notes["intervals"]),
+            ("withheld", f"{notes['withheld']:,} rates"),
             *([("page", str(page))] if page is not None else []),
-            ("seconds", seconds(manifest.run.wall_seconds)),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds)),
         ],
     )
-    return outcome
 
 
 def _print(sheet: ResultTable) -> None:
@@ -142,12 +136,3 @@ def _print(sheet: ResultTable) -> None:
     out = console()
     out.print(Text(sheet.title, style="bold"))
     out.print(table)
-
-
-STEP = Step(
-    "score",
-    "score",
-    ("links", "tallies", "targets", "agreement", "truth", "solvar", "blocks"),
-    ("score",),
-    perform,
-)

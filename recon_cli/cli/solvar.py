@@ -8,10 +8,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
 from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
-from recon_cli.pipeline.steps import Step
+from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
-    from recon_cli.stages import StageOutcome
+    from recon_cli.pipeline.run import Run, StageOutcome
 
 
 #: What each mode looks at; 0 is the release's unit, 1 its region.
@@ -54,19 +54,15 @@ def command(options: RunOptions, *, mode: str | None, shard: str | None, force: 
       solvar.seed           default the run's seed
     """  # noqa: D301 - click wants the character itself
     options = options.sharded(shard, force=force)
-    perform(options.setting(solvar__mode=mode), force=force)
+    run_and_print("solvar", options.setting(solvar__mode=mode), force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> StageOutcome:
-    """Run the stage and print what came of it."""
+def print_solvar(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
     from recon_cli.progress import plural  # noqa: PLC0415
-    from recon_cli.stages.solvar import solvar  # noqa: PLC0415 - imports polars
+    from recon_cli.stages.solvar import read_variability_by_size  # noqa: PLC0415
 
-    run = options.run(force=force)
-    found = solvar(run)
-    if options.verbosity < 0:
-        return found.outcome
-    manifest = found.outcome.manifest
+    manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
     places = run.release.geography.unit.name, run.release.region.name
     facts: list[Fact] = [
@@ -79,16 +75,7 @@ def perform(options: RunOptions, *, force: bool) -> StageOutcome:
         ("proven", share(statuses.get("proven", 0), totals["units"])),
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
     ]
-    show(title_of(found.outcome), facts)
+    show(title_of(outcome), facts)
     columns = ["size", "units", "zero_solvar_units_pct", "certain_pct"]
-    show_table(found.by_size.select(columns), ["people", "units", "zero solvar %", "certain %"])
-    return found.outcome
-
-
-STEP = Step(
-    "solvar",
-    "solvar",
-    ("tables", "geounits", "microdata", "blocks"),
-    ("solvar", "intervals", "certainty", "regions"),
-    perform,
-)
+    by_size = read_variability_by_size(run.work).select(columns)
+    show_table(by_size, ["people", "units", "zero solvar %", "certain %"])

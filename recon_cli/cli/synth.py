@@ -9,10 +9,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
-from recon_cli.pipeline.steps import Step
+from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
-    from recon_cli.stages import StageOutcome
+    from recon_cli.pipeline.run import Run, StageOutcome
 
 
 @click.group(invoke_without_command=True)
@@ -53,16 +53,11 @@ def command(
     """  # noqa: D301 - click wants the character itself
     if context.invoked_subcommand is not None:
         return
-    perform(_sized(options, people, blocks), force=force)
+    run_and_print("synth", _sized(options, people, blocks), force=force)
 
 
-def perform(options: RunOptions, *, force: bool) -> StageOutcome:
-    """Make the nation and print what came of it."""
-    from recon_cli.stages.synth import synth  # noqa: PLC0415 - imports polars
-
-    outcome = synth(options.run(force=force))
-    if options.verbosity < 0:
-        return outcome
+def print_synth(_run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
     totals, statuses = outcome.manifest.totals, outcome.manifest.statuses
     count = totals["people"]
     show(
@@ -79,7 +74,6 @@ def perform(options: RunOptions, *, force: bool) -> StageOutcome:
             ("seconds", seconds(outcome.manifest.run.wall_seconds, count)),
         ],
     )
-    return outcome
 
 
 def _sized(options: RunOptions, people: int | None, blocks: int | None) -> RunOptions:
@@ -106,16 +100,11 @@ def attacker(options: RunOptions, *, force: bool) -> None:
     Example:
       recon synth attacker -c nation.yaml
     """  # noqa: D301 - click wants the character itself
-    perform_attacker(options, force=force)
+    run_and_print("attacker", options, force=force)
 
 
-def perform_attacker(options: RunOptions, *, force: bool) -> StageOutcome:
-    """Make the attackers' files and print what came of it."""
-    from recon_cli.stages.attacker import attacker as stage  # noqa: PLC0415 - imports polars
-
-    outcome = stage(options.run(force=force))
-    if options.verbosity < 0:
-        return outcome
+def print_attacker(_run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
     totals, truths = outcome.manifest.totals, outcome.manifest.statuses
     count = totals["comrcl"]
     show(
@@ -127,16 +116,3 @@ def perform_attacker(options: RunOptions, *, force: bool) -> StageOutcome:
             ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
         ],
     )
-    return outcome
-
-
-STEPS = (
-    Step("synth", "synth", (), ("persons", "households", "places"), perform),
-    Step(
-        "attacker",
-        "synth",
-        ("persons", "places"),
-        ("comrcl", "cef_atkr"),
-        perform_attacker,
-    ),
-)

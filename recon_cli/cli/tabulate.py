@@ -9,11 +9,10 @@ import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options, tables_value
 from recon_cli.cli._output import seconds, show, title_of
-from recon_cli.pipeline.steps import Files, Step
+from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
-    from recon_cli.config import RunConfig
-    from recon_cli.stages import StageOutcome
+    from recon_cli.pipeline.run import Run, StageOutcome
     from recon_cli.stages.tabulate import Tabulated
 
 
@@ -67,46 +66,32 @@ def command(
         tabulate__tables=tables_value(tables),
         tabulate__levels=None if levels is None else tuple(levels.split(",")),
     )
-    _tabulate(options, force=force)
+    from recon_cli.stages.tabulate import write_tables  # noqa: PLC0415 - imports polars
+
+    if options.load().top.work is not None:
+        run_and_print("tabulate", options, force=force)
+        return
+    written = write_tables(options.run(force=force))
+    if options.verbosity >= 0:
+        _print(written, f"tabulate: wrote {written.path}")
 
 
-def perform(options: RunOptions, *, force: bool) -> StageOutcome:
-    """Run the stage in its work folder and print what came of it."""
-    outcome = _tabulate(options, force=force).outcome
-    if outcome is None:
-        raise AssertionError("a run has a work folder")
-    return outcome
+def print_tabulate(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
+    from recon_cli.stages.tabulate import tabulated  # noqa: PLC0415 - imports polars
+
+    written = tabulated(run, outcome)
+    title = title_of(outcome) if outcome.skipped else f"tabulate: wrote {written.path}"
+    _print(written, title)
 
 
-def _tabulate(options: RunOptions, *, force: bool) -> Tabulated:
-    from recon_cli.stages.tabulate import tabulate  # noqa: PLC0415 - imports polars
-
-    done = tabulate(options.run(force=force))
-    if options.verbosity < 0:
-        return done
-    title = f"tabulate: wrote {done.path}"
-    if done.outcome is not None and done.outcome.skipped:
-        title = title_of(done.outcome)
+def _print(written: Tabulated, title: str) -> None:
     show(
         title,
         [
-            ("format", done.format),
-            ("people", f"{done.people:,}"),
-            ("non-zero cells", f"{done.cells:,}"),
-            ("seconds", seconds(done.seconds, done.people)),
+            ("format", written.format),
+            ("people", f"{written.people:,}"),
+            ("non-zero cells", f"{written.cells:,}"),
+            ("seconds", seconds(written.seconds, written.people)),
         ],
     )
-    return done
-
-
-def _files(config: RunConfig) -> Files:
-    """Counts the run's own microdata unless the section names other records."""
-    from recon_cli.config import Tabulate  # noqa: PLC0415 - imports pydantic
-
-    section = config.section(Tabulate)
-    own = (config.work / "microdata", config.work / "geounits")
-    reads = own if section.records is None else (section.records,)
-    return Files(reads, () if section.to is None else (section.to,))
-
-
-STEP = Step("tabulate", "tabulate", (), ("tabulated",), perform, _files)

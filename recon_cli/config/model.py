@@ -72,6 +72,18 @@ class Section(BaseModel):
             ConfigError: Something is unknown; the message begins with its key.
         """
 
+    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
+        """Files and folders that its stage reads beyond the work folder's usual ones.
+
+        Args:
+            work: The work folder.
+        """
+        return ()
+
+    def outputs(self) -> tuple[Path, ...]:
+        """Files that its stage writes outside its own folders."""
+        return ()
+
 
 AnySection = TypeVar("AnySection", bound=Section)
 

@@ -1,4 +1,4 @@
-"""What every stage is given and what it hands back."""
+"""What every stage is given and what it returns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from recon_cli.execute import (
     retry_once,
     run_shards,
 )
-from recon_cli.pipeline.shard import EVERYTHING, Shard
+from recon_cli.pipeline.shard import ALL_PIECES, Shard
 from recon_cli.progress import Finished, Reporter, Silent, Task
 from recon_cli.schema import Release
 from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Transaction, transaction
@@ -49,7 +49,7 @@ PROCESS_BYTES, PERSON_BYTES = 350_000_000, 3_000
 
 @dataclass(frozen=True)
 class StageOutcome:
-    """What came of a stage.
+    """The result of a stage.
 
     Attributes:
         stage: The stage.
@@ -69,10 +69,10 @@ class Run:
     Attributes:
         config: The configuration.
         release: Its release schema.
-        reporter: Who hears of progress.
-        force: Do again what is done already.
-        opener: Opens the stages' folders; a rehearsal has one that stops at the door.
-        share: Which pieces of a stage are done.
+        reporter: Where progress is reported.
+        force: Do again what is up to date.
+        opener: Opens the stages' folders; a preview has one that only looks at them.
+        shard: Which pieces of a stage to work on.
     """
 
     config: RunConfig
@@ -80,14 +80,14 @@ class Run:
     reporter: Reporter = field(default_factory=Silent)
     force: bool = False
     opener: Opener = transaction
-    share: Shard = EVERYTHING
+    shard: Shard = ALL_PIECES
 
     @property
     def work(self) -> Path:
         """The work folder.
 
         Raises:
-            ConfigError: The config names none.
+            ConfigError: The config has none.
         """
         return self.config.work
 
@@ -130,34 +130,34 @@ class Run:
         """
         return self.opener(self.work, recipe, force=self.force)
 
-    def work_through(
+    def map_unfinished(
         self,
         stage: Transaction,
         function: WorkFunction[Shared, Piece, Result],
         prepare: Callable[[], Shared],
         pieces: Sequence[Piece],
-        revive: OnDeath[Piece] = retry_once,
+        on_death: OnDeath[Piece] = retry_once,
     ) -> Results[Result]:
-        """`for_each` of this run's share of ``pieces`` that is not finished yet.
+        """`map_pieces` over those pieces of this run's shard that are not finished yet.
 
         Raises:
             ReconError: What a piece raised.
             WorkerError: A worker died.
-            Unpublished: The share is done; the pieces of others are theirs to do.
-            StageError: A share of nothing was asked for, and pieces are not finished.
+            Unpublished: The shard is done; other processes work on the rest.
+            StageError: Nothing was to be worked on, and pieces are not finished.
         """
         label = stage.recipe.stage.name
-        chosen = self.share.choose(pieces)
+        chosen = self.shard.choose(pieces)
         todo = [piece for piece in chosen if not stage.is_done(piece)]
         if len(todo) < len(chosen):
             ready = len(chosen) - len(todo)
             self.reporter.note(f"{label}: {ready} of {len(chosen)} pieces were finished before")
-        results = self.for_each(label, function, prepare, todo, revive)
-        if self.share.is_all:
+        results = self.map_pieces(label, function, prepare, todo, on_death)
+        if self.shard.is_all:
             return results
-        if self.share.number:
+        if self.shard.number:
             raise Unpublished(
-                f"{label}: shard {self.share.number}/{self.share.of} is done, {len(chosen)} of "
+                f"{label}: shard {self.shard.number}/{self.shard.of} is done, {len(chosen)} of "
                 f"{len(pieces)} pieces; when all shards are: recon merge {label}"
             )
         missing = [piece.name for piece in pieces if not stage.is_done(piece)]
@@ -168,13 +168,13 @@ class Run:
             )
         return results
 
-    def for_each(
+    def map_pieces(
         self,
         label: str,
         function: WorkFunction[Shared, Piece, Result],
         prepare: Callable[[], Shared],
         pieces: Sequence[Piece],
-        revive: OnDeath[Piece] = retry_once,
+        on_death: OnDeath[Piece] = retry_once,
         *,
         light: int = 0,
     ) -> Results[Result]:
@@ -185,10 +185,10 @@ class Run:
             function: A module-level function.
             prepare: Makes what all pieces share, while workers start.
             pieces: Any number of them.
-            revive: What to do about a piece whose worker died; the default tries once more.
-            light: People that are done in the time that a process takes to start, of work that
-                is soon done: fewer processes are started here than the config allows where
-                each would have less.
+            on_death: What to do about a piece whose worker died; the default tries once more.
+            light: For quick work: people that are done in the time that a process takes to
+                start. Fewer processes are started than the config allows where each would have
+                less.
 
         Raises:
             ReconError: What a partition raised.
@@ -219,7 +219,7 @@ class Run:
                 grain=PEOPLE_PER_PROCESS,
                 on_tick=bar.advance,
                 on_done=done,
-                revive=revive,
+                revive=on_death,
                 cluster=self.cluster,
             )
 
@@ -240,6 +240,17 @@ class Run:
                 f"{(need + PROCESS_BYTES) / 1e9:.1f}; a lower ingest.piece_people makes it less"
             )
         return max(1, min(top.workers or default_workers(), int(fit)))
+
+
+class StageFunction(Protocol):
+    """Runs a stage."""
+
+    def __call__(self, run: Run, /) -> StageOutcome:
+        """Publish the stage's folders, unless they are up to date.
+
+        Raises:
+            ReconError: See the function.
+        """
 
 
 def pieces_of(manifest: Manifest) -> list[Piece]:

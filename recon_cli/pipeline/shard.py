@@ -1,4 +1,4 @@
-"""Which of a stage's pieces a process does: all, its share of them (job arrays), or none."""
+"""Which pieces of a stage a process works on: all, one shard of them (job arrays), or none."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from recon_cli.store import Piece
 
 @dataclass(frozen=True)
 class Shard:
-    """The ``number``-th of ``of`` shares.
+    """The ``number``-th of ``of`` parts of a stage's work.
 
     Attributes:
-        number: From 1; 0 is a share of nothing.
-        of: How many shares there are.
+        number: From 1; 0 is a shard without pieces.
+        of: How many shards there are.
     """
 
     number: int = 1
@@ -27,10 +27,10 @@ class Shard:
         """From ``3/10``.
 
         Raises:
-            ConfigError: It is no such thing.
+            ConfigError: The text is not of that form.
 
-        >>> Share.parse("3/10")
-        Share(number=3, of=10)
+        >>> Shard.parse("3/10")
+        Shard(number=3, of=10)
         """
         number, slash, of = text.partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
@@ -43,17 +43,17 @@ class Shard:
         return self.of == 1 and self.number == 1
 
     def choose(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """The pieces of this share: the biggest are dealt out first, so shares are of a size."""
+        """The pieces of this shard: the largest are dealt out first, to even out the shards."""
         if self.is_all:
             return list(pieces)
-        hands = [(0, number) for number in range(1, self.of + 1)]
-        mine = []
+        shards = [(0, number) for number in range(1, self.of + 1)]
+        chosen = []
         for piece in sorted(pieces, key=lambda each: (-each.people, each.partition, each.number)):
-            people, number = heapq.heappop(hands)
-            heapq.heappush(hands, (people + max(piece.people, 1), number))
+            people, number = heapq.heappop(shards)
+            heapq.heappush(shards, (people + max(piece.people, 1), number))
             if number == self.number:
-                mine.append(piece)
-        return mine
+                chosen.append(piece)
+        return chosen
 
 
-EVERYTHING, NOTHING = Shard(), Shard(0)
+ALL_PIECES, NO_PIECES = Shard(), Shard(0)

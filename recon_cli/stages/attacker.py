@@ -10,16 +10,16 @@ from recon_cli.config.sections.synth import Synth
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
+from recon_cli.pipeline.stages import ATTACKER, SYNTH
 from recon_cli.schema import Release
 from recon_cli.seeding import generator
 from recon_cli.stages.reconstruct import input_digests
-from recon_cli.stages.synth import SYNTH, nation_of
-from recon_cli.store import Piece, Stage, Staging, open_folder
+from recon_cli.stages.synth import nation_of
+from recon_cli.store import Piece, Staging, open_folder
 from recon_cli.synth import Nation
 from recon_cli.synth.attacker_files import bins_of, commercial_file, exact_columns
 from recon_cli.synth.sizes import Integers
 
-ATTACKER = Stage("synth attacker", ("comrcl", "cef_atkr"))
 _AGE, _BINS = "age", "agebin"
 
 
@@ -45,8 +45,8 @@ def attacker(run: Run) -> StageOutcome:
         if stage.current is not None:
             return StageOutcome(ATTACKER, stage.current, skipped=True)
         pieces = pieces_of(folders[0].manifest)
-        job = _Job(nation, age_bins(run.release), run.work, stage.staging, seed)
-        results = run.work_through(stage, attacker_partition, lambda: job, pieces)
+        context = AttackerContext(nation, age_bins(run.release), run.work, stage.staging, seed)
+        results = run.map_unfinished(stage, attacker_partition, lambda: context, pieces)
         manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
         return StageOutcome(ATTACKER, manifest)
 
@@ -64,7 +64,7 @@ def age_bins(release: Release) -> Integers:
 
 
 @dataclass(frozen=True)
-class _Job:
+class AttackerContext:
     """What all counties share."""
 
     nation: Nation
@@ -74,17 +74,17 @@ class _Job:
     seed: int
 
 
-def attacker_partition(job: _Job, piece: Piece, tick: OnProgress) -> None:
+def attacker_partition(context: AttackerContext, piece: Piece, tick: OnProgress) -> None:
     """Make and write one county's files; runs in a worker."""
     started, partition = time.perf_counter(), piece.partition
-    persons = open_folder(job.work, SYNTH, "persons").read(partition)
-    places = open_folder(job.work, SYNTH, "places").read(partition)
-    rng = generator(job.seed, "attacker", partition)
+    persons = open_folder(context.work, SYNTH, "persons").read(partition)
+    places = open_folder(context.work, SYNTH, "places").read(partition)
+    rng = generator(context.seed, "attacker", partition)
     comrcl = commercial_file(
-        job.nation, persons, places, agebin=job.agebin, county=int(partition), rng=rng
+        context.nation, persons, places, agebin=context.agebin, county=int(partition), rng=rng
     )
     exact = exact_columns(persons)
-    job.staging.write(
+    context.staging.write(
         piece,
         {"comrcl": comrcl, "cef_atkr": exact},
         statuses=dict(comrcl["truth"].value_counts().iter_rows()),

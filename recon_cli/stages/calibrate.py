@@ -24,10 +24,11 @@ from recon_cli.config.sections.calibrate import Calibrate
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, pieces_of
+from recon_cli.pipeline.stages import ATTACKER, SWAP, SYNTH
 from recon_cli.schema import Release
-from recon_cli.stages.attacker import ATTACKER, age_bins, attacker
-from recon_cli.stages.swap import SWAP, swap
-from recon_cli.stages.synth import SYNTH, synth
+from recon_cli.stages.attacker import age_bins, attacker
+from recon_cli.stages.swap import swap
+from recon_cli.stages.synth import synth
 from recon_cli.store import Piece, open_folder
 from recon_cli.store.files import write_bytes
 
@@ -84,17 +85,19 @@ def _of_seed(run: Run, seed: int) -> Run:
 def _measured(run: Run, seed: int) -> pl.DataFrame:
     study = load_study()
     pieces = pieces_of(open_folder(run.work, SYNTH, "persons").manifest)
-    counted = run.for_each("answers", answers_of_partition, lambda: run.work, pieces).values
+    counted = run.map_pieces("answers", answers_of_partition, lambda: run.work, pieces).values
     answers = pl.concat(counted).group_by("hispanic", "race").sum()
     mode = modal_answer(run.release, answers)
-    job = _Job(run.release, run.work, pl.Series(age_bins(run.release)), study.lower, mode)
-    counted = run.for_each("calibrate", count_partition, lambda: job, pieces).values
+    context = CalibrationContext(
+        run.release, run.work, pl.Series(age_bins(run.release)), study.lower, mode
+    )
+    counted = run.map_pieces("calibrate", count_partition, lambda: context, pieces).values
     counts = pl.concat(counted).group_by("size").sum().sort("size")
     return measure(study, counts, answers, seed)
 
 
 @dataclass(frozen=True)
-class _Job:
+class CalibrationContext:
     """What all counties share."""
 
     release: Release
@@ -111,18 +114,20 @@ def answers_of_partition(work: Path, piece: Piece, tick: OnProgress) -> pl.DataF
     return count_answers(persons)
 
 
-def count_partition(job: _Job, piece: Piece, tick: OnProgress) -> pl.DataFrame:
+def count_partition(context: CalibrationContext, piece: Piece, tick: OnProgress) -> pl.DataFrame:
     """Count one county by class of block size; runs in a worker."""
     partition = piece.partition
-    persons = open_folder(job.work, SYNTH, "persons").read(partition)
-    places = open_folder(job.work, SYNTH, "places").read(partition)
-    hdf = open_folder(job.work, SWAP, "hdf").read(partition)
-    comrcl = open_folder(job.work, ATTACKER, "comrcl").read(partition)
+    persons = open_folder(context.work, SYNTH, "persons").read(partition)
+    places = open_folder(context.work, SYNTH, "places").read(partition)
+    hdf = open_folder(context.work, SWAP, "hdf").read(partition)
+    comrcl = open_folder(context.work, ATTACKER, "comrcl").read(partition)
     homes = hdf.group_by("geoid_block").agg(population=pl.len())
     after = places.select("geoid_block").join(homes, on="geoid_block", how="left").fill_null(0)
-    published = publish_all(job.release, hdf, after)
-    zero = zero_solvar(job.release, published, [table.name for table in job.release.tables])
-    binned = with_bins(with_nonmodal(job.release, persons, job.mode), job.bins)
-    blocks = count_blocks(binned, with_bins(hdf, job.bins), with_bins(comrcl, job.bins), zero)
+    published = publish_all(context.release, hdf, after)
+    zero = zero_solvar(context.release, published, [table.name for table in context.release.tables])
+    binned = with_bins(with_nonmodal(context.release, persons, context.mode), context.bins)
+    blocks = count_blocks(
+        binned, with_bins(hdf, context.bins), with_bins(comrcl, context.bins), zero
+    )
     tick(len(places), len(persons))
-    return by_class(blocks, job.lower)
+    return by_class(blocks, context.lower)

@@ -10,7 +10,7 @@ import polars as pl
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import StageError
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.work_folder_status import manifests_in
+from recon_cli.pipeline.status import manifests_in
 from recon_cli.progress import Task
 from recon_cli.report.findings import (
     Findings,

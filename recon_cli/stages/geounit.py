@@ -11,12 +11,11 @@ import polars as pl
 from recon_cli.attack.variability.propagation import propagated_intervals
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
 from recon_cli.progress import plural
 from recon_cli.publication import Publication
 from recon_cli.report.published_tables import PublishedTables, published_tables
 from recon_cli.schema import Level, Release, Table
-from recon_cli.stages.reconstruct import RECONSTRUCT
-from recon_cli.stages.solvar import SOLVAR
 from recon_cli.store import Folder, Span, open_folder, read_published
 from recon_cli.store.published import open_published
 

@@ -14,6 +14,7 @@ from recon_cli.attack.linkage.specification import TABLES
 from recon_cli.config.sections.link import Link
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import LINK
 from recon_cli.seeding import digest_seed
 from recon_cli.sources.records import Slice
 from recon_cli.stages.linkage_inputs import (
@@ -22,12 +23,9 @@ from recon_cli.stages.linkage_inputs import (
     open_linkage_inputs,
     with_modes,
 )
-from recon_cli.store import Piece, Stage, Staging
+from recon_cli.store import Piece, Staging
 from recon_cli.store.files import key_of
 from recon_cli.store.published import open_published
-
-#: ``links`` holds a row a link; the others a row a geounit and group, for `recon score`.
-LINK = Stage("link", ("links", "tallies", "targets", "agreement", "truth"))
 
 #: People whose gained values are counted while a process would start.
 LIGHT = 1_000_000
@@ -67,13 +65,13 @@ def link(run: Run) -> StageOutcome:
             return StageOutcome(LINK, stage.current, skipped=True)
         truth = slices[inputs.spec.truth]
         whole = [Piece(name, people=truth[name].rows) for name in sorted(partitions)]
-        counted = run.for_each(
+        counted = run.map_pieces(
             "link", count_gains, lambda: (inputs, run.work), whole, light=LIGHT
         ).values
         inputs = with_modes(inputs, counted)
         pieces = [piece for each in counted for piece in each.pieces]
-        job = _Job(inputs, run.work, stage.staging, config.draws, rows=config.rows)
-        results = run.work_through(stage, link_piece, lambda: job, pieces)
+        context = LinkageContext(inputs, run.work, stage.staging, config.draws, rows=config.rows)
+        results = run.map_unfinished(stage, link_piece, lambda: context, pieces)
         manifest = stage.publish(
             pieces,
             notes=_notes(inputs, slices),
@@ -84,7 +82,7 @@ def link(run: Run) -> StageOutcome:
 
 
 @dataclass(frozen=True)
-class _Job:
+class LinkageContext:
     """What all partitions share."""
 
     inputs: LinkageInputs
@@ -94,10 +92,10 @@ class _Job:
     rows: bool
 
 
-def link_piece(job: _Job, piece: Piece, tick: OnProgress) -> None:
+def link_piece(context: LinkageContext, piece: Piece, tick: OnProgress) -> None:
     """Link and write one piece; runs in a worker."""
     started, partition = time.perf_counter(), piece.partition
-    inputs, spec = job.inputs, job.inputs.spec
+    inputs, spec = context.inputs, context.inputs.spec
     records = {
         name: inputs.read(name, partition, piece.span) for name in spec.used if name != TABLES
     }
@@ -106,15 +104,15 @@ def link_piece(job: _Job, piece: Piece, tick: OnProgress) -> None:
         for name in spec.attackers
         if name not in spec.from_truth
     }
-    margins = inputs.margins(job.work, partition, piece.span)
+    margins = inputs.margins(context.work, partition, piece.span)
     links: list[pl.DataFrame] = []
     counted: list[LinkageCounts] = []
-    for draw in range(job.draws):
+    for draw in range(context.draws):
         seed = spec.seed if draw == 0 else digest_seed(spec.seed, "draw", str(draw))
         linkage = PartitionLinkage(replace(spec, seed=seed), records, files, margins)
-        counted.append(linkage.run(links.append if draw == 0 and job.rows else _discard))
+        counted.append(linkage.run(links.append if draw == 0 and context.rows else _discard))
     first = counted[0]
-    job.staging.write(
+    context.staging.write(
         piece,
         {
             "links": pl.concat([linkage.no_links, *links]),

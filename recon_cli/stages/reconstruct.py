@@ -19,13 +19,12 @@ from recon_cli.model.planning import make_plan
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import QuarantineOnDeath, traced_quarantine
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.publication import Publication
 from recon_cli.stages.selection import select
-from recon_cli.store import Folder, Piece, Stage, Staging, read_published
+from recon_cli.store import Folder, Piece, Staging, read_published
 from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import COVERAGE, open_published, read_coverage
-
-RECONSTRUCT = Stage("reconstruct", ("microdata", "blocks"))
 
 
 def reconstruct(run: Run) -> StageOutcome:
@@ -57,12 +56,12 @@ def reconstruct(run: Run) -> StageOutcome:
             return StageOutcome(RECONSTRUCT, stage.current, skipped=True)
         pieces = read_pieces(geounits)
 
-        def prepare() -> _Job:
+        def prepare() -> ReconstructionContext:
             plan = make_plan(run.release, selection.tables, coverage)
-            return _Job(plan, run.work, stage.staging, seed, verify=config.verify)
+            return ReconstructionContext(plan, run.work, stage.staging, seed, verify=config.verify)
 
-        revive = QuarantineOnDeath("reconstruct", stage.staging, run.reporter)
-        results = run.work_through(stage, reconstruct_piece, prepare, pieces, revive)
+        on_death = QuarantineOnDeath("reconstruct", stage.staging, run.reporter)
+        results = run.map_unfinished(stage, reconstruct_piece, prepare, pieces, on_death)
         manifest = stage.publish(
             pieces,
             notes={
@@ -90,7 +89,7 @@ def missing_units(blocks: pl.DataFrame) -> pl.Series:
 
 
 @dataclass(frozen=True)
-class _Job:
+class ReconstructionContext:
     """What all partitions of one reconstruction share."""
 
     plan: Plan
@@ -100,20 +99,20 @@ class _Job:
     verify: bool
 
 
-def reconstruct_piece(job: _Job, piece: Piece, tick: OnProgress) -> None:
+def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProgress) -> None:
     """Reconstruct, verify and write one piece; runs in a worker."""
     started = time.perf_counter()
-    published = read_published(job.work, job.plan.release, piece.partition, piece.span)
-    with log_disagreements(job.work), traced_quarantine(job.staging, piece) as guard:
+    published = read_published(context.work, context.plan.release, piece.partition, piece.span)
+    with log_disagreements(context.work), traced_quarantine(context.staging, piece) as guard:
         result = attack.reconstruct_plan(
-            job.plan, published, seed=job.seed, on_progress=tick, guard=guard
+            context.plan, published, seed=context.seed, on_progress=tick, guard=guard
         )
     compared = 0
-    if job.verify:
-        compared = _verified(job, piece, published, result)
+    if context.verify:
+        compared = _verified(context, piece, published, result)
     blocks = result.blocks
     methods = blocks["method"].value_counts().iter_rows()
-    job.staging.write(
+    context.staging.write(
         piece,
         {"microdata": result.microdata, "blocks": blocks},
         statuses=dict(blocks["status"].value_counts().iter_rows()),
@@ -133,9 +132,11 @@ def reconstruct_piece(job: _Job, piece: Piece, tick: OnProgress) -> None:
     )
 
 
-def _verified(job: _Job, piece: Piece, published: Publication, result: Reconstruction) -> int:
+def _verified(
+    context: ReconstructionContext, piece: Piece, published: Publication, result: Reconstruction
+) -> int:
     """The number of published cells compared: all but those of quarantined regions."""
-    release = job.plan.release
+    release = context.plan.release
     gone = missing_units(result.blocks).str.head(release.region.digits).unique().implode()
     region = pl.col("geoid").str.head(release.region.digits)
     kept = Publication(
@@ -145,10 +146,10 @@ def _verified(job: _Job, piece: Piece, published: Publication, result: Reconstru
     )
     of_region = pl.col(release.geoid_column).str.head(release.region.digits)
     records = result.microdata.filter(~of_region.is_in(gone))
-    found = verification.verify(release, kept, records, job.plan.tables)
+    found = verification.verify(release, kept, records, context.plan.tables)
     try:
         found.require()
     except VerificationError as error:
-        level = job.plan.release.geography.partition
+        level = context.plan.release.geography.partition
         raise VerificationError(f"{level} {piece.name}: {error}") from error
     return int(found.cells_compared)

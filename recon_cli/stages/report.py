@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from recon_cli.config.sections.report import Report
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import REPORT
 from recon_cli.report.compose import compose_report
 from recon_cli.report.document import ReportDocument
 from recon_cli.report.headline import Headline
@@ -15,33 +15,15 @@ from recon_cli.report.images import render_picture, versions
 from recon_cli.report.markdown import markdown_page
 from recon_cli.report.markup import to_text
 from recon_cli.stages.findings import gather_findings, reportable
-from recon_cli.store import Stage, open_folder
+from recon_cli.store import open_folder
 from recon_cli.store.files import file_digest, write_bytes
 from recon_cli.store.manifest import MANIFEST
 
-REPORT = Stage("report", ("report",))
 PAGE = "report.html"
 _MARKDOWN = "report.md"
 
 
-@dataclass(frozen=True)
-class WrittenReport:
-    """What the stage made.
-
-    Attributes:
-        outcome: The stage's outcome.
-        page: The HTML file.
-        headline: Its sentences without marks.
-        missing: What is not in it, and the commands that would make it.
-    """
-
-    outcome: StageOutcome
-    page: Path
-    headline: tuple[str, ...]
-    missing: tuple[str, ...]
-
-
-def report(run: Run) -> WrittenReport:
+def report(run: Run) -> StageOutcome:
     """Write the report of whatever the work folder holds.
 
     Raises:
@@ -66,12 +48,14 @@ def report(run: Run) -> WrittenReport:
             outcome = StageOutcome(REPORT, stage.publish([], notes=_notes(document)))
         else:
             outcome = StageOutcome(REPORT, current, skipped=True)
-    page = run.work / "report" / PAGE
     if config.to is not None:
         write_bytes(config.to, open_folder(run.work, REPORT, "report").beside(PAGE))
-        page = config.to
-    notes = outcome.manifest.notes
-    return WrittenReport(outcome, page, tuple(notes["headline"]), tuple(notes["missing"]))
+    return outcome
+
+
+def page_of(run: Run) -> Path:
+    """The HTML file: the copy that the config asks for, or the one in ``report/``."""
+    return run.config.section(Report).to or run.work / "report" / PAGE
 
 
 def report_files(document: ReportDocument) -> dict[str, bytes]:

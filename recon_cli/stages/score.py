@@ -12,6 +12,7 @@ import polars as pl
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import LINK, SCORE
 from recon_cli.progress import Task
 from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.control import Control
@@ -19,12 +20,10 @@ from recon_cli.score.rates import Rules
 from recon_cli.score.sheet import ResultTable, lay_out
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.tables import TITLES, Sources, make_rates
-from recon_cli.stages.link import LINK
 from recon_cli.store import Folder, Stage, open_folder
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.manifest import MANIFEST, read_manifest
 
-SCORE = Stage("score", ("score",))
 RATES = "rates"
 
 

@@ -10,11 +10,10 @@ import polars as pl
 from recon_cli.errors import ConfigError
 from recon_cli.markdown import markdown_table
 from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import LINK, SCORE
 from recon_cli.progress import plural
 from recon_cli.score.sheet import lay_out
 from recon_cli.score.tables import TITLES
-from recon_cli.stages.link import LINK
-from recon_cli.stages.score import SCORE
 from recon_cli.store import open_folder
 from recon_cli.store.files import write_bytes
 

@@ -22,36 +22,21 @@ from recon_cli.model.plan import Plan
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import QuarantineOnDeath, traced_quarantine
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
 from recon_cli.schema import Release
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.variability import solvar_percentiles, variability_by_size
-from recon_cli.stages.reconstruct import RECONSTRUCT, input_digests, missing_units
+from recon_cli.stages.reconstruct import input_digests, missing_units
 from recon_cli.stages.selection import select
-from recon_cli.store import Folder, Piece, Stage, Staging, open_folder, read_published
+from recon_cli.store import Folder, Piece, Staging, open_folder, read_published
 from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import COVERAGE, open_published, read_coverage
 
-SOLVAR = Stage("solvar", ("solvar", "intervals", "certainty", "regions"))
 #: Lowest population of each size class of the result tables, as in the study's Table 7.
 SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))
 
 
-@dataclass(frozen=True)
-class SolvarOutcome:
-    """What a finished stage says of the release.
-
-    Attributes:
-        outcome: The stage's outcome.
-        percentiles: Table 6.
-        by_size: Table 7, with certain records.
-    """
-
-    outcome: StageOutcome
-    percentiles: pl.DataFrame
-    by_size: pl.DataFrame
-
-
-def solvar(run: Run) -> SolvarOutcome:
+def solvar(run: Run) -> StageOutcome:
     """Measure the solution variability of every partition.
 
     Raises:
@@ -81,7 +66,7 @@ def solvar(run: Run) -> SolvarOutcome:
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
-            return _found(run, StageOutcome(SOLVAR, stage.current, skipped=True))
+            return StageOutcome(SOLVAR, stage.current, skipped=True)
         pieces = read_pieces(geounits)
         people = sum(piece.people for piece in pieces)
         question = VariabilityOptions(
@@ -93,12 +78,12 @@ def solvar(run: Run) -> SolvarOutcome:
             config.intervals,
         )
 
-        def prepare() -> _Job:
+        def prepare() -> VariabilityContext:
             plan = make_variability_plan(run.release, selection.tables, coverage, config.mode)
-            return _Job(plan, run.work, stage.staging, microdata, blocks, question)
+            return VariabilityContext(plan, run.work, stage.staging, microdata, blocks, question)
 
-        revive = QuarantineOnDeath("solvar", stage.staging, run.reporter)
-        results = run.work_through(stage, measure_piece, prepare, pieces, revive)
+        on_death = QuarantineOnDeath("solvar", stage.staging, run.reporter)
+        results = run.map_unfinished(stage, measure_piece, prepare, pieces, on_death)
         _write_tables(stage.staging, tables.partitions)
         manifest = stage.publish(
             pieces,
@@ -106,11 +91,11 @@ def solvar(run: Run) -> SolvarOutcome:
             usages=results.usages,
             workers=results.workers,
         )
-        return _found(run, StageOutcome(SOLVAR, manifest))
+        return StageOutcome(SOLVAR, manifest)
 
 
 @dataclass(frozen=True)
-class _Job:
+class VariabilityContext:
     """What all partitions share."""
 
     plan: Plan
@@ -121,25 +106,25 @@ class _Job:
     question: VariabilityOptions
 
 
-def measure_piece(job: _Job, piece: Piece, tick: OnProgress) -> None:
+def measure_piece(context: VariabilityContext, piece: Piece, tick: OnProgress) -> None:
     """Measure and write one piece; runs in a worker."""
     started = time.perf_counter()
-    published = read_published(job.work, job.plan.release, piece.partition, piece.span)
-    microdata = job.microdata.read(piece.partition, piece.span)
-    missing = missing_units(job.blocks.read(piece.partition, piece.span))
-    with log_disagreements(job.work), traced_quarantine(job.staging, piece) as guard:
+    published = read_published(context.work, context.plan.release, piece.partition, piece.span)
+    microdata = context.microdata.read(piece.partition, piece.span)
+    missing = missing_units(context.blocks.read(piece.partition, piece.span))
+    with log_disagreements(context.work), traced_quarantine(context.staging, piece) as guard:
         found = measure_with_plan(
-            job.plan, published, microdata, job.question, tick, guard=guard, missing=missing
+            context.plan, published, microdata, context.question, tick, guard=guard, missing=missing
         )
-    units = _with_uniques(job.plan.release, found.units, microdata)
+    units = _with_uniques(context.plan.release, found.units, microdata)
     methods = units["method"].value_counts().iter_rows()
     zero = units.filter(pl.col("solvar_upper_pct") == 0)
-    job.staging.write(
+    context.staging.write(
         piece,
         {
             "solvar": units,
             "intervals": found.intervals,
-            "certainty": flag_certain(job.plan.release, microdata, found),
+            "certainty": flag_certain(context.plan.release, microdata, found),
             "regions": found.regions,
         },
         statuses=dict(units["status"].value_counts().iter_rows()),
@@ -180,7 +165,10 @@ def _write_tables(staging: Staging, partitions: Sequence[str]) -> None:
         staging.write_extra("solvar", name, table.write_csv(float_precision=4).encode())
 
 
-def _found(run: Run, outcome: StageOutcome) -> SolvarOutcome:
-    folder = open_folder(run.work, SOLVAR, "solvar")
-    tables = [pl.read_csv(folder.beside(name)) for name in ("percentiles.csv", "by_size.csv")]
-    return SolvarOutcome(outcome, *tables)
+def read_variability_by_size(work: Path) -> pl.DataFrame:
+    """The published Table 7, with certain records; see `variability_by_size`.
+
+    Raises:
+        StageError: ``solvar/`` is missing or damaged.
+    """
+    return pl.read_csv(open_folder(work, SOLVAR, "solvar").beside("by_size.csv"))

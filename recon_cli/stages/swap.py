@@ -17,6 +17,7 @@ from recon_cli.config.sections.swap import Swap as SwapSection
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
+from recon_cli.pipeline.stages import SWAP, SYNTH
 from recon_cli.protect import Swap, Targeted, load_swap
 from recon_cli.protect.swap import (
     NEEDED,
@@ -27,10 +28,8 @@ from recon_cli.protect.swap import (
 )
 from recon_cli.schema import Release
 from recon_cli.seeding import generator
-from recon_cli.stages.synth import SYNTH
-from recon_cli.store import Folder, Piece, Stage, Staging, open_folder
+from recon_cli.store import Folder, Piece, Staging, open_folder
 
-SWAP = Stage("protect swap", ("hdf", "hdf_households", "swaps"))
 _LEVELS = ("tract", "county", "state")
 _SOURCES = ("persons", "households")
 
@@ -64,8 +63,8 @@ def swap(run: Run) -> StageOutcome:
             for state, inside in states.items()
             if not all(stage.is_done(piece) for piece in inside)
         ]
-        job = _Job(settings, states, digits, run.work, stage.staging, seed)
-        results = run.for_each("swap", swap_state, lambda: job, todo)
+        context = SwapContext(settings, states, digits, run.work, stage.staging, seed)
+        results = run.map_pieces("swap", swap_state, lambda: context, todo)
         manifest = stage.publish(
             pieces,
             notes={"setting": config.setting},
@@ -106,7 +105,7 @@ def _inputs(
 
 
 @dataclass(frozen=True)
-class _Job:
+class SwapContext:
     """What all states share."""
 
     settings: Swap
@@ -117,28 +116,30 @@ class _Job:
     seed: int
 
 
-def swap_state(job: _Job, piece: Piece, tick: OnProgress) -> None:
+def swap_state(context: SwapContext, piece: Piece, tick: OnProgress) -> None:
     """Swap within one state and write its counties; runs in a worker."""
     started, state = time.perf_counter(), piece.partition
-    persons, households = (_read(job, name, state) for name in _SOURCES)
+    persons, households = (_read(context, name, state) for name in _SOURCES)
     occupied = households.filter(pl.col("people") > 0).select(NEEDED)
-    if isinstance(job.settings, Targeted):
+    if isinstance(context.settings, Targeted):
         known = persons.select("geoid_block", "household", "race", "hispanic")
         occupied = with_disclosure_risk(occupied, known)
-    rng = generator(job.seed, "swap", state)
-    swaps = choose_swaps(occupied, job.settings, rng, (job.digits["tract"], job.digits["county"]))
+    rng = generator(context.seed, "swap", state)
+    swaps = choose_swaps(
+        occupied, context.settings, rng, (context.digits["tract"], context.digits["county"])
+    )
     moves = list_moves(swaps)
     frames = {
         "hdf": apply_moves(persons, moves),
         "hdf_households": apply_moves(households, moves),
         "swaps": swaps,
     }
-    split = {name: _split(frame, job.digits["county"]) for name, frame in frames.items()}
-    for county in job.counties[state]:
+    split = {name: _split(frame, context.digits["county"]) for name, frame in frames.items()}
+    for county in context.counties[state]:
         of_county = {
             name: parts.get(county.partition, frames[name].clear()) for name, parts in split.items()
         }
-        job.staging.write(
+        context.staging.write(
             county,
             of_county,
             statuses=dict(of_county["swaps"]["reach"].value_counts().iter_rows()),
@@ -153,9 +154,9 @@ def swap_state(job: _Job, piece: Piece, tick: OnProgress) -> None:
         tick(1, len(of_county["hdf"]))
 
 
-def _read(job: _Job, name: str, state: str) -> pl.DataFrame:
-    folder = open_folder(job.work, SYNTH, name)
-    return pl.concat([folder.read(county.partition) for county in job.counties[state]])
+def _read(context: SwapContext, name: str, state: str) -> pl.DataFrame:
+    folder = open_folder(context.work, SYNTH, name)
+    return pl.concat([folder.read(county.partition) for county in context.counties[state]])
 
 
 def _split(frame: pl.DataFrame, digits: int) -> dict[str, pl.DataFrame]:

@@ -10,12 +10,11 @@ import polars as pl
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.store import Piece, Stage, Staging
+from recon_cli.pipeline.stages import SYNTH
+from recon_cli.store import Piece, Staging
 from recon_cli.synth import Nation, load_nation
 from recon_cli.synth.county import generate_county
 from recon_cli.synth.geography import County, plan_nation
-
-SYNTH = Stage("synth", ("persons", "households", "places"))
 
 
 def synth(run: Run) -> StageOutcome:
@@ -43,8 +42,10 @@ def synth(run: Run) -> StageOutcome:
             Piece(county.geoid, units=len(county.population), people=county.people)
             for county in plan
         ]
-        job = _Job(nation, {county.geoid: county for county in plan}, stage.staging, seed)
-        results = run.work_through(stage, synth_partition, lambda: job, pieces)
+        context = SynthContext(
+            nation, {county.geoid: county for county in plan}, stage.staging, seed
+        )
+        results = run.map_unfinished(stage, synth_partition, lambda: context, pieces)
         manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
         return StageOutcome(SYNTH, manifest)
 
@@ -65,8 +66,8 @@ def nation_of(config: Synth) -> Nation:
 
 
 @dataclass(frozen=True)
-class _Job:
-    """What all counties of one nation share."""
+class SynthContext:
+    """What all counties of a population share."""
 
     nation: Nation
     plan: dict[str, County]
@@ -74,13 +75,13 @@ class _Job:
     seed: int
 
 
-def synth_partition(job: _Job, piece: Piece, tick: OnProgress) -> None:
+def synth_partition(context: SynthContext, piece: Piece, tick: OnProgress) -> None:
     """Generate and write one county; runs in a worker."""
     started, partition = time.perf_counter(), piece.partition
-    county = job.plan[partition]
-    records = generate_county(job.nation, county, job.seed)
+    county = context.plan[partition]
+    records = generate_county(context.nation, county, context.seed)
     inhabited = records.places.filter(pl.col("population") > 0).height
-    job.staging.write(
+    context.staging.write(
         piece,
         {"persons": records.persons, "households": records.households, "places": records.places},
         statuses={"inhabited": inhabited, "uninhabited": records.places.height - inhabited},

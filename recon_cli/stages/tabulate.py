@@ -17,14 +17,12 @@ from recon_cli import tabulation as counter
 from recon_cli.config import Tabulate
 from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import RECONSTRUCT, TABULATE
 from recon_cli.progress import Task
 from recon_cli.schema import Release, Table, column_dtype
 from recon_cli.sources.records import open_records
-from recon_cli.stages.reconstruct import RECONSTRUCT
-from recon_cli.store import INGEST, InputFile, Recipe, Stage, open_folder
+from recon_cli.store import INGEST, InputFile, Recipe, open_folder
 from recon_cli.store.files import disk, file_digest, move
-
-TABULATE = Stage("tabulate", ("tabulated",))
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,6 @@ class Tabulated:
         people: Records counted.
         cells: Non-zero counts.
         seconds: Wall time.
-        outcome: The stage's; None without a work folder.
     """
 
     path: Path
@@ -45,11 +42,10 @@ class Tabulated:
     people: int
     cells: int
     seconds: float
-    outcome: StageOutcome | None = None
 
 
-def tabulate(run: Run) -> Tabulated:
-    """Count records in every published cell and write the counts.
+def tabulate(run: Run) -> StageOutcome:
+    """Count records in every published cell, write the counts, and publish ``tabulated/``.
 
     Raises:
         ConfigError: No output file, or a table, level or format that does not exist.
@@ -58,17 +54,30 @@ def tabulate(run: Run) -> Tabulated:
         StageError: There is no ``microdata/``, the work folder is in use, or the disk refused.
     """
     order = _order(run)
-    if run.config.top.work is None:
-        return _write(run, order)
     with run.transaction(_recipe(run, order)) as stage:
         if stage.current is not None:
-            outcome = StageOutcome(TABULATE, stage.current, skipped=True)
-        else:
-            written = _write(run, order)
-            counted = {"people": written.people, "cells": written.cells}
-            outcome = StageOutcome(TABULATE, stage.publish([], notes=counted))
-    notes, wall = outcome.manifest.notes, outcome.manifest.run.wall_seconds
-    return Tabulated(order.to, order.format, notes["people"], notes["cells"], wall, outcome)
+            return StageOutcome(TABULATE, stage.current, skipped=True)
+        written = _write(run, order)
+        counted = {"people": written.people, "cells": written.cells}
+        return StageOutcome(TABULATE, stage.publish([], notes=counted))
+
+
+def write_tables(run: Run) -> Tabulated:
+    """Count records in every published cell and write the counts, without a work folder.
+
+    Raises:
+        ConfigError: As for `tabulate`.
+        SourceError: Likewise.
+        StageError: The file cannot be written.
+    """
+    return _write(run, _order(run))
+
+
+def tabulated(run: Run, outcome: StageOutcome) -> Tabulated:
+    """What a finished stage wrote."""
+    order, manifest = _order(run), outcome.manifest
+    counts = manifest.notes["people"], manifest.notes["cells"]
+    return Tabulated(order.to, order.format, *counts, manifest.run.wall_seconds)
 
 
 @dataclass(frozen=True)

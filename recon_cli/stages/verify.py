@@ -12,8 +12,8 @@ from recon_cli import verification as checker
 from recon_cli.errors import StageError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Release, Table
-from recon_cli.stages.reconstruct import RECONSTRUCT
 from recon_cli.stages.selection import select
 from recon_cli.store import Folder, Piece, open_folder, read_published
 from recon_cli.store.pieces import read_pieces
@@ -75,8 +75,8 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> VerifyOutco
     ):
         run.reporter.note("verify: tables/ changed after microdata/ was made from them")
     pieces = read_pieces(geounits)
-    job = _Job(run.release, run.work, selection.tables)
-    found = run.for_each("verify", verify_piece, lambda: job, pieces).values
+    context = VerificationContext(run.release, run.work, selection.tables)
+    found = run.map_pieces("verify", verify_piece, lambda: context, pieces).values
     return VerifyOutcome(
         tables=tuple(table.name for table in selection.tables),
         cells_compared=sum(each.cells_compared for each in found),
@@ -88,7 +88,7 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> VerifyOutco
 
 
 @dataclass(frozen=True)
-class _Job:
+class VerificationContext:
     """What all partitions of one verification share."""
 
     release: Release
@@ -96,12 +96,14 @@ class _Job:
     tables: tuple[Table, ...]
 
 
-def verify_piece(job: _Job, piece: Piece, tick: OnProgress) -> checker.Verification:
+def verify_piece(
+    context: VerificationContext, piece: Piece, tick: OnProgress
+) -> checker.Verification:
     """Verify one piece; runs in a worker."""
-    published = read_published(job.work, job.release, piece.partition, piece.span)
-    records = open_folder(job.work, RECONSTRUCT, "microdata").read(piece.partition, piece.span)
-    found = checker.verify(job.release, published, records, job.tables)
-    units = published.geounits.filter(pl.col("level") == job.release.geography.unit.name)
+    published = read_published(context.work, context.release, piece.partition, piece.span)
+    records = open_folder(context.work, RECONSTRUCT, "microdata").read(piece.partition, piece.span)
+    found = checker.verify(context.release, published, records, context.tables)
+    units = published.geounits.filter(pl.col("level") == context.release.geography.unit.name)
     tick(units.height, records.height)
     return found
 

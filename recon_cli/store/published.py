@@ -15,7 +15,12 @@ from recon_cli.store.folder import Folder, open_folder
 from recon_cli.store.piece import EVERYWHERE, Span
 from recon_cli.store.recipe import Stage
 
-INGEST = Stage("ingest", ("tables", "geounits"))
+INGEST = Stage(
+    "ingest",
+    folders=("tables", "geounits"),
+    section="ingest",
+    function="recon_cli.stages.ingest:ingest",
+)
 COVERAGE = "_coverage.json"
 
 

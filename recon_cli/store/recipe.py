@@ -14,20 +14,34 @@ from recon_cli.store.files import key_of
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage and the folders that it publishes together.
+    """A stage of a run, declared once: what it reads and makes, and which function runs it.
 
     Attributes:
-        name: Also the command that runs it.
-        folders: Names of its folders in the work folder.
+        name: The words of its command, after ``recon``.
+        folders: Folders of the work folder that it publishes together.
+        reads: Folders of the work folder that it reads, where they are there.
+        section: The config section that asks for it; what the section's own files are, it says
+            itself (`recon_cli.config.model.Section.inputs`).
+        function: ``module:function``, so that only a stage that runs is imported.
+        can_shard: Whether its pieces can be divided among processes with ``--shard``.
     """
 
     name: str
     folders: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+    section: str = ""
+    function: str = ""
+    can_shard: bool = False
 
     @property
     def command(self) -> str:
         """What a user types."""
         return f"recon {self.name}"
+
+    @property
+    def short_name(self) -> str:
+        """What ``--from``, ``--until`` and ``--only`` call it."""
+        return self.name.rpartition(" ")[2]
 
 
 @dataclass(frozen=True)

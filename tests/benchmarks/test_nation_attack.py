@@ -10,7 +10,7 @@ from benchmarks.nation_attack import Attack
 from recon_cli.config import load_config
 from recon_cli.config.sections.link import Link
 from recon_cli.config.sections.score import Score
-from recon_cli.pipeline.steps import steps_of
+from recon_cli.pipeline.order import stages_of
 
 
 def attack(folder: Path, *, alternatives: bool = True) -> Attack:
@@ -27,7 +27,7 @@ def test_every_command_loads_and_stays_in_the_folder(tmp_path: Path, alternative
         config = load_config(Path(at["-c"]), settings=settings, work=Path(at["--work"]))
         assert config.top.seed == 7
         assert config.work.is_relative_to(tmp_path)
-        assert steps_of(config)
+        assert stages_of(config)
     assert [name for name in steps if name.startswith("swap")] == (
         ["swap lo", "swap hi"] if alternatives else []
     )

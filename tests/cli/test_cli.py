@@ -17,10 +17,10 @@ from recon_cli import __version__
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.cli import main
 from recon_cli.config import SECTIONS, load_config
+from recon_cli.pipeline.run import Run
 from recon_cli.publication import GeounitBatch
 from recon_cli.schema import load_release
 from recon_cli.sources.legacy import LegacySource
-from recon_cli.stages import Run
 from recon_cli.stages import ingest as ingest_stage
 from recon_cli.stages import reconstruct as reconstruct_stage
 from recon_cli.store import Piece, partitions, read_partition

@@ -23,7 +23,8 @@ from distributed import Client, LocalCluster
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, ContradictionError, WorkerError
 from recon_cli.execute import DaskWorkers, connection, remote, run_shards
-from recon_cli.stages import Run
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
 from recon_cli.stages import reconstruct as reconstruct_stage
 from recon_cli.stages import solvar as solvar_stage
 from recon_cli.stages.ingest import ingest
@@ -303,7 +304,7 @@ def files(work: Path) -> dict[str, bytes]:
     """The data files of both stages."""
     return {
         str(path.relative_to(work)): path.read_bytes()
-        for stage in (reconstruct_stage.RECONSTRUCT, solvar_stage.SOLVAR)
+        for stage in (RECONSTRUCT, SOLVAR)
         for folder in stage.folders
         for path in sorted((work / folder).rglob("*.parquet"))
     }

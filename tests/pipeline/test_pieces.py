@@ -16,9 +16,10 @@ from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, StageError, Unpublished, WorkerError
 from recon_cli.execute import Results, WorkItem
 from recon_cli.pipeline.quarantine import QuarantineOnDeath
-from recon_cli.pipeline.shard import EVERYTHING, NOTHING, Shard
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard
+from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import load_release
-from recon_cli.stages import Run
 from recon_cli.stages import reconstruct as reconstruct_stage
 from recon_cli.stages import solvar as solvar_stage
 from recon_cli.stages.ingest import ingest
@@ -123,8 +124,8 @@ def test_shares_are_everything_once_and_of_a_size(people: list[int], of: int) ->
     assert sorted(piece.name for share in shares for piece in share) == [p.name for p in pieces]
     sums = [sum(max(piece.people, 1) for piece in share) for share in shares]
     assert max(sums) - min(sums) <= max([1, *people])
-    assert EVERYTHING.choose(pieces) == pieces
-    assert NOTHING.choose(pieces) == []
+    assert ALL_PIECES.choose(pieces) == pieces
+    assert NO_PIECES.choose(pieces) == []
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3", "1/3/5"])
@@ -136,12 +137,12 @@ def test_a_wrong_shard_is_refused(text: str) -> None:
 def test_shards_and_a_merge_make_the_same_files(whole: Path, in_pieces: Path) -> None:
     for number in (1, 2):
         with pytest.raises(Unpublished, match=f"shard {number}/2 is done"):
-            reconstruct(run(in_pieces, share=Shard(number, 2), opener=shared_transaction))
+            reconstruct(run(in_pieces, shard=Shard(number, 2), opener=shared_transaction))
         assert not (in_pieces / "microdata").exists()
         if number == 1:
             with pytest.raises(StageError, match="of 3 pieces are not finished"):
-                reconstruct(run(in_pieces, share=NOTHING))
-    reconstruct(run(in_pieces, share=NOTHING))
+                reconstruct(run(in_pieces, shard=NO_PIECES))
+    reconstruct(run(in_pieces, shard=NO_PIECES))
     assert data(in_pieces, "microdata").keys() == data(whole, "microdata").keys()
     for name, rows in data(whole, "microdata").items():
         assert rows.equals(data(in_pieces, "microdata")[name])
@@ -151,7 +152,7 @@ def test_one_shard_of_one_publishes_so_it_is_alone(in_pieces: Path) -> None:
     options = RunOptions(TOY, in_pieces, workers=1, verbosity=-1)
     shared, alone = (options.sharded(shard, force=False).run() for shard in ("1/2", "1/1"))
     with (
-        shared.transaction(shared.recipe(reconstruct_stage.RECONSTRUCT, {})),
+        shared.transaction(shared.recipe(RECONSTRUCT, {})),
         pytest.raises(StageError, match="another process is running"),
     ):
         reconstruct(alone)
@@ -160,7 +161,7 @@ def test_one_shard_of_one_publishes_so_it_is_alone(in_pieces: Path) -> None:
 
 def test_shards_do_not_shut_each_other_out_but_a_run_alone_does(in_pieces: Path) -> None:
     first = run(in_pieces, opener=shared_transaction)
-    recipe = first.recipe(reconstruct_stage.RECONSTRUCT, {})
+    recipe = first.recipe(RECONSTRUCT, {})
     with (
         first.transaction(recipe),
         first.transaction(recipe),
@@ -209,7 +210,7 @@ def test_what_kills_the_solver_is_quarantined_and_bounded(
     assert there.height < truth.filter(place.is_in(gone)).height
 
     monkeypatch.undo()
-    measured = solvar(run(in_pieces)).outcome.manifest
+    measured = solvar(run(in_pieces)).manifest
     assert measured.totals["people"] == truth.height
     rows, right = (pl.concat(data(w, "solvar").values()) for w in (in_pieces, whole))
     both = rows.join(right, on="geoid_block", suffix="_right").filter(place.is_in(gone))
@@ -251,15 +252,15 @@ def test_a_piece_that_dies_before_any_solver_is_given_up(
 
 def test_a_death_leaves_no_trace_for_the_next(tmp_path: Path) -> None:
     here = run(tmp_path)
-    with here.transaction(here.recipe(reconstruct_stage.RECONSTRUCT, {})) as stage:
-        revive = QuarantineOnDeath("reconstruct", stage.staging, here.reporter)
+    with here.transaction(here.recipe(RECONSTRUCT, {})) as stage:
+        on_death = QuarantineOnDeath("reconstruct", stage.staging, here.reporter)
         shard = WorkItem("county 01001", Piece("01001"))
         trace = stage.staging.trace(shard.payload)
         trace.parent.mkdir(parents=True)
         trace.write_text("01001020100")
-        assert revive(shard, "signal 9") == shard
-        assert revive(shard, "signal 9") == shard, "outside of any solver, for the first time"
-        assert revive(shard, "signal 9") is None
+        assert on_death(shard, "signal 9") == shard
+        assert on_death(shard, "signal 9") == shard, "outside of any solver, for the first time"
+        assert on_death(shard, "signal 9") is None
 
 
 def test_memory_limits_the_workers(in_pieces: Path) -> None:
@@ -288,7 +289,7 @@ def test_memory_here_does_not_limit_workers_elsewhere(
     tmp_path: Path, asked: list[int], cluster: str, workers: int
 ) -> None:
     here = run(tmp_path, "memory=1 GB", f"cluster={cluster}", workers=8)
-    here.for_each("reconstruct", lambda _job, _piece, _tick: None, lambda: None, [])
+    here.map_pieces("reconstruct", lambda _job, _piece, _tick: None, lambda: None, [])
     assert asked == [workers]
 
 
@@ -301,7 +302,7 @@ def test_light_work_starts_no_more_processes_than_it_is_worth(
 ) -> None:
     here = run(tmp_path, *changes, workers=8)
     pieces = [Piece("01001", people=people)]
-    here.for_each("survey", lambda _job, _piece, _tick: None, lambda: None, pieces, light=1_000)
+    here.map_pieces("survey", lambda _job, _piece, _tick: None, lambda: None, pieces, light=1_000)
     assert asked == [workers]
 
 

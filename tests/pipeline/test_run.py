@@ -16,9 +16,12 @@ import pytest
 from click.testing import Result
 
 from recon_cli import __version__
+from recon_cli.cli._stage import summary_of
 from recon_cli.config import SECTIONS, load_config
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline.steps import every_step, links_between, select, steps_of
+from recon_cli.pipeline.execution import stage_function
+from recon_cli.pipeline.order import dependencies, select, stages_of
+from recon_cli.pipeline.stages import STAGES
 from recon_cli.stages import solvar as stage
 from recon_cli.store.manifest import read_manifest
 from tests.support import killing
@@ -42,7 +45,7 @@ def write(folder: Path, *sections: str, name: str = "run.yaml") -> Path:
 
 
 def names(path: Path, *settings: str) -> list[str]:
-    return [step.name for step in steps_of(load_config(path, settings=settings))]
+    return [stage.short_name for stage in stages_of(load_config(path, settings=settings))]
 
 
 def clinic(tmp_path: Path, *arguments: object, code: int = 0) -> Result:
@@ -91,21 +94,20 @@ def test_a_circle_is_refused(tmp_path: Path) -> None:
         "reconstruct:",
         "tabulate: {to: again.csv}",
     )
-    with pytest.raises(ConfigError, match="circle: ingest, reconstruct, tabulate"):
+    with pytest.raises(ConfigError, match="circle: ingest → reconstruct → tabulate → ingest"):
         names(path)
 
 
 def test_a_config_without_stages_is_refused(tmp_path: Path) -> None:
     refused = recon("run", "-c", write(tmp_path, "calibrate:"), code=2)
-    assert "names no stage; add a section (stages: ingest, " in refused.stderr
+    assert "no stages configured; add a section (stages: synth, " in refused.stderr
 
 
 def test_choosing_stages() -> None:
-    config = load_config(ROOT / "configs" / "made_up.yaml")
-    steps = steps_of(config)
+    stages = stages_of(load_config(ROOT / "configs" / "made_up.yaml"))
 
     def chosen(first: str | None, last: str | None, only: str | None = None) -> list[str]:
-        return [step.name for step in select(steps, first, last, only)]
+        return [stage.short_name for stage in select(stages, first, last, only)]
 
     assert chosen(None, "swap") == ["synth", "attacker", "swap"]
     assert chosen("score", None) == ["score", "report"]
@@ -119,8 +121,17 @@ def test_choosing_stages() -> None:
     assert "--only" in refused.stderr
 
 
+def test_every_stage_has_its_function_its_section_and_its_summary() -> None:
+    for each in STAGES:
+        assert callable(stage_function(each))
+        assert callable(summary_of(each))
+        assert each.section in SECTIONS
+    made = [folder for each in STAGES for folder in each.folders]
+    assert len(made) == len(set(made)), "a folder has one maker"
+
+
 def test_every_section_that_is_no_stage_is_known() -> None:
-    assert set(SECTIONS) - {step.section for step in every_step()} <= {
+    assert set(SECTIONS) - {stage.section for stage in STAGES} <= {
         "calibrate",
         "cluster",
         "fetch",
@@ -138,15 +149,15 @@ def test_the_whole_attack_from_one_config(tmp_path: Path) -> None:
     done = recon("run", *shared)
     assert lines_of(done)[-1].startswith("run: 9 stages: 9 done, 0 up to date, ")
     config = load_config(path)
-    links = links_between(steps_of(config), config)
-    for step in select(steps_of(config), None, "score", None):
-        made = read_manifest(config.work / step.makes[0], command="")
-        assert set(made.folders) == set(step.makes), "a step says what its stage publishes"
+    before = dependencies(stages_of(config), config)
+    for each in select(stages_of(config), None, "score", None):
+        made = read_manifest(config.work / each.folders[0], command="")
+        assert set(made.folders) == set(each.folders), "a stage publishes what it declares"
         named = {key.partition("/")[0] for key in made.inputs["shared"]}
         named |= {k.partition("/")[0] for each in made.inputs["partitions"].values() for k in each}
         folders = {name for name in named if (config.work / name).is_dir()}
-        makers = {each.name for each in every_step() if folders & set(each.makes)}
-        assert makers <= links[step.name], f"{step.name} reads from those that come before it"
+        makers = {maker.short_name for maker in STAGES if folders & set(maker.folders)}
+        assert makers <= before[each.short_name], f"{each.name} reads what it declares"
     again = lines_of(recon("run", *shared))
     assert again[-1].startswith("run: 9 stages: all up to date, nothing to do, ")
     (config.work / "published.parquet").unlink()
@@ -209,7 +220,7 @@ def test_a_dry_run_knows_what_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(stage, "measure_piece", interrupted)
     clinic(tmp_path, "--only", "solvar", "--workers", 1, code=130)
     shown = clinic(tmp_path, "--only", "solvar", "--dry-run").stdout
-    assert "would go on: 2 of 3 partitions done" in shown
+    assert "would continue: 2 of 3 partitions done" in shown
     other = clinic(tmp_path, "--only", "solvar", "--dry-run", "--set", "solvar.mode=exact").stdout
     assert "would run: not run yet" in other
 

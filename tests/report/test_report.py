@@ -13,6 +13,8 @@ import pytest
 
 from recon_cli.config import load_config
 from recon_cli.errors import StageError
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import REPORT
 from recon_cli.report.charts import Spec
 from recon_cli.report.compose import compose_report
 from recon_cli.report.findings import (
@@ -29,9 +31,7 @@ from recon_cli.report.headline import make_headline
 from recon_cli.report.markup import to_text
 from recon_cli.report.words import words_of
 from recon_cli.score.sizes import Sizes
-from recon_cli.stages import Run
 from recon_cli.stages.findings import gather_findings, reportable
-from recon_cli.stages.report import REPORT
 from tests.support import reported
 from tests.support.command_line import recon
 from tests.support.paths import ROOT

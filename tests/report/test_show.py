@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from recon_cli.config import load_config
+from recon_cli.pipeline.run import Run
 from recon_cli.publication import CoveragePattern
 from recon_cli.report.published_tables import published_tables
 from recon_cli.schema import load_release
 from recon_cli.schema.words import say_cell
-from recon_cli.stages import Run
 from recon_cli.stages.show import Why, view_geounit
 from tests.support import reported
 from tests.support.browser import chromium, needs_browser, opened

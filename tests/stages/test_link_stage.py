@@ -12,9 +12,9 @@ import yaml
 
 from recon_cli.attack.linkage.dedup import unique_on
 from recon_cli.config import load_config
+from recon_cli.pipeline.run import Run
 from recon_cli.schema import load_release
 from recon_cli.score.study import published
-from recon_cli.stages import Run
 from recon_cli.stages.ingest import ingest
 from recon_cli.stages.link import link
 from recon_cli.stages.reconstruct import reconstruct

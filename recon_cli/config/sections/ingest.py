@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -40,3 +41,7 @@ class Ingest(Section):
         for name in self.absent if isinstance(self.absent, dict) else ():
             if name not in release.table_by_name:
                 raise ConfigError(f"absent: no table {name!r} in release {release.name!r}")
+
+    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
+        """The published files, and the list of geounits."""
+        return self.paths if self.geounits is None else (*self.paths, self.geounits)

@@ -81,3 +81,9 @@ class Link(Section):
     seed: int | None = None
     draws: Annotated[int, Field(ge=1)] = 1
     rows: bool = True
+
+    def inputs(self, work: Path) -> tuple[Path, ...]:
+        """The files that it names; the work folder itself stands for its microdata."""
+        named = [self.cef, self.hdf]
+        named += [*(self.sources or {}).values(), *(self.attackers or {}).values()]
+        return tuple(path for path in named if path not in (None, work))

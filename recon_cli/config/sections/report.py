@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from recon_cli.config.model import ConfigPath, Section
 
 
@@ -15,3 +17,7 @@ class Report(Section):
 
     title: str | None = None
     to: ConfigPath | None = None
+
+    def outputs(self) -> tuple[Path, ...]:
+        """The copy of the page, where one is asked for."""
+        return () if self.to is None else (self.to,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from recon_cli.config.model import ConfigPath, Names, Section, TableChoice
@@ -33,3 +34,13 @@ class Tabulate(Section):
             if name not in release.geography.by_name:
                 known = ", ".join(release.geography.by_name)
                 raise ConfigError(f"levels: no level {name!r} (levels: {known})")
+
+    def inputs(self, work: Path) -> tuple[Path, ...]:
+        """The records: the run's own microdata, unless the section names others."""
+        if self.records is None:
+            return work / "microdata", work / "geounits"
+        return (self.records,)
+
+    def outputs(self) -> tuple[Path, ...]:
+        """The file to write."""
+        return () if self.to is None else (self.to,)

@@ -1,13 +1,17 @@
-"""How the stages of a work folder stand, from what lies in it and from nothing else."""
+"""The status of every stage of a work folder: with a config, or from the folder alone."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from recon_cli.errors import StageError
+from recon_cli.errors import ReconError, StageError
+from recon_cli.pipeline.execution import preview
+from recon_cli.pipeline.order import dependencies, in_order, stages_of
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import STAGES
 from recon_cli.store import Manifest, Stage, StageStatus, State
 from recon_cli.store.files import file_digest
 from recon_cli.store.manifest import MANIFEST, read_manifest
@@ -19,17 +23,67 @@ _STAGED = re.compile(r"(?P<stage>.+)-[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class FolderStatus:
-    """How a stage stands.
+    """The status of a stage and its folders.
 
     Attributes:
-        name: What a user calls it.
-        outlook: Its state, why, and what is published.
+        name: What a user calls the stage.
+        status: Its state, why, and what is published.
         size: Bytes of its folders.
     """
 
     name: str
-    outlook: StageStatus
+    status: StageStatus
     size: int
+
+
+def status_of_run(run: Run) -> list[FolderStatus]:
+    """The stages of a config in their order, then whatever else lies in its work folder.
+
+    Raises:
+        ConfigError: The config asks for no stages, or has no work folder.
+    """
+    stages = stages_of(run.config)
+    before = dependencies(stages, run.config)
+    found: dict[str, FolderStatus] = {}
+    for stage in stages:
+        name = stage.short_name
+        states = {each: found[each].status.state for each in found if each in before[name]}
+        status = _after(_status_in_run(stage, run), states)
+        found[name] = FolderStatus(name, status, _size(run.work, status.stage))
+    known = {folder for stage in stages for folder in stage.folders}
+    return [*found.values(), *status_of_folder(run.work, besides=known)]
+
+
+def status_of_folder(work: Path, *, besides: Set[str] = frozenset()) -> list[FolderStatus]:
+    """The stages that have folders in ``work``, each after those that it reads from.
+
+    Args:
+        work: The work folder.
+        besides: Folders whose stages are left out.
+    """
+    stages = [stage for stage in _stages_in(work) if besides.isdisjoint(stage.folders)]
+    makers = {folder: stage.name for stage in stages for folder in stage.folders}
+    read = {
+        makers[stage.folders[0]]: {makers[folder] for folder in stage.reads if folder in makers}
+        for stage in STAGES
+        if stage.folders[0] in makers
+    }
+    by_name = {stage.name: stage for stage in stages}
+    return [
+        FolderStatus(name, _status_in_folder(work, by_name[name]), _size(work, by_name[name]))
+        for name in in_order(list(by_name), read)
+    ]
+
+
+def _status_in_run(stage: Stage, run: Run) -> StageStatus:
+    """What a run would find, or what is known where it would not get that far."""
+    try:
+        return preview(stage, run)
+    except ReconError as error:
+        status = _status_in_folder(run.work, _as_published(run.work, stage))
+        if status.last is None and isinstance(error, StageError):
+            return status  # what it reads is not there yet: the stages before it report that
+        return replace(status, reasons=(*status.reasons, f"cannot be checked: {error}"))
 
 
 def manifests_in(work: Path) -> tuple[dict[Path, Manifest], tuple[StageError, ...]]:
@@ -49,7 +103,7 @@ def manifests_in(work: Path) -> tuple[dict[Path, Manifest], tuple[StageError, ..
     return {folder: found[folder] for folder in sorted(found, key=made)}, tuple(damage)
 
 
-def stages_in(work: Path) -> tuple[Stage, ...]:
+def _stages_in(work: Path) -> tuple[Stage, ...]:
     """The stages that have folders in ``work``: published ones as they were made, then others."""
     manifests, _ = manifests_in(work)
     found = {each.stage: Stage(each.stage, each.folders) for each in manifests.values()}
@@ -61,26 +115,26 @@ def stages_in(work: Path) -> tuple[Stage, ...]:
     return tuple(found.values())
 
 
-def stage_of(work: Path, name: str, folders: tuple[str, ...]) -> Stage:
-    """The stage that makes ``folders``, as it is called in ``work``; else by ``name``."""
-    known = (stage for stage in stages_in(work) if set(stage.folders) <= set(folders))
-    return next(known, Stage(name, folders))
+def _as_published(work: Path, stage: Stage) -> Stage:
+    """The stage as its folders in ``work`` name it, if they are there."""
+    published = (each for each in _stages_in(work) if set(each.folders) <= set(stage.folders))
+    return next(published, stage)
 
 
-def status_without_config(work: Path, stage: Stage) -> StageStatus:
-    """How a stage stands when no config says what it should be.
+def _status_in_folder(work: Path, stage: Stage) -> StageStatus:
+    """The status of a stage when no config tells what it should be.
 
     Published folders are compared with the folders that they were made from, as these are now.
     """
     last, damage = published_manifest(work, stage)
     if pending_publication(work, stage) is not None:
-        reason = ("its publication was interrupted; a run carries it through",)
+        reason = ("its publication was interrupted; a run completes it",)
         return StageStatus(stage, State.HALF, reason, last=last)
     begun = sum(1 for root in stagings(work, stage) for _ in (root / "done").glob("*.json"))
     count = 0 if last is None else len(last.partitions)
     if damage:
         return StageStatus(stage, State.DAMAGED, (damage,), begun, 0, last)
-    reasons = () if last is None else tuple(changed_inputs(work, last))
+    reasons = () if last is None else tuple(_changed_inputs(work, last))
     if begun:
         return StageStatus(stage, State.HALF, reasons, begun, 0, last)
     if last is None:
@@ -89,20 +143,20 @@ def status_without_config(work: Path, stage: Stage) -> StageStatus:
     return StageStatus(stage, state, reasons, count, count, last)
 
 
-def after(outlook: StageStatus, before: Mapping[str, State]) -> StageStatus:
-    """The outlook of a stage that reads from others, which may have to be made again first.
+def _after(status: StageStatus, before: Mapping[str, State]) -> StageStatus:
+    """The status of a stage that reads from others, which may have to be made again first.
 
     Args:
-        outlook: As it is now.
-        before: How those stand.
+        status: As it is now.
+        before: The states of those others.
     """
     reasons = tuple(f"{name} is {state}" for name, state in before.items() if state != State.DONE)
-    if outlook.state is not State.DONE or not reasons:
-        return outlook
-    return replace(outlook, state=State.STALE, reasons=reasons)
+    if status.state is not State.DONE or not reasons:
+        return status
+    return replace(status, state=State.STALE, reasons=reasons)
 
 
-def size_of(work: Path, stage: Stage) -> int:
+def _size(work: Path, stage: Stage) -> int:
     """Bytes of a stage's folders."""
     folders = (work / name for name in stage.folders)
     return sum(
@@ -110,9 +164,9 @@ def size_of(work: Path, stage: Stage) -> int:
     )
 
 
-def changed_inputs(work: Path, manifest: Manifest) -> Iterator[str]:
+def _changed_inputs(work: Path, manifest: Manifest) -> Iterator[str]:
     """Folders of ``work`` that are not what a stage was made from."""
-    now = _Now(work)
+    now = _PresentFolders(work)
     partitions: Mapping[str, Mapping[str, str]] = manifest.inputs.get("partitions", {})
     differing: dict[str, set[str]] = {}
     for partition, inputs in partitions.items():
@@ -129,7 +183,7 @@ def changed_inputs(work: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{key} changed"
 
 
-class _Now:
+class _PresentFolders:
     """What the folders of a work folder hold now."""
 
     def __init__(self, work: Path) -> None:

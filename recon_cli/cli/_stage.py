@@ -1,0 +1,37 @@
+"""What the commands of stages have in common: run one stage, print its summary."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from recon_cli.cli._options import RunOptions
+
+if TYPE_CHECKING:
+    from recon_cli.pipeline.run import Run, StageOutcome
+    from recon_cli.store import Stage
+
+    Summary = Callable[[Run, StageOutcome], None]
+
+
+def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:
+    """Run a stage and print its summary.
+
+    Raises:
+        ReconError: What the stage raised.
+    """
+    from recon_cli.pipeline.execution import run_stage  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.pipeline.stages import stage_named  # noqa: PLC0415
+
+    stage, run = stage_named(short_name), options.run(force=force)
+    outcome = run_stage(stage, run)
+    if options.verbosity >= 0:
+        summary_of(stage)(run, outcome)
+
+
+def summary_of(stage: Stage) -> Summary:
+    """What prints a stage's summary: ``print_swap`` of the module of `recon protect swap`."""
+    module = importlib.import_module(f"recon_cli.cli.{stage.name.partition(' ')[0]}")
+    summary: Summary = getattr(module, f"print_{stage.short_name}")
+    return summary

@@ -1,0 +1,139 @@
+"""Running the stages of a run one after the other, and finding out what that would do."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from recon_cli.errors import StageError
+from recon_cli.pipeline.run import Run, StageFunction, StageOutcome
+from recon_cli.progress import Reporter, Silent
+from recon_cli.store import Manifest, Recipe, Stage, StageStatus, State, stage_status
+from recon_cli.store.manifest import read_manifest
+
+
+def stage_function(stage: Stage) -> StageFunction:
+    """The function that a stage declares; importing its module may load the solver."""
+    module, _, name = stage.function.partition(":")
+    function: StageFunction = getattr(importlib.import_module(module), name)
+    return function
+
+
+def run_stage(stage: Stage, run: Run) -> StageOutcome:
+    """Run one stage.
+
+    Raises:
+        ReconError: See the stage's function.
+    """
+    return stage_function(stage)(run)
+
+
+class RunObserver(Protocol):
+    """Follows a run stage by stage."""
+
+    def stage_started(self, stage: Stage, index: int, of: int) -> Reporter:
+        """The ``index``-th of ``of`` stages begins; where it is to report progress."""
+
+    def stage_done(self, stage: Stage, outcome: StageOutcome) -> None:
+        """A stage ran, or was up to date."""
+
+    def stage_failed(self, stage: Stage, error: BaseException) -> None:
+        """A stage failed; no other follows."""
+
+
+def run_stages(stages: Sequence[Stage], run: Run, observer: RunObserver) -> None:
+    """Run stages one after the other.
+
+    Raises:
+        ReconError: What a stage raised; those before it stay done.
+    """
+    for index, stage in enumerate(stages, 1):
+        reporter = observer.stage_started(stage, index, len(stages))
+        try:
+            outcome = run_stage(stage, replace(run, reporter=reporter))
+        except BaseException as error:
+            observer.stage_failed(stage, error)
+            raise
+        observer.stage_done(stage, outcome)
+
+
+class _Opened(Exception):  # noqa: N818 - not an error: it carries what a run would find
+    """Raised in place of opening a stage for writing."""
+
+    def __init__(self, status: StageStatus) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def preview(stage: Stage, run: Run) -> StageStatus:
+    """What running a stage would find: it goes as far as opening the stage's folders.
+
+    Raises:
+        ReconError: What keeps it from getting that far.
+    """
+    try:
+        run_stage(stage, replace(run, reporter=Silent(), opener=_report_status))
+    except _Opened as opened:
+        return opened.status
+    raise AssertionError(f"stage {stage.name} opens no folders")
+
+
+def _report_status(work: Path, recipe: Recipe, *, force: bool = False) -> NoReturn:
+    raise _Opened(stage_status(work, recipe, force=force))
+
+
+@dataclass(frozen=True)
+class PlannedStage:
+    """What a run would do with a stage.
+
+    Attributes:
+        stage: The stage.
+        status: What it would find; None where that depends on what ``after`` makes.
+        after: The last stage before it that would run and that it reads from.
+        last: Manifest of what is published now.
+    """
+
+    stage: Stage
+    status: StageStatus | None
+    after: str | None
+    last: Manifest | None
+
+    @property
+    def would_run(self) -> bool:
+        """Whether the stage would not be skipped for sure."""
+        return self.status is None or self.status.state is not State.DONE
+
+
+def plan(
+    run: Run, stages: Sequence[Stage], dependencies: Mapping[str, Set[str]]
+) -> tuple[PlannedStage, ...]:
+    """What running ``stages`` would do, and why; changes nothing.
+
+    Args:
+        run: The run.
+        stages: In order.
+        dependencies: See `recon_cli.pipeline.order.dependencies`.
+
+    Raises:
+        ReconError: What would keep a stage from running.
+    """
+    planned: list[PlannedStage] = []
+    for stage in stages:
+        changing = [each.stage.short_name for each in planned if each.would_run]
+        before = [name for name in changing if name in dependencies[stage.short_name]]
+        if before:
+            planned.append(PlannedStage(stage, None, before[-1], _published(run.work, stage)))
+        else:
+            status = preview(stage, run)
+            planned.append(PlannedStage(stage, status, None, status.last))
+    return tuple(planned)
+
+
+def _published(work: Path, stage: Stage) -> Manifest | None:
+    try:
+        return read_manifest(work / stage.folders[0], command=stage.command)
+    except StageError:
+        return None

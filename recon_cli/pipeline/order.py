@@ -1,0 +1,118 @@
+"""Which stages a config asks for, and in which order: each after those that it reads from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from recon_cli.config import RunConfig
+from recon_cli.errors import ConfigError
+from recon_cli.pipeline.stages import STAGES
+from recon_cli.store import Stage
+
+
+def stages_of(config: RunConfig) -> tuple[Stage, ...]:
+    """The stages that a config has sections for, in order.
+
+    Stages that do not read from each other keep the order of the file.
+
+    Raises:
+        ConfigError: There are none, or they read from each other in a circle.
+    """
+    asked = [stage for name in config.sections for stage in STAGES if stage.section == name]
+    if not asked:
+        known = ", ".join(dict.fromkeys(stage.section for stage in STAGES))
+        raise ConfigError(f"{config.source}: no stages configured; add a section (stages: {known})")
+    by_name = {stage.short_name: stage for stage in asked}
+    order = in_order(list(by_name), dependencies(asked, config), config.source)
+    return tuple(by_name[name] for name in order)
+
+
+def dependencies(stages: Sequence[Stage], config: RunConfig) -> dict[str, set[str]]:
+    """Short name of a stage → those of the stages that make what it reads."""
+    reads = {stage.short_name: _paths_read(stage, config) for stage in stages}
+    makes = {stage.short_name: _paths_made(stage, config) for stage in stages}
+    return {
+        reader: {
+            maker
+            for maker, made in makes.items()
+            if maker != reader and any(_overlap(a, b) for a in read for b in made)
+        }
+        for reader, read in reads.items()
+    }
+
+
+def in_order(
+    names: Sequence[str], dependencies: Mapping[str, Set[str]], source: str = "stages"
+) -> tuple[str, ...]:
+    """Each stage after those that it depends on; otherwise in the order given.
+
+    Args:
+        names: The stages.
+        dependencies: Stage → those of ``names`` that make what it reads; none if it is missing.
+        source: What messages call their list.
+
+    Raises:
+        ConfigError: There is no such order.
+
+    >>> in_order(["solvar", "link", "ingest"], {"solvar": {"ingest"}})
+    ('link', 'ingest', 'solvar')
+    """
+    sorter = TopologicalSorter({name: sorted(dependencies.get(name, ())) for name in names})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        circle = " → ".join(error.args[1])
+        raise ConfigError(f"{source}: stages read from each other in a circle: {circle}") from error
+    ready: list[str] = []
+    ordered: list[str] = []
+    while sorter.is_active():
+        ready += sorter.get_ready()
+        ready.sort(key=names.index, reverse=True)
+        ordered.append(ready.pop())
+        sorter.done(ordered[-1])
+    return tuple(ordered)
+
+
+def select(
+    stages: Sequence[Stage], first: str | None, last: str | None, only: str | None
+) -> tuple[Stage, ...]:
+    """The stages from ``first`` until ``last``, both included, or ``only`` one.
+
+    Raises:
+        ConfigError: There is no such stage, or nothing is left.
+    """
+    names = [stage.short_name for stage in stages]
+    if only is not None and (first is not None or last is not None):
+        raise ConfigError("--only goes with neither --from nor --until")
+    for option, name in (("--from", first), ("--until", last), ("--only", only)):
+        if name is not None and name not in names:
+            raise ConfigError(f"{option}: no stage {name!r} (stages: {', '.join(names)})")
+    if only is not None:
+        return (stages[names.index(only)],)
+    start = 0 if first is None else names.index(first)
+    end = len(names) if last is None else names.index(last) + 1
+    if start >= end:
+        raise ConfigError(f"--from {first} comes after --until {last}")
+    return tuple(stages[start:end])
+
+
+def _paths_read(stage: Stage, config: RunConfig) -> tuple[Path, ...]:
+    named = config.sections[stage.section].inputs(config.work)
+    return *_in_work(stage.reads, config), *named
+
+
+def _paths_made(stage: Stage, config: RunConfig) -> tuple[Path, ...]:
+    named = config.sections[stage.section].outputs()
+    return *_in_work(stage.folders, config), *named
+
+
+def _in_work(folders: Iterable[str], config: RunConfig) -> list[Path]:
+    return [config.work / name for name in folders]
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    """Whether one of two paths is, or lies in, the other."""
+    one, other = one.resolve(), other.resolve()
+    return one == other or one in other.parents or other in one.parents

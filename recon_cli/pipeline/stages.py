@@ -1,0 +1,102 @@
+"""The stages of a run, each declared once: what it reads, what it makes, and who runs it.
+
+A new stage is a declaration here, a module in `recon_cli.stages`, a config section and a command.
+The order of a run follows from ``reads`` and ``folders``; see `recon_cli.pipeline.order`.
+"""
+
+from __future__ import annotations
+
+from recon_cli.store import INGEST, Stage
+
+SYNTH = Stage(
+    "synth",
+    folders=("persons", "households", "places"),
+    section="synth",
+    function="recon_cli.stages.synth:synth",
+)
+ATTACKER = Stage(
+    "synth attacker",
+    reads=("persons", "places"),
+    folders=("comrcl", "cef_atkr"),
+    section="synth",
+    function="recon_cli.stages.attacker:attacker",
+)
+SWAP = Stage(
+    "protect swap",
+    reads=("persons", "households"),
+    folders=("hdf", "hdf_households", "swaps"),
+    section="swap",
+    function="recon_cli.stages.swap:swap",
+)
+#: It reads and writes what its section names.
+TABULATE = Stage(
+    "tabulate",
+    folders=("tabulated",),
+    section="tabulate",
+    function="recon_cli.stages.tabulate:tabulate",
+)
+RECONSTRUCT = Stage(
+    "reconstruct",
+    reads=("tables", "geounits"),
+    folders=("microdata", "blocks"),
+    section="reconstruct",
+    function="recon_cli.stages.reconstruct:reconstruct",
+    can_shard=True,
+)
+SOLVAR = Stage(
+    "solvar",
+    reads=("tables", "geounits", "microdata", "blocks"),
+    folders=("solvar", "intervals", "certainty", "regions"),
+    section="solvar",
+    function="recon_cli.stages.solvar:solvar",
+    can_shard=True,
+)
+#: ``links`` holds a row a link; the others a row a geounit and group, for `recon score`.
+LINK = Stage(
+    "link",
+    reads=("cef", "persons", "hdf", "comrcl", "tables", "geounits", "microdata"),
+    folders=("links", "tallies", "targets", "agreement", "truth"),
+    section="link",
+    function="recon_cli.stages.link:link",
+    can_shard=True,
+)
+SCORE = Stage(
+    "score",
+    reads=("links", "tallies", "targets", "agreement", "truth", "solvar", "blocks"),
+    folders=("score",),
+    section="score",
+    function="recon_cli.stages.score:score",
+)
+#: It shows every folder that there is, so it comes last.
+REPORT = Stage(
+    "report",
+    reads=(
+        *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
+        *("solvar", "links", "score"),
+    ),
+    folders=("report",),
+    section="report",
+    function="recon_cli.stages.report:report",
+)
+
+STAGES = (
+    SYNTH,
+    ATTACKER,
+    SWAP,
+    TABULATE,
+    INGEST,
+    RECONSTRUCT,
+    SOLVAR,
+    LINK,
+    SCORE,
+    REPORT,
+)
+
+
+def stage_named(short_name: str) -> Stage:
+    """The stage that ``--only`` calls so.
+
+    Raises:
+        KeyError: There is none.
+    """
+    return {stage.short_name: stage for stage in STAGES}[short_name]
