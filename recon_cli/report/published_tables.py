@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from recon_cli.publication import CoveragePattern
 from recon_cli.report.view import CellLine, TableView
 from recon_cli.schema import Release, Table
-from recon_cli.schema.words import say_cell, say_condition
+from recon_cli.schema.description import describe_cell, describe_condition
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def published_tables(
         lines = tuple(
             CellLine(
                 code=table.codes[number - 1],
-                words=say_cell(release, table.cells[number - 1], common),
+                words=describe_cell(release, table.cells[number - 1], common),
                 count=counts[table.name, number],
             )
             for number in numbers
@@ -85,5 +85,5 @@ def _common(release: Release, table: Table) -> tuple[int, ...]:
 
 def _about(release: Release, table: Table, common: tuple[int, ...]) -> str:
     masks = table.cells[0].masks
-    words = [say_condition(release.features[f], masks[f]) for f in common]
+    words = [describe_condition(release.features[f], masks[f]) for f in common]
     return ", ".join(word for word in words if word)

@@ -8,7 +8,7 @@ from recon_cli.explain.facts import PublishedCell, Scope
 from recon_cli.explain.minimal_explanation import Explanation
 from recon_cli.report.view import GeounitName, Reason, ReasonLine, RecordKind
 from recon_cli.schema import Release
-from recon_cli.schema.words import say_cell
+from recon_cli.schema.description import describe_cell
 
 _METHODS = {"propagation": "proven by propagation of bounds", "solver": "proven by two solvers"}
 
@@ -50,7 +50,7 @@ def _line(release: Release, cell: PublishedCell, unit: str) -> ReasonLine:
         geounit=None if cell.geoid == unit else name,
         table=cell.table.name,
         code=cell.table.codes[cell.cell.number - 1],
-        words=say_cell(release, cell.cell),
+        words=describe_cell(release, cell.cell),
         count=cell.count,
     )
 

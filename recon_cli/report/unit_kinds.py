@@ -12,7 +12,7 @@ import polars as pl
 from recon_cli.model.grain import refine
 from recon_cli.report.view import RecordKind
 from recon_cli.schema import Release, Table, Value
-from recon_cli.schema.words import say_condition, say_label, say_values
+from recon_cli.schema.description import describe_condition, describe_label, describe_values
 
 Labels = tuple[Value | None, ...]
 
@@ -143,12 +143,12 @@ def kind_masks(release: Release, labels: Labels) -> tuple[int, ...]:
 def say_kind(release: Release, labels: Labels) -> str:
     """A histogram cell in one line."""
     masks = kind_masks(release, labels)
-    words = [say_condition(f, mask) for f, mask in zip(release.features, masks, strict=True)]
+    words = [describe_condition(f, mask) for f, mask in zip(release.features, masks, strict=True)]
     return ", ".join(word for word in words if word) or "anybody"
 
 
 def _headed(release: Release, columns: Sequence[str], labels: Labels) -> tuple[str, ...]:
-    return tuple(say_label(release, name, x) for name, x in zip(columns, labels, strict=True))
+    return tuple(describe_label(release, name, x) for name, x in zip(columns, labels, strict=True))
 
 
 class _Finer:
@@ -174,9 +174,9 @@ class _Finer:
                 group = groups.masks[groups.labels.index(value)]
                 counted[next(atom for atom in inside if atom & group)] += 1
         return ", ".join(
-            f"{say_values(feature, atom)} ×{counted[atom]}"
+            f"{describe_values(feature, atom)} ×{counted[atom]}"
             if counted[atom] > 1
-            else say_values(feature, atom)
+            else describe_values(feature, atom)
             for atom in inside
             if counted[atom]
         )

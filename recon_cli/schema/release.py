@@ -50,7 +50,7 @@ class Geography:
             )
         for level in self.levels:
             if level.name in _RESERVED:
-                raise SchemaError(f"geography: {level.name!r} is a column of our own")
+                raise SchemaError(f"geography: {level.name!r} is a reserved name")
         if len({level.name for level in self.levels}) != len(self.levels):
             raise SchemaError("geography: two levels share a name")
         if self.partition not in {level.name for level in self.levels}:
@@ -128,7 +128,7 @@ class Release:
             raise SchemaError(f"release {self.name!r}: two features or recodes share a name")
         taken = sorted({self.geoid_column, *_RESERVED} & set(names))
         if taken:
-            raise SchemaError(f"release {self.name!r}: {taken[0]!r} is a column of our own")
+            raise SchemaError(f"release {self.name!r}: {taken[0]!r} is a reserved name")
         if len({table.name for table in self.tables}) != len(self.tables):
             raise SchemaError(f"release {self.name!r}: two tables share a name")
         codes = [code for table in self.tables for code in table.codes]

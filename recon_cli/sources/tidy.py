@@ -17,9 +17,9 @@ import polars as pl
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.publication import COUNTS, GEOUNITS, Coverage, CoveragePattern, GeounitBatch
 from recon_cli.schema import Release, Table
+from recon_cli.sources.cell_sums import is_sum
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.tidy_file import TidyFile, open_file, open_frame, published_cells
-from recon_cli.sources.unions import is_sum
 
 #: What a cell without a row means: it is zero, or it is not published.
 Absent = Literal["zero", "unpublished"]

@@ -60,7 +60,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     """
     by_stage = {manifest.stage: manifest for manifest in manifests}
     for manifest in manifests:
-        _check_release(run, manifest)
+        manifest.require_release(run.release)
     microdata = _microdata(run.work, by_stage)
     solvar = _solvar(run.work, by_stage, microdata)
     mode: Mode | None = None
@@ -79,16 +79,6 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         variability = VariabilityFindings(solvar.manifest, solvar.manifest.notes["mode"], *tables)
     scores = _scores(run, by_stage, microdata)
     return Findings(run.release, manifests, reconstruction, variability, scores)
-
-
-def _check_release(run: Run, manifest: Manifest) -> None:
-    if manifest.release.digest != run.release.digest:
-        raise StageError(
-            f"{manifest.folders[0]}/ in {run.work} was made with another schema: "
-            f"{manifest.release.name!r} {manifest.release.digest[:12]} found, "
-            f"{run.release.name!r} {run.release.digest[:12]} expected; "
-            f"run `recon {manifest.stage}` again"
-        )
 
 
 def _microdata(work: Path, by_stage: dict[str, Manifest]) -> Folder | Missing:

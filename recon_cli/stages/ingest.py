@@ -30,8 +30,8 @@ from recon_cli.store.files import file_digest
 from recon_cli.store.pieces import PIECES, cut, pieces_bytes
 from recon_cli.store.published import COVERAGE
 
-#: Rows that are held before they are written: bounds memory, and makes parts worth a file.
-_HELD_ROWS = 2_000_000
+#: Rows that wait to be written: bounds memory, and makes parts worth a file.
+_BUFFERED_ROWS = 2_000_000
 
 
 def ingest(run: Run) -> StageOutcome:
@@ -98,20 +98,20 @@ def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:
 def _write(
     release: Release, source: Source, stage: Transaction, bar: Bar, piece_people: int
 ) -> list[Piece]:
-    held = _Held(release, PartWriter(stage.staging))
+    buffer = _PartitionBuffer(release, PartWriter(stage.staging))
     unit = release.geography.unit.name
     with closing(source.batches()) as batches:  # or an interrupt would leave files open
         for batch in batches:
             geounits = describe_geounits(release, source.coverage, batch)
-            held.add("geounits", geounits)
-            held.add("tables", batch.counts)
+            buffer.add("geounits", geounits)
+            buffer.add("tables", batch.counts)
             here = geounits.filter(pl.col("level") == unit)
             bar.advance(here.height, int(here["population"].sum()))
-    held.flush()
-    return held.finish(piece_people)
+    buffer.flush()
+    return buffer.finish(piece_people)
 
 
-class _Held:
+class _PartitionBuffer:
     """Rows by partition that wait until there are enough of them to write."""
 
     def __init__(self, release: Release, writer: PartWriter) -> None:
@@ -133,7 +133,7 @@ class _Held:
             self._started.setdefault(str(partition), time.perf_counter())
             self._frames.setdefault((folder, str(partition)), []).append(rows)
         self._rows += frame.height
-        if self._rows >= _HELD_ROWS:
+        if self._rows >= _BUFFERED_ROWS:
             self.flush()
 
     def flush(self) -> None:

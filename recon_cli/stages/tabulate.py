@@ -12,8 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli import sources
-from recon_cli import tabulation as counter
+from recon_cli import sources, tabulation
 from recon_cli.config import Tabulate
 from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.pipeline.run import Run, StageOutcome
@@ -53,11 +52,11 @@ def tabulate(run: Run) -> StageOutcome:
             not know.
         StageError: There is no ``microdata/``, the work folder is in use, or the disk refused.
     """
-    order = _order(run)
-    with run.transaction(_recipe(run, order)) as stage:
+    request = _request(run)
+    with run.transaction(_recipe(run, request)) as stage:
         if stage.current is not None:
             return StageOutcome(TABULATE, stage.current, skipped=True)
-        written = _write(run, order)
+        written = _write(run, request)
         counted = {"people": written.people, "cells": written.cells}
         return StageOutcome(TABULATE, stage.publish([], notes=counted))
 
@@ -70,18 +69,18 @@ def write_tables(run: Run) -> Tabulated:
         SourceError: Likewise.
         StageError: The file cannot be written.
     """
-    return _write(run, _order(run))
+    return _write(run, _request(run))
 
 
 def tabulated(run: Run, outcome: StageOutcome) -> Tabulated:
     """What a finished stage wrote."""
-    order, manifest = _order(run), outcome.manifest
+    request, manifest = _request(run), outcome.manifest
     counts = manifest.notes["people"], manifest.notes["cells"]
-    return Tabulated(order.to, order.format, *counts, manifest.run.wall_seconds)
+    return Tabulated(request.to, request.format, *counts, manifest.run.wall_seconds)
 
 
 @dataclass(frozen=True)
-class _Order:
+class _Request:
     """What is to be written.
 
     Attributes:
@@ -97,7 +96,7 @@ class _Order:
     tables: tuple[Table, ...]
 
 
-def _order(run: Run) -> _Order:
+def _request(run: Run) -> _Request:
     """Refuse what would otherwise fail after the counting."""
     config, release = run.config.section(Tabulate), run.release
     target = config.to
@@ -108,11 +107,11 @@ def _order(run: Run) -> _Order:
         raise ConfigError(f"tabulate.to: {target} is the file of records itself")
     if form == "tidy" and target.suffix.lower() not in {".csv", ".parquet"}:
         raise ConfigError(f"tabulate.to: {target}: a .csv, .parquet or .zip file is expected")
-    return _Order(config, target, form, release.select_tables(config.tables))
+    return _Request(config, target, form, release.select_tables(config.tables))
 
 
-def _recipe(run: Run, order: _Order) -> Recipe:
-    records, shared = order.config.records, {}
+def _recipe(run: Run, request: _Request) -> Recipe:
+    records, shared = request.config.records, {}
     files: tuple[InputFile, ...] = ()
     if records is None:
         for stage, name in ((RECONSTRUCT, "microdata"), (INGEST, "geounits")):
@@ -125,44 +124,46 @@ def _recipe(run: Run, order: _Order) -> Recipe:
     else:
         raise SourceError(f"{records}: cannot be read: no such file or folder")
     settings = {
-        "to": order.to.name,
-        "format": order.format,
-        "tables": [table.name for table in order.tables],
-        "levels": None if order.config.levels is None else list(order.config.levels),
+        "to": request.to.name,
+        "format": request.format,
+        "tables": [table.name for table in request.tables],
+        "levels": None if request.config.levels is None else list(request.config.levels),
     }
     recipe = run.recipe(TABULATE, settings, files=files, shared=shared)
-    return replace(recipe, outside={order.to.name: order.to})
+    return replace(recipe, outside={request.to.name: request.to})
 
 
-def _write(run: Run, order: _Order) -> Tabulated:
+def _write(run: Run, request: _Request) -> Tabulated:
     """Count, and put the file in its place whole."""
     started, release = time.perf_counter(), run.release
     people, parts, units = 0, [], []
     with run.reporter.bar(Task("tabulate", release.geography.unit.name)) as bar:
-        for records in _records(run, order.config):
+        for records in _records(run, request.config):
             people += records.height
             try:
-                parts.append(counter.tabulate(release, records, order.tables, order.config.levels))
+                parts.append(
+                    tabulation.tabulate(release, records, request.tables, request.config.levels)
+                )
             except VerificationError as error:
                 raise SourceError(str(error)) from error
             units.append(records.select(release.geoid_column).unique())
             bar.advance(units[-1].height, records.height)
     counts = pl.concat(parts)
-    if order.format == "sf1-legacy":
-        geounits = _geounits(run, order.config, pl.concat(units))
-        sources.write_legacy(release, geounits, counts, order.to)
+    if request.format == "sf1-legacy":
+        geounits = _geounits(run, request.config, pl.concat(units))
+        sources.write_legacy(release, geounits, counts, request.to)
     else:
-        aside = order.to.with_name(f".{order.to.name}.tmp{order.to.suffix}")
-        with disk(order.to):
+        aside = request.to.with_name(f".{request.to.name}.tmp{request.to.suffix}")
+        with disk(request.to):
             try:
-                levels = order.config.levels or release.geography.by_name
-                published = sources.with_zeros(release, order.tables, levels, counts)
+                levels = request.config.levels or release.geography.by_name
+                published = sources.with_zeros(release, request.tables, levels, counts)
                 sources.write_tidy(published, aside)
-                move(aside, order.to)
+                move(aside, request.to)
             finally:
                 aside.unlink(missing_ok=True)
     seconds = time.perf_counter() - started
-    return Tabulated(order.to, order.format, people, counts.height, seconds)
+    return Tabulated(request.to, request.format, people, counts.height, seconds)
 
 
 def read_records(path: Path, release: Release) -> pl.DataFrame:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli import verification as checker
+from recon_cli import verification
 from recon_cli.errors import StageError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Release, Table
 from recon_cli.stages.selection import select
-from recon_cli.store import Folder, Piece, open_folder, read_published
+from recon_cli.store import Piece, open_folder, read_published
 from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import open_published, read_coverage
 
@@ -60,7 +60,7 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> VerifyOutco
     started = time.perf_counter()
     tables, geounits = open_published(run.work, run.release)
     microdata = open_folder(run.work, RECONSTRUCT, "microdata")
-    _check_release(run.release, microdata)
+    microdata.manifest.require_release(run.release)
     if choice is None:
         choice = tuple(microdata.manifest.notes["tables"])
     selection = select(run.release, choice, read_coverage(tables, run.release))
@@ -98,21 +98,11 @@ class VerificationContext:
 
 def verify_piece(
     context: VerificationContext, piece: Piece, tick: OnProgress
-) -> checker.Verification:
+) -> verification.Verification:
     """Verify one piece; runs in a worker."""
     published = read_published(context.work, context.release, piece.partition, piece.span)
     records = open_folder(context.work, RECONSTRUCT, "microdata").read(piece.partition, piece.span)
-    found = checker.verify(context.release, published, records, context.tables)
+    found = verification.verify(context.release, published, records, context.tables)
     units = published.geounits.filter(pl.col("level") == context.release.geography.unit.name)
     tick(units.height, records.height)
     return found
-
-
-def _check_release(release: Release, microdata: Folder) -> None:
-    found = microdata.manifest.release
-    if found.digest != release.digest:
-        raise StageError(
-            f"{microdata.path} was made with another schema: {found.name!r} {found.digest[:12]} "
-            f"found, {release.name!r} {release.digest[:12]} expected; "
-            f"run `{RECONSTRUCT.command}` again"
-        )

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recon_cli import __version__
 from recon_cli.errors import StageError
+from recon_cli.schema import Release
 from recon_cli.schema.validation import describe
 from recon_cli.store.files import key_of
 from recon_cli.store.recipe import Recipe
@@ -182,6 +183,19 @@ class Manifest(_Record):
     def by_partition(self) -> dict[str, PartitionRow]:
         """Partition → its row."""
         return {row.partition: row for row in self.partitions}
+
+    def require_release(self, release: Release) -> None:
+        """Pass silently if the stage ran with this schema.
+
+        Raises:
+            StageError: It ran with another one.
+        """
+        if self.release.digest != release.digest:
+            raise StageError(
+                f"{self.folder}/ was made with another schema: {self.release.name!r} "
+                f"{self.release.digest[:12]} found, {release.name!r} {release.digest[:12]} "
+                f"expected; run `recon {self.stage}` again"
+            )
 
 
 def read_manifest(folder: Path, *, command: str) -> Manifest:

@@ -69,12 +69,7 @@ def open_published(work: Path, release: Release) -> tuple[Folder, Folder]:
         StageError: They are missing, damaged, or of another release.
     """
     tables, geounits = (open_folder(work, INGEST, name) for name in INGEST.folders)
-    found = tables.manifest.release
-    if found.digest != release.digest:
-        raise StageError(
-            f"{tables.path} was made with another schema: {found.name!r} {found.digest[:12]} "
-            f"found, {release.name!r} {release.digest[:12]} expected; run `{INGEST.command}` again"
-        )
+    tables.manifest.require_release(release)
     return tables, geounits
 
 

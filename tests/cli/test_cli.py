@@ -210,7 +210,7 @@ def test_the_size_of_a_write_does_not_change_what_is_read(
 ) -> None:
     recon("ingest", "-c", config)
     whole = read_partition(work(config) / "tables", "001")
-    monkeypatch.setattr(ingest_stage, "_HELD_ROWS", 1)
+    monkeypatch.setattr(ingest_stage, "_BUFFERED_ROWS", 1)
     recon("ingest", "-c", config, "--force")
     assert read_partition(work(config) / "tables", "001").equals(whole)
 

@@ -14,7 +14,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.publication import CoveragePattern
 from recon_cli.report.published_tables import published_tables
 from recon_cli.schema import load_release
-from recon_cli.schema.words import say_cell
+from recon_cli.schema.description import describe_cell
 from recon_cli.stages.show import Why, view_geounit
 from tests.support import reported
 from tests.support.browser import chromium, needs_browser, opened
@@ -261,7 +261,7 @@ def test_every_cell_of_the_packaged_releases_has_words_of_its_own() -> None:
     for name in ("sf1_2010", "clinic_visits"):
         release = load_release(name)
         for table in release.tables:
-            words = [say_cell(release, cell) for cell in table.cells]
+            words = [describe_cell(release, cell) for cell in table.cells]
             distinct = {(cell.masks, cell.tally) for cell in table.cells}
             assert len(set(words)) == len(distinct)
 

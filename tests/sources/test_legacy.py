@@ -568,7 +568,7 @@ def test_counts_that_have_no_place(
         ([("99001000100", "tract")], "no state has FIPS code '99'"),
         ([("01001000100", "block")], "expected 15 digits"),
         ([("0100100010x", "tract")], "expected 11 digits"),
-        ([("01001000100", "tract")] * 2, "occurs twice"),
+        ([("01001000100", "tract")] * 2, "is duplicated"),
         ([("01", "state")], "nothing to write"),
     ],
 )

@@ -18,7 +18,7 @@ from recon_cli.errors import SourceError
 from recon_cli.schema import Release
 from recon_cli.sources.legacy import header
 from recon_cli.sources.legacy.layout import KEY_COLUMNS, Layout, Segment, legacy_layout
-from recon_cli.sources.legacy.placing import Filled, place_counts
+from recon_cli.sources.legacy.positions import PositionedCounts, position_counts
 from recon_cli.sources.legacy.states import STATES
 
 _CHUNK: Final = 20_000
@@ -60,17 +60,17 @@ def write_legacy(
     layout = legacy_layout(release)
     units = _sorted_units(geounits, layout, release)
     state = _state(units)
-    filled = place_counts(counts, geounits, units, layout)
+    positioned = position_counts(counts, geounits, units, layout)
     target = path / f"{state.lower()}{year}.sf1.zip" if path.is_dir() else path
     aside = target.with_name(f".{target.name}.partial")
     try:
         with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
             name = f"{state.lower()}geo{year}.sf1"
-            _write_member(archive, name, _header_chunks(units, state, filled, release, layout))
+            _write_member(archive, name, _header_chunks(units, state, positioned, release, layout))
             for segment in layout.segments:
                 name = f"{state.lower()}{segment.number:05}{year}.sf1"
                 size = units.height * segment.columns * _WIDEST_CELL
-                chunks = _segment_chunks(units, state, filled, segment)
+                chunks = _segment_chunks(units, state, positioned, segment)
                 _write_member(archive, name, chunks, large=size >= _ZIP64_FROM)
         aside.replace(target)
     finally:
@@ -117,7 +117,7 @@ def _sorted_units(geounits: pl.DataFrame, layout: Layout, release: Release) -> p
         raise SourceError(f"geoid {geoid!r}: expected {wanted} digits at level {level!r}")
     twice = units.filter(pl.col("geoid").is_duplicated())
     if len(twice):
-        raise SourceError(f"geoid {twice['geoid'][0]} occurs twice among the geounits")
+        raise SourceError(f"geoid {twice['geoid'][0]} is duplicated among the geounits")
     return units
 
 
@@ -132,10 +132,10 @@ def _state(units: pl.DataFrame) -> str:
 
 
 def _header_chunks(
-    units: pl.DataFrame, state: str, filled: Filled, release: Release, layout: Layout
+    units: pl.DataFrame, state: str, positioned: PositionedCounts, release: Release, layout: Layout
 ) -> Iterator[bytes]:
     """Fixed-width records: a matrix of spaces, filled field by field."""
-    population = _population(units, filled, release, layout)
+    population = _population(units, positioned, release, layout)
     for start in range(0, units.height, _CHUNK):
         chunk = units.slice(start, _CHUNK)
         text = np.full((chunk.height, header.RECORD_LENGTH + 1), ord(" "), np.uint8)
@@ -189,7 +189,9 @@ def _fill(text: NDArray[np.uint8], field: slice, values: pl.Series | str) -> Non
     text[:, field] = np.frombuffer(padded, np.uint8).reshape(len(values), width)
 
 
-def _population(units: pl.DataFrame, filled: Filled, release: Release, layout: Layout) -> pl.Series:
+def _population(
+    units: pl.DataFrame, positioned: PositionedCounts, release: Release, layout: Layout
+) -> pl.Series:
     """POP100: the cell that counts everybody; blank at levels that publish no such cell."""
     columns: dict[str, tuple[Segment, int]] = {}
     for segment in layout.segments:
@@ -202,22 +204,22 @@ def _population(units: pl.DataFrame, filled: Filled, release: Release, layout: L
     population = np.full(units.height, -1, np.int64)
     levels = units["level"].to_numpy()
     for level, (segment, column) in columns.items():
-        low, high = filled.spans[segment.number]
-        mine = filled.column[low:high] == column
+        low, high = positioned.spans[segment.number]
+        mine = positioned.column[low:high] == column
         people = np.zeros(units.height, np.int64)
-        people[filled.row[low:high][mine]] = filled.value[low:high][mine]
+        people[positioned.row[low:high][mine]] = positioned.value[low:high][mine]
         population = np.where(levels == level, people, population)
     return pl.select(pl.lit(pl.Series(population)).replace(-1, None)).to_series()
 
 
 def _segment_chunks(
-    units: pl.DataFrame, state: str, filled: Filled, segment: Segment
+    units: pl.DataFrame, state: str, positioned: PositionedCounts, segment: Segment
 ) -> Iterator[bytes]:
     """Comma-separated records of the levels that the segment has tables for."""
     keys = (_FILEID, state, "000", f"{segment.number:02}")
     for start in range(0, units.height, _CHUNK):
         chunk = units.slice(start, _CHUNK)
-        matrix = filled.matrix(segment, start, start + chunk.height)
+        matrix = positioned.matrix(segment, start, start + chunk.height)
         logrecno = chunk["logrecno"].cast(pl.String).str.zfill(header.width(header.LOGRECNO))
         columns = [pl.lit(key).alias(f"key{i}") for i, key in enumerate(keys)]
         wide = chunk.select(*columns, logrecno.alias("logrecno"), "level").with_columns(

@@ -16,14 +16,15 @@ _VAGUE = frozenset(
 _LISTED = 3
 
 
-def say_values(feature: Feature, mask: int) -> str:
+def describe_values(feature: Feature, mask: int) -> str:
     """A set of values, under a heading that names the feature.
 
     >>> age = Feature("age", tuple(range(91)), ordered=True)
-    >>> say_values(age, 0b1111100), say_values(age, age.full - 0b11), say_values(age, 0b1001)
-    ('2–6', '2+', '0, 3')
+    >>> [describe_values(age, mask) for mask in (0b1111100, age.full - 0b11, 0b1001)]
+    ['2–6', '2+', '0, 3']
     >>> race = Feature("race", tuple(range(1, 8)), ("white", "black", "asian"))
-    >>> [say_values(race, mask) for mask in (0b1, 0b100, race.includes("black"), race.picked(2))]
+    >>> masks = (0b1, 0b100, race.includes("black"), race.picked(2))
+    >>> [describe_values(race, mask) for mask in masks]
     ['white alone', 'white + black', 'black, alone or not', '2']
     """
     if mask == feature.full:
@@ -35,15 +36,15 @@ def say_values(feature: Feature, mask: int) -> str:
     return " or ".join(_plain(feature.values[at]) for at in bits(mask))
 
 
-def say_condition(feature: Feature, mask: int) -> str:
+def describe_condition(feature: Feature, mask: int) -> str:
     """A set of values in a sentence; empty for all of them.
 
-    >>> say_condition(Feature("smoker", (False, True)), 1)
+    >>> describe_condition(Feature("smoker", (False, True)), 1)
     'not smoker'
-    >>> say_condition(Feature("age", tuple(range(91)), ordered=True), 0b1111100)
+    >>> describe_condition(Feature("age", tuple(range(91)), ordered=True), 0b1111100)
     'age 2–6'
     >>> payer = Feature("payer", ("public", "none"))
-    >>> say_condition(payer, 1), say_condition(payer, 2), say_condition(payer, 3)
+    >>> describe_condition(payer, 1), describe_condition(payer, 2), describe_condition(payer, 3)
     ('public', 'payer none', '')
     """
     if mask == feature.full:
@@ -52,7 +53,7 @@ def say_condition(feature: Feature, mask: int) -> str:
     values = [feature.values[at] for at in bits(mask)]
     if isinstance(values[0], bool):
         return name if values[0] else f"not {name}"
-    words = say_values(feature, mask)
+    words = describe_values(feature, mask)
     if feature.ordered:
         return f"{name} {words}"
     if feature.options:
@@ -60,7 +61,7 @@ def say_condition(feature: Feature, mask: int) -> str:
     return f"{name} {words}" if _VAGUE.intersection(map(str, values)) else words
 
 
-def say_cell(release: Release, cell: Cell, known: Sequence[int] = ()) -> str:
+def describe_cell(release: Release, cell: Cell, known: Sequence[int] = ()) -> str:
     """What a published cell counts.
 
     Args:
@@ -69,7 +70,7 @@ def say_cell(release: Release, cell: Cell, known: Sequence[int] = ()) -> str:
         known: Features that need no word, because a caption says it for the whole table.
     """
     words = [
-        say_condition(feature, mask)
+        describe_condition(feature, mask)
         for f, (feature, mask) in enumerate(zip(release.features, cell.masks, strict=True))
         if f not in known
     ]
@@ -80,13 +81,13 @@ def say_cell(release: Release, cell: Cell, known: Sequence[int] = ()) -> str:
     return f"{said}, {tallied}" if said else tallied
 
 
-def say_label(release: Release, column: str, label: Value | None) -> str:
+def describe_label(release: Release, column: str, label: Value | None) -> str:
     """What a histogram or microdata column shows, in words; a dash where it is not known."""
     if label is None:
         return "–"
     groups = release.column_groups(column)
     feature = release.features[release.feature_index[groups.feature]]
-    return say_values(feature, groups.masks[groups.labels.index(label)])
+    return describe_values(feature, groups.masks[groups.labels.index(label)])
 
 
 def _runs(feature: Feature, mask: int) -> str:
@@ -117,7 +118,7 @@ def _options(feature: Feature, mask: int) -> str:
         if mask == feature.includes(option):
             return f"{_plain(option)}, alone or not"
     if counts := _counts(feature, mask):
-        return _say_counts(counts, len(feature.options))
+        return _describe_counts(counts, len(feature.options))
     if len(values) <= _LISTED:
         return " or ".join(_picked(feature, value) for value in values)
     left_out = list(bits(feature.full & ~mask))
@@ -133,7 +134,7 @@ def _counts(feature: Feature, mask: int) -> list[int]:
     return counts if is_all and mask.bit_count() > 1 else []
 
 
-def _say_counts(counts: list[int], most: int) -> str:
+def _describe_counts(counts: list[int], most: int) -> str:
     if len(counts) == 1:
         return "one" if counts == [1] else str(counts[0])
     if counts == list(range(counts[0], most + 1)):

@@ -14,7 +14,7 @@ from recon_cli.sources.legacy.layout import Layout, Segment
 
 
 @dataclass(frozen=True)
-class Filled:
+class PositionedCounts:
     """Counts at their place in the files, sorted by segment and row.
 
     Attributes:
@@ -39,9 +39,9 @@ class Filled:
         return matrix
 
 
-def place_counts(
+def position_counts(
     counts: pl.DataFrame, geounits: pl.DataFrame, units: pl.DataFrame, layout: Layout
-) -> Filled:
+) -> PositionedCounts:
     """Find each count's segment, row and column, or refuse it."""
     places = pl.DataFrame(
         [
@@ -67,7 +67,7 @@ def place_counts(
         .join(units, on="geoid", how="left", maintain_order="left")
         .join(places, on=["level", "table", "cell"], how="left", maintain_order="left")
     )
-    _refuse_unplaced(placed)
+    _refuse_unpositioned(placed)
     placed = placed.sort("segment", "logrecno", "column")
     segment = placed["segment"].to_numpy()
     ends = {
@@ -79,10 +79,10 @@ def place_counts(
     }
     row = placed["logrecno"].cast(pl.Int64).to_numpy() - 1
     value = placed["count"].cast(pl.Int64).to_numpy()
-    return Filled(row, placed["column"].to_numpy(), value, ends)
+    return PositionedCounts(row, placed["column"].to_numpy(), value, ends)
 
 
-def _refuse_unplaced(placed: pl.DataFrame) -> None:
+def _refuse_unpositioned(placed: pl.DataFrame) -> None:
     for problem, rows in (
         ("is not among the geounits", placed.filter(pl.col("level").is_null())),
         ("is not published there", placed.filter(pl.col("segment").is_null())),
