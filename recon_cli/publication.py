@@ -14,9 +14,16 @@ import polars as pl
 
 from recon_cli.errors import SourceError
 from recon_cli.schema import Cell, Release, Table
+from recon_cli.statement import EXACT, Protection
 
 #: ``tables/``: one row a non-zero published count; ``cell`` is 1-based, as published.
 COUNTS = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "count": pl.Int32})
+
+#: ``tables/`` of a release that is not exact: a row a count that is not a published zero whose law
+#: says all. ``count`` is null where it is suppressed; the true count lies from ``low`` to ``high``
+#: (null: open); ``law`` is the law's place in `recon_cli.statement.Protection.laws`, null where the
+#: source gave the interval.
+STATEMENTS = pl.Schema([*COUNTS.items(), ("low", pl.Int32), ("high", pl.Int32), ("law", pl.Int8)])
 
 #: What a source says of a geounit; ``pattern`` is an index into the coverage.
 GEOUNITS = pl.Schema({"geoid": pl.String, "level": pl.String, "pattern": pl.Int16})
@@ -90,32 +97,45 @@ class GeounitBatch:
 
     Attributes:
         geounits: Columns of `GEOUNITS`, each geounit once over all batches, zero-count ones too.
-        counts: Columns of `COUNTS`, non-zero counts of those geounits.
+        counts: Columns of `COUNTS`, non-zero counts of those geounits; or of `STATEMENTS`.
     """
 
     geounits: pl.DataFrame
     counts: pl.DataFrame
 
 
-def with_population(release: Release, coverage: Coverage, batch: GeounitBatch) -> pl.DataFrame:
-    """The batch's geounits with ``population``, null where no published cell counts everybody."""
-    totals = [
-        (i, *(pattern.total_cell(release) or (None, None))) for i, pattern in enumerate(coverage)
-    ]
-    schema = {"pattern": pl.Int16, "_table": pl.String, "_cell": pl.Int16}
+def with_population(
+    release: Release, coverage: Coverage, batch: GeounitBatch, protection: Protection = EXACT
+) -> pl.DataFrame:
+    """The batch's geounits with ``population``.
+
+    It is null where no published cell counts everybody, or the first that does proves no number.
+    """
+    totals = []
+    for i, pattern in enumerate(coverage):
+        total = pattern.total_cell(release)
+        proves_zero = total is not None and protection.proves_zero(total[0], pattern.level)
+        totals.append((i, *(total or (None, None)), 0 if proves_zero else None))
+    schema = {"pattern": pl.Int16, "_table": pl.String, "_cell": pl.Int16, "_absent": pl.Int32}
     frame = pl.DataFrame(totals, schema=schema, orient="row")
+    counts = batch.counts.rename({"table": "_table", "cell": "_cell"})
+    known = pl.col("count")
+    if "low" in counts.columns:
+        known = pl.when(pl.col("low") == pl.col("high")).then(pl.col("low"))
+    counts = counts.select("geoid", "_table", "_cell", known.alias("_count"), _given=True)
     return (
         batch.geounits.join(frame, on="pattern", how="left", maintain_order="left")
         .join(
-            batch.counts.rename({"table": "_table", "cell": "_cell"}),
+            counts,
             on=["geoid", "_table", "_cell"],
             how="left",
             maintain_order="left",
         )
         .with_columns(
-            population=pl.when(pl.col("_table").is_not_null()).then(
-                pl.col("count").fill_null(0).cast(pl.Int32)
-            )
+            population=pl.when(pl.col("_given").is_null())
+            .then(pl.col("_absent"))
+            .otherwise(pl.col("_count"))
+            .cast(pl.Int32)
         )
         .select(*GEOUNITS.names(), "population")
     )
@@ -144,19 +164,42 @@ class Publication:
         geounits: Columns ``geoid, level, <region>, population, pattern``, sorted by level then
             geoid; ``<region>`` is named after the release's region level and is null above it;
             ``population`` is null where no published cell counts everybody.
-        counts: Columns of `COUNTS`.
+        counts: Columns of `COUNTS`, or of `STATEMENTS` if the release is not exact.
         coverage: Patterns of the geounits.
+        protection: By which law each count was published.
     """
 
     geounits: pl.DataFrame
     counts: pl.DataFrame
     coverage: Coverage
+    protection: Protection = EXACT
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every published count is the true one."""
+        return "law" not in self.counts.columns
+
+    def require_exact(self, work: str) -> None:
+        """Refuse protected counts for work that only knows exact ones.
+
+        Raises:
+            SourceError: Some counts are suppressed, rounded or perturbed.
+        """
+        if not self.is_exact:
+            raise SourceError(
+                f"{work} needs exact counts; some of these are suppressed, rounded or perturbed"
+            )
 
     @classmethod
     def of(
-        cls, release: Release, geounits: pl.DataFrame, counts: pl.DataFrame, coverage: Coverage
+        cls,
+        release: Release,
+        geounits: pl.DataFrame,
+        counts: pl.DataFrame,
+        coverage: Coverage,
+        protection: Protection = EXACT,
     ) -> Publication:
         """Put the geounits in order."""
         levels = pl.Enum([level.name for level in release.geography.levels])
         order = pl.col("level").cast(levels, strict=False), "geoid"
-        return cls(geounits.sort(order, nulls_last=True), counts, coverage)
+        return cls(geounits.sort(order, nulls_last=True), counts, coverage, protection)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,11 +15,12 @@ from recon_cli.attack.reconstruction.partition import Reconstruction
 from recon_cli.attack.variability import partition as solvar
 from recon_cli.attack.variability.partition import Intervals, Measurement, Mode, VariabilityOptions
 from recon_cli.errors import SourceError
-from recon_cli.publication import COUNTS, GEOUNITS, GeounitBatch, Publication, Source
+from recon_cli.publication import GeounitBatch, Publication, Source
 from recon_cli.schema import Release, Table
 from recon_cli.sources import AbsentCells
 from recon_cli.stages.geounits import describe_geounits
 from recon_cli.stages.selection import select
+from recon_cli.statement import EXACT, Protection
 from recon_cli.verification import Verification
 from recon_cli.verification import verify as compare
 
@@ -32,6 +34,7 @@ def publish(
     *,
     absent: AbsentCells = "zero",
     geounits: Iterable[str] | None = None,
+    protection: Protection | None = None,
 ) -> Publication:
     """Tidy counts as a publication: checked, with its geounits and what is published for each.
 
@@ -42,13 +45,14 @@ def publish(
             by table.
         geounits: The geoids of all geounits; without them, a geounit of which no cell is
             published is not known.
+        protection: By which law each count was published; without it all are exact.
 
     Raises:
         SourceError: A row is no published count of the release; names it.
     """
     listed = None if geounits is None else sources.list_geounits(release, geounits, "geounits")
-    tidy = sources.tidy_frame(release, counts, absent=absent)
-    return _gather(release, sources.complete_geounits(release, tidy, listed))
+    tidy = sources.tidy_frame(release, counts, absent=absent, protection=protection)
+    return _gather(release, sources.complete_geounits(release, tidy, listed), tidy.protection)
 
 
 def read_published(
@@ -58,6 +62,7 @@ def read_published(
     source: Literal["tidy", "sf1-legacy"] = "tidy",
     absent: AbsentCells = "zero",
     geounits: Path | str | None = None,
+    protection: Protection | None = None,
 ) -> Publication:
     """Published files, whole in memory.
 
@@ -67,6 +72,7 @@ def read_published(
         source: Their format.
         absent: As for `publish`, of tidy files.
         geounits: Of tidy files, a file with a column ``geoid``: the list of all geounits.
+        protection: Of tidy files, by which law each count was published.
 
     Raises:
         SourceError: A file is not what it should be; names it and the place in it.
@@ -75,8 +81,8 @@ def read_published(
     if source != "tidy":
         return _gather(release, sources.open_legacy(release, files))
     listed = None if geounits is None else sources.read_geounit_list(release, Path(geounits))
-    tidy = sources.open_tidy(release, files, absent=absent)
-    return _gather(release, sources.complete_geounits(release, tidy, listed))
+    tidy = sources.open_tidy(release, files, absent=absent, protection=protection)
+    return _gather(release, sources.complete_geounits(release, tidy, listed), tidy.protection)
 
 
 def reconstruct(
@@ -185,7 +191,7 @@ def inside(published: Publication, partition: str) -> Publication:
     """One partition of it."""
     rows = pl.col("geoid").str.starts_with(partition)
     geounits, counts = published.geounits.filter(rows), published.counts.filter(rows)
-    return Publication(geounits, counts, published.coverage)
+    return replace(published, geounits=geounits, counts=counts)
 
 
 def chosen_tables(release: Release, published: Publication, choice: Choice) -> tuple[Table, ...]:
@@ -198,14 +204,14 @@ def chosen_tables(release: Release, published: Publication, choice: Choice) -> t
     return select(release, named, published.coverage).tables
 
 
-def _gather(release: Release, source: Source) -> Publication:
+def _gather(release: Release, source: Source, protection: Protection = EXACT) -> Publication:
     """All batches of a source as one publication, in the order of the stage folders."""
-    geounits, counts = [GEOUNITS.to_frame()], [COUNTS.to_frame()]
-    for batch in source.batches():
-        geounits.append(batch.geounits)
-        counts.append(batch.counts)
-    whole = GeounitBatch(pl.concat(geounits), pl.concat(counts).sort("geoid", "table", "cell"))
-    if whole.geounits.is_empty():
+    batches = list(source.batches())
+    if not any(batch.geounits.height for batch in batches):
         raise SourceError("the files hold no geounits of the release's levels")
-    described = describe_geounits(release, source.coverage, whole)
-    return Publication.of(release, described, whole.counts, source.coverage)
+    whole = GeounitBatch(
+        pl.concat([batch.geounits for batch in batches]),
+        pl.concat([batch.counts for batch in batches]).sort("geoid", "table", "cell"),
+    )
+    described = describe_geounits(release, source.coverage, whole, protection)
+    return Publication.of(release, described, whole.counts, source.coverage, protection)

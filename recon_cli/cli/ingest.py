@@ -39,6 +39,10 @@ def command(options: RunOptions, *, force: bool) -> None:
       ingest.geounits
                      tidy: a list of all geounits, a
                      file with a column geoid
+      ingest.protection
+                     tidy: how counts were suppressed,
+                     rounded or perturbed (default
+                     protection.yaml beside the files)
       ingest.piece_people
                      people that a worker takes at a
                      time (default 100000)

@@ -55,6 +55,7 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         SourceError: A unit lies in no geounit of a level whose tables are in use, or a count
             belongs to no geounit.
     """
+    published.require_exact("a reconstruction")
     geography = plan.release.geography
     geounits = published.geounits.sort("level", "geoid")
     names = np.array(geounits["geoid"].to_list(), dtype=str)

@@ -19,6 +19,7 @@ from recon_cli.errors import SourceError
 from recon_cli.publication import (
     COUNTS,
     GEOUNITS,
+    STATEMENTS,
     Coverage,
     CoveragePattern,
     GeounitBatch,
@@ -27,6 +28,7 @@ from recon_cli.publication import (
 )
 from recon_cli.schema import Level, Release
 from recon_cli.sources.tidy import TidySource
+from recon_cli.statement import Protection
 
 #: Fills up the geoid of the unit that stands for those which are not listed; in no other geoid.
 UNLISTED: Final = "_"
@@ -41,7 +43,11 @@ class CompletedSource:
         source: Source,
         absent: Mapping[str, CoveragePattern],
         listed: pl.DataFrame | None,
+        protection: Protection,
+        *,
+        has_statements: bool,
     ) -> None:
+        self._protection = protection
         self._release = release
         self._source = source
         self._absent = absent
@@ -54,6 +60,7 @@ class CompletedSource:
             and any(level.name == pattern.level for pattern in self._coverage)
         ]
 
+        self._no_counts = (STATEMENTS if has_statements else COUNTS).to_frame()
         self._has_units = release.geography.unit in self._levels
 
     @property
@@ -75,7 +82,7 @@ class CompletedSource:
             of_list = self._partitions(self._listed)
             rest = of_list.filter(~pl.col("partition").is_in(list(seen))).drop("partition")
             if len(rest):
-                batch = GeounitBatch(self._with_pattern(rest), COUNTS.to_frame())
+                batch = GeounitBatch(self._with_pattern(rest), self._no_counts)
                 yield GeounitBatch(self._complete(batch), batch.counts)
 
     def _partitions(self, geounits: pl.DataFrame) -> pl.DataFrame:
@@ -130,7 +137,7 @@ class CompletedSource:
         """With one unit for all that may be missing in each coarse geounit with counts."""
         unit = self._release.geography.unit
         batch = GeounitBatch(geounits, counts)
-        known = with_population(self._release, self.coverage, batch)
+        known = with_population(self._release, self.coverage, batch, self._protection)
         has_cells = [bool(pattern.cells) for pattern in self._coverage]
         added = [geounits]
         complete: list[tuple[int, pl.Series]] = []  # coarse geounits whose units hold everybody
@@ -178,7 +185,14 @@ def complete_geounits(
     """
     if listed is None and not source.may_lack_geounits:
         return source
-    return CompletedSource(release, source, source.absent, listed)
+    return CompletedSource(
+        release,
+        source,
+        source.absent,
+        listed,
+        source.protection,
+        has_statements=source.has_statements,
+    )
 
 
 def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:

@@ -20,6 +20,8 @@ from recon_cli.schema import Release, Table
 from recon_cli.sources.cell_sums import is_sum
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.tidy_file import TidyFile, open_file, open_frame, published_cells
+from recon_cli.sources.tidy_statements import StatementReader
+from recon_cli.statement import EXACT, Protection
 
 #: What a cell without a row means: it is zero, or it is not published.
 Absent = Literal["zero", "unpublished"]
@@ -44,12 +46,15 @@ class TidySource:
         files: tuple[TidyFile, ...],
         unpublished: frozenset[str],
         group_rows: int,
+        protection: Protection,
     ) -> None:
         self._release = release
+        self.protection = protection
         self._files = files
         self._unpublished = unpublished
         self._cells = CellIndex.of(release)
         self._published = published_cells(release)
+        self._statements = StatementReader(release, self._cells, protection, self._where)
         for file in files:
             file.check(release, self._published)
         self._groups = self._partition_groups(group_rows)
@@ -60,6 +65,11 @@ class TidySource:
     def coverage(self) -> Coverage:
         """One pattern a level, or one for each distinct set of cells; finest level first."""
         return tuple(self._pattern(cells) for cells in self._patterns)
+
+    @property
+    def has_statements(self) -> bool:
+        """Whether counts come with intervals: then they have the columns of `STATEMENTS`."""
+        return self._files[0].has_statements
 
     @property
     def absent(self) -> dict[str, CoveragePattern]:
@@ -88,6 +98,8 @@ class TidySource:
         return units.with_columns(level.alias("level")).select(GEOUNITS.names()).cast(GEOUNITS)
 
     def _counts(self, rows: pl.DataFrame) -> pl.DataFrame:
+        if self.has_statements:
+            return self._statements.counts(rows.filter(~self._statements.is_implied(rows)))
         some = rows.filter(pl.col("value") > 0)
         return self._cells.counts(
             some["geoid"],
@@ -114,10 +126,14 @@ class TidySource:
         return groups
 
     def _group(self, group: tuple[str, str]) -> pl.DataFrame:
-        """Columns ``geoid, digits, ordinal, value`` of some partitions, sorted and distinct."""
+        """Columns ``geoid, digits, ordinal, value`` of some partitions, sorted and distinct.
+
+        Where there are statements also ``low, high, law``.
+        """
         digits = self._release.geography.partition_digits
         inside = pl.col("geoid").str.slice(0, digits).is_between(pl.lit(group[0]), pl.lit(group[1]))
-        columns = ("geoid", "digits", "ordinal", "value", "row")
+        columns = ["geoid", "digits", "ordinal", "value", "row"]
+        columns += ["marker", "least", "most"] if self.has_statements else []
         parts = [
             file.collect(
                 file.cells(self._published)
@@ -131,7 +147,10 @@ class TidySource:
         twice = rows.with_row_index("at").filter(same == same.shift(1))
         if len(twice):
             self._refuse_twice(rows.slice(twice["at"][0] - 1, 2))
-        return rows
+        return self._statements.read(rows) if self.has_statements else rows
+
+    def _where(self, file: int, row: int) -> str:
+        return self._files[file].where(row)
 
     def _refuse_twice(self, pair: pl.DataFrame) -> None:
         first, again = pair.to_dicts()
@@ -229,12 +248,15 @@ def open_tidy(
     paths: Sequence[Path | str],
     *,
     absent: AbsentCells = "zero",
+    protection: Protection | None = None,
     group_rows: int = GROUP_ROWS,
 ) -> TidySource:
     """Open and check tidy files.
 
     Columns are ``geoid``, ``count`` and either ``table`` and ``cell``, a number from 1, or only
-    ``cell``, a published cell code. A geoid's length tells its level.
+    ``cell``, a published cell code. A geoid's length tells its level. Where counts are protected
+    a count may be empty, negative or a marker, as the law of its table has it, and columns ``low``
+    and ``high`` may give the interval of the true count instead.
 
     Args:
         release: Names the tables, cells and levels.
@@ -244,6 +266,8 @@ def open_tidy(
             zero; only sums of other cells that no row of the level mentions are not published.
             ``unpublished``: only what has a row is published, zeros too have rows. A geounit
             without any row may then have people; `complete_geounits` adds those.
+        protection: By which law each count was published. Without it all are exact, but for
+            those whose ``low`` or ``high`` the files give.
         group_rows: Rows that are held at once, about, unless one partition has more.
 
     Raises:
@@ -253,8 +277,11 @@ def open_tidy(
     if not paths:
         raise ConfigError("tidy: expected the path of at least one .csv or .parquet file")
     unpublished = _tables_without_zeros(release, absent)
-    files = tuple(open_file(file) for path in paths for file in _files(Path(path)))
-    return TidySource(release, files, unpublished, group_rows)
+    names = [file for path in paths for file in _files(Path(path))]
+    files = tuple(open_file(name, has_statements=protection is not None) for name in names)
+    if any(file.has_statements for file in files):
+        files = tuple(open_file(name, has_statements=True) for name in names)
+    return TidySource(release, files, unpublished, group_rows, protection or EXACT)
 
 
 def _files(path: Path) -> list[Path]:
@@ -268,7 +295,12 @@ def _files(path: Path) -> list[Path]:
 
 
 def tidy_frame(
-    release: Release, counts: pl.DataFrame, *, absent: AbsentCells = "zero", name: str = "counts"
+    release: Release,
+    counts: pl.DataFrame,
+    *,
+    absent: AbsentCells = "zero",
+    protection: Protection | None = None,
+    name: str = "counts",
 ) -> TidySource:
     """A frame in memory as tidy source; see `open_tidy`.
 
@@ -276,6 +308,7 @@ def tidy_frame(
         release: Names the tables, cells and levels.
         counts: Columns ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
         absent: What a cell without a row means.
+        protection: By which law each count was published.
         name: What messages call the frame.
 
     Raises:
@@ -283,7 +316,8 @@ def tidy_frame(
         SourceError: The frame is malformed; names the row and what was expected.
     """
     unpublished = _tables_without_zeros(release, absent)
-    return TidySource(release, (open_frame(counts, name),), unpublished, GROUP_ROWS)
+    file = open_frame(counts, name, has_statements=protection is not None)
+    return TidySource(release, (file,), unpublished, GROUP_ROWS, protection or EXACT)
 
 
 def _tables_without_zeros(release: Release, absent: AbsentCells) -> frozenset[str]:

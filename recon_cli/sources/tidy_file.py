@@ -18,6 +18,8 @@ from recon_cli.sources.cells import CellIndex
 MAX_COUNT: Final = 2**31 - 1
 
 _FORMS: Final = ({"geoid", "cell", "count"}, {"geoid", "table", "cell", "count"})
+#: The ends of an interval that overrides the law of the table.
+_ENDS: Final = {"low": "least", "high": "most"}
 _EXPECTED: Final = "geoid, count and cell (a code), or geoid, count, table and cell (a number)"
 #: What polars raises on damaged bytes; its other errors would be defects of a query.
 _DAMAGE: Final = (pl.exceptions.ComputeError, OSError)
@@ -33,14 +35,18 @@ class TidyFile:
         noun: What messages call a row: ``line`` of a CSV, where the header is 1, or ``row``.
         rows: Columns ``row, geoid, digits, table, cell, count`` as they were written (``table``
             only where the file has it), ``number`` (of the cell, where there is a table) and
-            ``value``; ``number`` and ``value`` are null where the text is no such number.
+            ``value``; ``number`` and ``value`` are null where the text is no such number. Of a
+            file of statements also ``least`` and ``most``, what ``low`` and ``high`` give, and
+            ``marker``, the text of a count that is no number.
         by_table: Whether cells are numbers in a table, else codes.
+        has_statements: Whether counts may be markers, empty or negative, or have intervals.
     """
 
     path: Path
     noun: str
     rows: pl.LazyFrame
     by_table: bool
+    has_statements: bool = False
 
     def where(self, row: int) -> str:
         """How messages name a row."""
@@ -65,7 +71,7 @@ class TidyFile:
         wrong = (
             pl.col("ordinal").is_null()
             | ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
-            | ~pl.col("value").is_between(0, MAX_COUNT).fill_null(value=False)
+            | self._wrong_value()
         )
         rows = self.cells(published)
         first = self.collect(rows.filter(wrong).sort("row").limit(1))
@@ -74,6 +80,17 @@ class TidyFile:
             raise SourceError(f"{self.where(row['row'])}: {_explain(row, self.by_table, release)}")
         if not self.collect(rows.select(pl.len())).item():
             raise SourceError(f"{self.path}: expected published counts, found a file without rows")
+
+    def _wrong_value(self) -> pl.Expr:
+        """Rows whose count cannot be read; what markers mean is not looked at."""
+        if not self.has_statements:
+            return ~pl.col("value").is_between(0, MAX_COUNT).fill_null(value=False)
+        within = [
+            ~pl.col(name).is_between(-MAX_COUNT, MAX_COUNT).fill_null(value=True)
+            for name in ("value", *_ENDS.values())
+        ]
+        crossed = (pl.col("least") > pl.col("most")).fill_null(value=False)
+        return pl.any_horizontal(*within, crossed, "has_bad_end")
 
     def collect(self, rows: pl.LazyFrame) -> pl.DataFrame:
         """Run a query over this file alone.
@@ -107,8 +124,13 @@ def published_cells(release: Release) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def open_file(path: Path) -> TidyFile:
+def open_file(path: Path, *, has_statements: bool = False) -> TidyFile:
     """Recognise a file by its suffix and columns.
+
+    Args:
+        path: The file.
+        has_statements: Whether counts may be other than exact. A file with a column ``low`` or
+            ``high`` has statements in any case.
 
     Raises:
         SourceError: There is no such file, it is damaged, or its columns are others.
@@ -117,9 +139,10 @@ def open_file(path: Path) -> TidyFile:
         raise SourceError(f"{path}: no such file")
     match path.suffix.lower():
         case ".csv":
-            return _open_csv(path)
+            return _open_csv(path, has_statements)
         case ".parquet":
-            return _open_parquet(path)
+            rows = pl.scan_parquet(path, row_index_name="row", row_index_offset=1)
+            return _typed(path, rows, has_statements)
     raise SourceError(f"{path}: expected a file named .csv or .parquet")
 
 
@@ -131,21 +154,47 @@ def unreadable(path: Path, error: Exception) -> SourceError:
     return SourceError(f"{path}: damaged or truncated, cannot be read: {reason[0]}")
 
 
-def _open_csv(path: Path) -> TidyFile:
+def _open_csv(path: Path, has_statements: bool) -> TidyFile:
     # Without inferred types geoids and codes stay text, leading zeros included.
     rows = pl.scan_csv(path, infer_schema=False, row_index_name="row", row_index_offset=2)
-    by_table = _has_table(path, _schema(path, rows))
+    schema = _schema(path, rows)
+    by_table = _has_table(path, schema)
+    has_statements |= not schema.keys().isdisjoint(_ENDS)
     number = _whole("cell", 9) if by_table else pl.lit(None, pl.Int64)
-    return TidyFile(
-        path,
-        "line",
-        rows.with_columns(
-            pl.col("geoid").str.len_chars().cast(pl.Int64).alias("digits"),
-            number.alias("number"),
-            _whole("count", 10).alias("value"),
-        ),
-        by_table,
+    rows = rows.with_columns(
+        pl.col("geoid").str.len_chars().cast(pl.Int64).alias("digits"), number.alias("number")
     )
+    if has_statements:
+        rows = _with_statements(rows, schema)
+    else:
+        rows = rows.with_columns(_whole("count", 10).alias("value"))
+    return TidyFile(path, "line", rows, by_table, has_statements)
+
+
+def _with_statements(rows: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+    """Columns ``value, marker, least, most``, and whether a given end is no whole number."""
+    text = pl.col("count").cast(pl.String).str.strip_chars()
+    value = _number(text)
+    given = {
+        new: pl.col(name).cast(pl.String).str.strip_chars().fill_null("")
+        if name in schema
+        else pl.lit("")
+        for name, new in _ENDS.items()
+    }
+    return rows.with_columns(
+        value.alias("value"),
+        pl.when(value.is_null()).then(text.fill_null("")).alias("marker"),
+        *(_number(end).alias(name) for name, end in given.items()),
+        pl.any_horizontal((end != "") & _number(end).is_null() for end in given.values()).alias(
+            "has_bad_end"
+        ),
+    )
+
+
+def _number(text: pl.Expr) -> pl.Expr:
+    """Text as a whole number, else null; a whole number may be written with a zero fraction."""
+    digits = text.str.extract(r"^([-+]?[0-9]{1,10})(?:\.0+)?$", 1)
+    return digits.str.strip_prefix("+").cast(pl.Int64, strict=False)
 
 
 def _whole(column: str, most: int) -> pl.Expr:
@@ -156,54 +205,50 @@ def _whole(column: str, most: int) -> pl.Expr:
     )
 
 
-def open_frame(counts: pl.DataFrame, name: str) -> TidyFile:
+def open_frame(counts: pl.DataFrame, name: str, *, has_statements: bool = False) -> TidyFile:
     """A frame as if it had been read from a Parquet file.
 
     Args:
         counts: Columns as in a file.
         name: What messages call it.
+        has_statements: As for `open_file`.
 
     Raises:
         SourceError: Its columns are others.
     """
-    return _typed(Path(name), counts.lazy().with_row_index("row", offset=1))
+    return _typed(Path(name), counts.lazy().with_row_index("row", offset=1), has_statements)
 
 
-def _open_parquet(path: Path) -> TidyFile:
-    return _typed(path, pl.scan_parquet(path, row_index_name="row", row_index_offset=1))
-
-
-def _typed(path: Path, rows: pl.LazyFrame) -> TidyFile:
+def _typed(path: Path, rows: pl.LazyFrame, has_statements: bool) -> TidyFile:
     """Rows whose columns have types of their own."""
     schema = _schema(path, rows)
     by_table = _has_table(path, schema)
+    has_statements |= not schema.keys().isdisjoint(_ENDS)
     for column, fits, wanted in (
         ("geoid", schema["geoid"] in _TEXT, "text, so that leading zeros count"),
         ("table", not by_table or schema["table"] in _TEXT, "text"),
         ("cell", not by_table or schema["cell"].is_integer(), "whole numbers beside a table"),
         ("cell", by_table or schema["cell"] in _TEXT, "text: cell codes"),
-        ("count", schema["count"].is_numeric(), "whole numbers"),
+        ("count", has_statements or schema["count"].is_numeric(), "whole numbers"),
     ):
         if not fits:
             raise SourceError(
                 f"{path}: column {column!r}: expected {wanted}, found type {schema[column]}"
             )
-    count = pl.col("count")
-    return TidyFile(
-        path,
-        "row",
-        rows.with_columns(
-            pl.col("geoid").cast(pl.String),
-            *([pl.col("table").cast(pl.String)] if by_table else [pl.col("cell").cast(pl.String)]),
-        ).with_columns(
-            pl.col("geoid").str.len_chars().cast(pl.Int64).alias("digits"),
-            (pl.col("cell") if by_table else pl.lit(None))
-            .cast(pl.Int64, strict=False)
-            .alias("number"),
-            pl.when(count == count.floor()).then(count.cast(pl.Int64, strict=False)).alias("value"),
-        ),
-        by_table,
+    rows = rows.with_columns(
+        pl.col("geoid").cast(pl.String),
+        *([pl.col("table").cast(pl.String)] if by_table else [pl.col("cell").cast(pl.String)]),
+    ).with_columns(
+        pl.col("geoid").str.len_chars().cast(pl.Int64).alias("digits"),
+        (pl.col("cell") if by_table else pl.lit(None)).cast(pl.Int64, strict=False).alias("number"),
     )
+    if has_statements:
+        rows = _with_statements(rows, schema)
+    else:
+        count = pl.col("count")
+        whole = pl.when(count == count.floor()).then(count.cast(pl.Int64, strict=False))
+        rows = rows.with_columns(whole.alias("value"))
+    return TidyFile(path, "row", rows, by_table, has_statements)
 
 
 def _schema(path: Path, rows: pl.LazyFrame) -> dict[str, pl.DataType]:
@@ -221,9 +266,9 @@ def _schema(path: Path, rows: pl.LazyFrame) -> dict[str, pl.DataType]:
 def _has_table(path: Path, columns: Iterable[str]) -> bool:
     """Whether the columns are those of the form with tables; refuses any others."""
     found = list(columns)
-    if set(found) not in _FORMS:
+    if set(found) - set(_ENDS) not in _FORMS:
         missing = sorted(_FORMS[0] - set(found))
-        extra = sorted(set(found) - _FORMS[1])
+        extra = sorted(set(found) - _FORMS[1] - set(_ENDS))
         what = [f"without {', '.join(missing)}"] if missing else []
         what += [f"with {', '.join(map(repr, extra))} besides"] if extra else []
         raise SourceError(
@@ -256,8 +301,16 @@ def _explain(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
             f"{what}: table {table} is not published at level {levels[len(geoid)]} "
             f"(levels: {', '.join(published)})"
         )
+    if "marker" in row and not (row["marker"] is None and abs(row["value"]) > MAX_COUNT):
+        ends = " and ".join(f"{name} {row[name]!r}" for name in _ENDS if name in row)
+        return f"{what}: expected whole numbers with low up to high, found {ends}"
     found = "nothing" if row["count"] in (None, "") else repr(row["count"])
-    return f"{what}: expected a whole number from 0 to {MAX_COUNT} as count, found {found}"
+    hint = (
+        ""
+        if row["value"] is not None
+        else " (what protects counts is declared by ingest.protection)"
+    )
+    return f"{what}: expected a whole number from 0 to {MAX_COUNT} as count, found {found}{hint}"
 
 
 def _find_table(row: Mapping[str, Any], by_table: bool, release: Release) -> tuple[str, str]:

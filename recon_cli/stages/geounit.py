@@ -45,6 +45,7 @@ def locate(run: Run, geoid: str) -> Located:
     region = geoid[: run.release.region.digits]
     span = Span(region, region + _END)
     published = read_published(run.work, run.release, partition, span)
+    published.require_exact("recon show")
     _check_listed(published, level, geoid)
     microdata = open_folder(run.work, RECONSTRUCT, "microdata")
     if not _made_from(microdata, tables, partition):

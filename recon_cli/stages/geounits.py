@@ -7,15 +7,19 @@ import polars as pl
 from recon_cli.errors import SourceError
 from recon_cli.publication import Coverage, GeounitBatch, with_population
 from recon_cli.schema import Level, Release
+from recon_cli.statement import EXACT, Protection
 
 
-def describe_geounits(release: Release, coverage: Coverage, batch: GeounitBatch) -> pl.DataFrame:
+def describe_geounits(
+    release: Release, coverage: Coverage, batch: GeounitBatch, protection: Protection = EXACT
+) -> pl.DataFrame:
     """Check a batch's geounits, and add their region and population.
 
     Args:
         release: The schema.
         coverage: The source's patterns.
         batch: Geounits with all their counts.
+        protection: By which law each count was published.
 
     Returns:
         Columns ``geoid, level, <region>, population, pattern``.
@@ -29,7 +33,7 @@ def describe_geounits(release: Release, coverage: Coverage, batch: GeounitBatch)
     length = pl.col("geoid").str.len_chars()
     prefix = pl.when(length >= region.digits).then(pl.col("geoid").str.slice(0, region.digits))
     return (
-        with_population(release, coverage, batch)
+        with_population(release, coverage, batch, protection)
         .with_columns(prefix.alias(region.name))
         .select("geoid", "level", region.name, "population", "pattern")
     )

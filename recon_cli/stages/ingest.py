@@ -18,17 +18,17 @@ from recon_cli.progress import Bar, Task
 from recon_cli.publication import Source
 from recon_cli.schema import Release
 from recon_cli.stages.geounits import describe_geounits
+from recon_cli.statement import EXACT, PROTECTION, Protection, load_protection
 from recon_cli.store import (
     INGEST,
     InputFile,
     PartWriter,
     Piece,
-    Transaction,
     coverage_bytes,
 )
 from recon_cli.store.files import file_digest
 from recon_cli.store.pieces import PIECES, cut, pieces_bytes
-from recon_cli.store.published import COVERAGE
+from recon_cli.store.published import COVERAGE, protection_files
 
 #: Rows that wait to be written: bounds memory, and makes parts worth a file.
 _BUFFERED_ROWS = 2_000_000
@@ -46,33 +46,57 @@ def ingest(run: Run) -> StageOutcome:
     settings: dict[str, Any] = {"source": config.source, "piece_people": config.piece_people}
     if config.source == "tidy":
         settings["absent"] = config.absent
-    listed = () if config.geounits is None else (config.geounits,)
-    recipe = run.recipe(INGEST, settings, files=input_files([*config.paths, *listed]))
+    recipe = run.recipe(INGEST, settings, files=input_files([*config.paths, *_beside(config)]))
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return StageOutcome(INGEST, stage.current, skipped=True)
-        source = open_source(run.release, config)
+        source, protection = open_source(run.release, config)
         task = Task("ingest", run.release.geography.unit.name)
         with run.reporter.bar(task) as bar:
-            pieces = _write(run.release, source, stage, bar, config.piece_people)
+            buffer = _PartitionBuffer(run.release, PartWriter(stage.staging))
+            _read(run.release, source, protection or EXACT, buffer, bar)
+            pieces = buffer.finish(config.piece_people)
         stage.staging.write_extra("tables", COVERAGE, coverage_bytes(source.coverage, run.release))
+        if protection is not None:
+            for name, content in protection_files(protection, run.release).items():
+                stage.staging.write_extra("tables", name, content)
         stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
         return StageOutcome(INGEST, stage.publish(Piece(piece.partition) for piece in pieces))
 
 
-def open_source(release: Release, config: Ingest) -> Source:
-    """Open what the config names.
+def open_source(release: Release, config: Ingest) -> tuple[Source, Protection | None]:
+    """Open what the config names; and by which law it was published, if not all is exact.
 
     Raises:
-        SourceError: It is not what it should be.
+        ConfigError: The protection file is wrong.
+        SourceError: Another file is not what it should be.
     """
     if config.source != "tidy":
-        return sources.open_legacy(release, config.paths)
-    tidy = sources.open_tidy(release, config.paths, absent=config.absent)
+        return sources.open_legacy(release, config.paths), None
+    path = _protection_path(config)
+    protection = None if path is None else load_protection(path, release)
+    tidy = sources.open_tidy(release, config.paths, absent=config.absent, protection=protection)
     listed = None
     if config.geounits is not None:
         listed = sources.read_geounit_list(release, config.geounits)
-    return sources.complete_geounits(release, tidy, listed)
+    source = sources.complete_geounits(release, tidy, listed)
+    return source, tidy.protection if tidy.has_statements else None
+
+
+def _protection_path(config: Ingest) -> Path | None:
+    """The file that the config names, or the one beside the published files."""
+    if config.protection is not None or config.source != "tidy":
+        return config.protection
+    folders = [path if path.is_dir() else path.parent for path in config.paths]
+    return next((each for each in (f / PROTECTION for f in folders) if each.is_file()), None)
+
+
+def _beside(config: Ingest) -> list[Path]:
+    """The files that the config names or implies besides the published ones."""
+    protection = _protection_path(config)
+    if protection is not None and any(protection.parent == path for path in config.paths):
+        protection = None  # it is one of the files of a published folder
+    return [path for path in (config.geounits, protection) if path is not None]
 
 
 def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:
@@ -95,20 +119,18 @@ def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:
     return tuple(found)
 
 
-def _write(
-    release: Release, source: Source, stage: Transaction, bar: Bar, piece_people: int
-) -> list[Piece]:
-    buffer = _PartitionBuffer(release, PartWriter(stage.staging))
+def _read(
+    release: Release, source: Source, protection: Protection, buffer: _PartitionBuffer, bar: Bar
+) -> None:
     unit = release.geography.unit.name
     with closing(source.batches()) as batches:  # or an interrupt would leave files open
         for batch in batches:
-            geounits = describe_geounits(release, source.coverage, batch)
+            geounits = describe_geounits(release, source.coverage, batch, protection)
             buffer.add("geounits", geounits)
             buffer.add("tables", batch.counts)
             here = geounits.filter(pl.col("level") == unit)
             bar.advance(here.height, int(here["population"].sum()))
     buffer.flush()
-    return buffer.finish(piece_people)
 
 
 class _PartitionBuffer:

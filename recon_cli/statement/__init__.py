@@ -3,6 +3,7 @@
 from recon_cli.statement.law import FLAGGED, OPEN, Exact, Law
 from recon_cli.statement.laws import LAWS, law_document, parse_law
 from recon_cli.statement.protection import (
+    EXACT,
     PROTECTION,
     Protection,
     Statement,
@@ -11,6 +12,7 @@ from recon_cli.statement.protection import (
 )
 
 __all__ = [
+    "EXACT",
     "FLAGGED",
     "LAWS",
     "OPEN",

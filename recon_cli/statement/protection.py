@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import yaml
 
 from recon_cli.errors import ConfigError
@@ -76,12 +77,21 @@ class Protection:
                 return number
         return len(self.statements)
 
+    def proves_zero(self, table: str, level: str) -> bool:
+        """Whether a published zero of a table at a level is a true one."""
+        law, zero = self.laws[self.number(table, level)], np.array(0)
+        return bool(law.fits(zero)) and [int(end) for end in law.intervals(zero)] == [0, 0]
+
     def is_exact(self, table: str, level: str) -> bool:
         """Whether every count of a table at a level is exact."""
         return not any(
             statement.holds_for(table, level) and not isinstance(statement.law, Exact)
             for statement in self.statements
         )
+
+
+#: The protection of a release whose counts are all exact.
+EXACT: Final = Protection()
 
 
 def load_protection(path: Path, release: Release) -> Protection:

@@ -107,6 +107,7 @@ def verify(
     """
     if not tables:
         raise VerificationError("verify: no tables were given, so nothing would be compared")
+    published.require_exact("verification")
     _check_geounits(release, published)
     evaluated = EvaluatedRecords.of(
         release, _fill_unseen(release, published, records, tables), tables

@@ -21,6 +21,7 @@ from recon_cli.cli import main
 from recon_cli.config import load_config
 from recon_cli.config.load import run_model
 from recon_cli.schema import load_release
+from recon_cli.statement import load_protection
 from tests.support.command_line import recon
 from tests.support.pages import agrees, blocks, check, commands
 from tests.support.paths import ROOT
@@ -133,6 +134,8 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
         path.write_text(block.text)
         if "features" in found:
             load_release(str(path))
+        elif "statements" in found:
+            load_protection(path, load_release(found["release"]))
         elif "release" in found:
             load_config(path).load_release()
         else:

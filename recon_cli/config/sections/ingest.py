@@ -25,6 +25,8 @@ class Ingest(Section):
             those that are not named have zeros.
         geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``. Without
             one, a geounit without any published cell is not known.
+        protection: For ``tidy``: a file that declares by which law counts were suppressed, rounded
+            or perturbed; default ``protection.yaml`` beside the files, if there is one.
         piece_people: About how many people a worker takes at a time; fewer need less memory.
     """
 
@@ -32,12 +34,15 @@ class Ingest(Section):
     paths: ConfigPaths
     absent: Absent | dict[str, Absent] = "zero"
     geounits: ConfigPath | None = None
+    protection: ConfigPath | None = None
     piece_people: Annotated[int, Field(ge=1)] = PIECE_PEOPLE
 
     def check(self, release: Release) -> None:
         """Refuse tables that the release does not have, and a list that the files have."""
         if self.geounits is not None and self.source != "tidy":
             raise ConfigError("geounits: only tidy files need a list; these name every geounit")
+        if self.protection is not None and self.source != "tidy":
+            raise ConfigError("protection: counts of these files are exact")
         for name in self.absent if isinstance(self.absent, dict) else ():
             if name not in release.table_by_name:
                 raise ConfigError(f"absent: no table {name!r} in release {release.name!r}")
