@@ -38,11 +38,9 @@ class LinearConstraints:
             )
 
     def are_met_by(self, values: IntArray) -> bool:
-        """Whether ``values`` is non-negative and satisfies every row."""
+        """Whether ``values`` satisfies every row."""
         total = self.A @ values
-        return bool(
-            (values >= 0).all() and (total >= self.least).all() and (total <= self.most).all()
-        )
+        return bool((total >= self.least).all() and (total <= self.most).all())
 
 
 def relax(

@@ -34,14 +34,14 @@ class SolveResult:
         values: The best solution; empty without one.
         objective: The objective of `values`, 0 without one.
         bound: No solution has a greater objective.
-        work: Deterministic seconds.
+        deterministic_time: The solver's repeatable measure of its effort, in seconds.
     """
 
     status: Status
     values: IntArray
     objective: int
     bound: int
-    work: float
+    deterministic_time: float
 
 
 class Search(Enum):
@@ -83,7 +83,7 @@ def find_feasible(program: IntegerProgram, effort: Effort) -> SolveResult:
 
 
 def maximize(
-    program: IntegerProgram, objective: IntArray, effort: Effort, start: IntArray | None = None
+    program: IntegerProgram, objective: IntArray, effort: Effort, hint: IntArray | None = None
 ) -> SolveResult:
     """The solution of a program with the greatest ``objective @ x``.
 
@@ -91,7 +91,7 @@ def maximize(
         program: The program.
         objective: Integer coefficient of each variable.
         effort: How hard to try.
-        start: A known solution to begin with.
+        hint: A known solution to begin with.
 
     Returns:
         Without effort nothing is tried: the bound is then what the variables' own bounds allow.
@@ -109,9 +109,9 @@ def maximize(
     model.objective.vars.extend(used.tolist())
     model.objective.coeffs.extend((-objective[used]).tolist())
     model.objective.scaling_factor = -1.0
-    if start is not None:
-        model.solution_hint.vars.extend(range(len(start)))
-        model.solution_hint.values.extend(start.tolist())
+    if hint is not None:
+        model.solution_hint.vars.extend(range(len(hint)))
+        model.solution_hint.values.extend(hint.tolist())
     return _solve(program, model, objective, effort)
 
 
@@ -153,8 +153,8 @@ def _solve(
     # Neither finds anything in margins.
     parameters.cp_model_probing_level = 0
     parameters.symmetry_level = 0
-    # A question about the best solution is decided by the whole relaxation; row by row it takes
-    # twice the time. To find any solution, some of the rows will do.
+    # The best solution needs the whole relaxation: row by row it takes twice the time. To find
+    # any solution, some of the rows will do.
     parameters.add_lp_constraints_lazily = objective is None
     parameters.random_seed = effort.seed % 2**31
     parameters.interleave_search = effort.search is Search.INTERLEAVED
@@ -169,16 +169,16 @@ def _solve(
         raise SolverError(f"CP-SAT rejects the model: {reason}")
     status = statuses[response.status]
     # The last bits of deterministic time depend on what the process solved before.
-    work = round(float(response.deterministic_time), 9)
+    elapsed = round(float(response.deterministic_time), 9)
     if status not in {Status.OPTIMAL, Status.FEASIBLE}:
         bound = 0 if objective is None else program.highest(objective)
-        return SolveResult(status, np.empty(0, dtype=np.int64), 0, bound, work)
+        return SolveResult(status, np.empty(0, dtype=np.int64), 0, bound, elapsed)
     values = np.array(response.solution, dtype=np.int64)
     if not program.is_feasible(values):
         raise SolverError("CP-SAT returned values that do not satisfy the model")
     if objective is None:
-        return SolveResult(status, values, 0, 0, work)
+        return SolveResult(status, values, 0, 0, elapsed)
     reached = int(objective @ values)
     if status is Status.OPTIMAL:
-        return SolveResult(status, values, reached, reached, work)
-    return SolveResult(status, values, reached, round(response.best_objective_bound), work)
+        return SolveResult(status, values, reached, reached, elapsed)
+    return SolveResult(status, values, reached, round(response.best_objective_bound), elapsed)

@@ -1,8 +1,8 @@
 """Why some variables cannot be as proposed: an inequality that they break and every solution meets.
 
 A feasibility cut (Benders 1962). Rows are added up, each with a weight, and the variables that were
-not asked about are put at their bounds. That holds for any weights, so the relaxation's prices
-may be rounded to whole ones: the inequality is exact, whatever floating point did.
+not asked about are put at their bounds. That holds for any weights, so the relaxation's duals
+may be rounded to integers: the inequality is exact, whatever floating point did.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, deviation_program, fix_others
 from recon_cli.solve.linear_relaxation import FloatArray, solve_relaxation
 
-#: Prices at a vertex are mostly simple fractions: this is divisible by all up to tenths.
+#: Duals at a vertex are mostly simple fractions: this is divisible by all up to tenths.
 _PARTS = 2520
 #: Sums below this are exact in 64 bits, whatever their order.
 _SAFE = 2.0**60
@@ -25,15 +25,15 @@ _SAFE = 2.0**60
 
 @dataclass(frozen=True)
 class Cut:
-    """What was found.
+    """A feasibility cut, or none.
 
     Attributes:
         rows: One row over the variables that were asked about, or none.
-        work: Deterministic seconds.
+        deterministic_time: Seconds of the relaxation.
     """
 
     rows: LinearConstraints
-    work: float
+    deterministic_time: float
 
 
 def feasibility_cut(
@@ -52,17 +52,17 @@ def feasibility_cut(
     rest = fix_others(program, others, values)
     elastic, cost = _elastic(deviation_program(rest.program, values[others]).program)
     vertex = solve_relaxation(elastic, cost, limit)
-    if not len(vertex.prices):
-        return Cut(_no_rows(len(variables)), vertex.work)
-    prices = np.zeros(program.shape[0])
-    prices[rest.rows] = vertex.prices
-    weights = np.rint(-_PARTS * prices)
+    if not len(vertex.duals):
+        return Cut(_no_rows(len(variables)), vertex.deterministic_time)
+    duals = np.zeros(program.shape[0])
+    duals[rest.rows] = vertex.duals
+    weights = np.rint(-_PARTS * duals)
     if not _largest_sum(program, weights) <= _SAFE:  # nor if it is no number
-        return Cut(_no_rows(len(variables)), vertex.work)
+        return Cut(_no_rows(len(variables)), vertex.deterministic_time)
     rows = _added_up(program, variables, others, weights.astype(np.int64))
     if rows.are_met_by(values[variables]):
         rows = _no_rows(len(variables))
-    return Cut(rows, vertex.work)
+    return Cut(rows, vertex.deterministic_time)
 
 
 def _elastic(change: IntegerProgram) -> tuple[IntegerProgram, FloatArray]:

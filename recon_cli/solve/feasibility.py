@@ -1,6 +1,6 @@
 """A solution of one integer program, repeatable, with every outcome told apart.
 
-A vertex of the linear relaxation, rounded and mended, is nearly always one. CP-SAT is asked where
+A vertex of the linear relaxation, rounded and repaired, is nearly always one. CP-SAT is asked where
 it is not, or where there is none.
 """
 
@@ -34,12 +34,12 @@ class ProgramSolution:
     Attributes:
         outcome: Solved, or infeasible by two engines.
         values: A value of each variable; empty when infeasible.
-        work: Deterministic seconds: the engines' repeatable measure of their own effort.
+        deterministic_time: The engines' repeatable measure of their own effort, in seconds.
     """
 
     outcome: Feasibility
     values: IntArray
-    work: float
+    deterministic_time: float
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Attempt:
 #: Deterministic seconds for the relaxation; 60,000 variables take about 2.
 ROUNDING = 30.0
 
-#: Every rung is deterministic: one thread, fixed seed, effort limits in deterministic time.
+#: Every attempt is deterministic: one thread, fixed seed, effort limits in deterministic time.
 ESCALATION = (
     Attempt(1.0, Search.PROPAGATION),
     Attempt(30.0, Search.RELAXATION),
@@ -66,40 +66,43 @@ def solve_program(program: IntegerProgram, seed: int) -> ProgramSolution:
     """Find any solution of ``program``.
 
     Raises:
-        SolverError: No rung of the ladder decided, the solver rejected the model or returned
-            values that do not satisfy it, or a second engine disagrees that it is infeasible.
+        SolverError: No attempt decided, the solver rejected the model or returned values that do
+            not satisfy it, or a second engine does not confirm that it is infeasible.
     """
-    rounded, work = _rounded(program, seed)
+    rounded, elapsed = _rounded(program, seed)
     if len(rounded):
-        return ProgramSolution(Feasibility.SOLVED, rounded, work)
-    for rung in ESCALATION:
-        answer = find_feasible(program, Effort(seed, rung.limit, rung.search))
-        work += answer.work
+        return ProgramSolution(Feasibility.SOLVED, rounded, elapsed)
+    for attempt in ESCALATION:
+        answer = find_feasible(program, Effort(seed, attempt.limit, attempt.search))
+        elapsed += answer.deterministic_time
         if answer.status is Status.INFEASIBLE:
-            confirm_infeasible(program)
-            return ProgramSolution(Feasibility.INFEASIBLE, answer.values, work)
+            if not confirm_infeasible(program):
+                raise SolverError(
+                    "CP-SAT finds an integer program infeasible, and SCIP did not confirm it in "
+                    "time: not believed"
+                )
+            return ProgramSolution(Feasibility.INFEASIBLE, answer.values, elapsed)
         if answer.status is not Status.UNKNOWN:
-            return ProgramSolution(Feasibility.SOLVED, answer.values, work)
+            return ProgramSolution(Feasibility.SOLVED, answer.values, elapsed)
     rows, variables = program.shape
     raise SolverError(
-        f"no solution and no proof within {work:.0f} deterministic seconds: an integer "
+        f"no solution and no proof within {elapsed:.0f} deterministic seconds: an integer "
         f"program of {variables} variables and {rows} rows"
     )
 
 
 def _rounded(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:
-    """A solution near a vertex of the relaxation, and the work; or nothing.
+    """A solution near a vertex of the relaxation, and the seconds; or nothing.
 
-    Random costs prefer nobody's records to others. Where the tables leave open how many people
-    there are, they prefer few.
+    Random non-negative costs favour no variable over another, and small totals over large ones.
     """
     cost = np.random.default_rng(seed).random(program.shape[1])
     vertex = solve_relaxation(program, cost, ROUNDING)
     if not len(vertex.values):
-        return np.empty(0, dtype=np.int64), vertex.work
+        return np.empty(0, dtype=np.int64), vertex.deterministic_time
     values = np.rint(vertex.values).astype(np.int64)
     if program.is_feasible(values):
-        return values, vertex.work
-    mended = pump(program, values, ROUNDING - vertex.work)
-    solution = mended.values if mended.is_solution else np.empty(0, dtype=np.int64)
-    return solution, vertex.work + mended.work
+        return values, vertex.deterministic_time
+    pumped = pump(program, values, ROUNDING - vertex.deterministic_time)
+    solution = pumped.values if pumped.is_solution else np.empty(0, dtype=np.int64)
+    return solution, vertex.deterministic_time + pumped.deterministic_time

@@ -22,7 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 _PIVOT = 1e-9
 #: What a pivot takes besides, in non-zero coefficients.
 _OVERHEAD = 15_000
-#: The work besides pivots, in pivots.
+#: The effort besides pivots, in pivots.
 _SETTING_UP = 200
 #: More than any program takes; the engine counts them in 32 bits.
 _MOST_PIVOTS = 10**9
@@ -30,17 +30,17 @@ _MOST_PIVOTS = 10**9
 
 @dataclass(frozen=True)
 class Vertex:
-    """What was found.
+    """A vertex of the relaxation with its duals.
 
     Attributes:
-        values: A value of each variable, whole or not; empty if nothing was found.
-        prices: For each row the change of the cost for one more in its bounds; likewise.
-        work: Deterministic seconds.
+        values: A value of each variable, whole or not; empty if nothing was result.
+        duals: For each row the change of the cost for one more in its bounds; likewise.
+        deterministic_time: Seconds, counted in pivots.
     """
 
     values: FloatArray
-    prices: FloatArray
-    work: float
+    duals: FloatArray
+    deterministic_time: float
 
 
 def solve_relaxation(program: IntegerProgram, cost: FloatArray, limit: float) -> Vertex:
@@ -61,7 +61,7 @@ def solve_relaxation(program: IntegerProgram, cost: FloatArray, limit: float) ->
     linprog: Any = optimize.linprog  # whose stubs have no sparse arrays
     equal = rows.least == rows.most
     ranges = rows.A[~equal]
-    found = linprog(
+    result = linprog(
         cost,
         A_eq=rows.A[equal],
         b_eq=rows.least[equal],
@@ -72,11 +72,11 @@ def solve_relaxation(program: IntegerProgram, cost: FloatArray, limit: float) ->
         # Presolving takes longer than solving, and would lose the beginning.
         options={"presolve": False, "maxiter": pivots},
     )
-    work = round((found.nit + _SETTING_UP) * pivot, 9)
-    if found.x is None or not found.success:
-        return Vertex(np.empty(0), np.empty(0), work)
-    prices = np.empty(len(equal))
-    prices[equal] = found.eqlin.marginals
-    most, least = np.split(found.ineqlin.marginals, 2)
-    prices[~equal] = most - least
-    return Vertex(np.asarray(found.x, dtype=np.float64), prices, work)
+    elapsed = round((result.nit + _SETTING_UP) * pivot, 9)
+    if result.x is None or not result.success:
+        return Vertex(np.empty(0), np.empty(0), elapsed)
+    duals = np.empty(len(equal))
+    duals[equal] = result.eqlin.marginals
+    most, least = np.split(result.ineqlin.marginals, 2)
+    duals[~equal] = most - least
+    return Vertex(np.asarray(result.x, dtype=np.float64), duals, elapsed)

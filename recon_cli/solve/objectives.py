@@ -1,12 +1,13 @@
-"""Questions about a component, as integer programs of their own.
+"""Objectives over an integer program: interval ends reached, distance from a solution, diameter.
 
-A target is a histogram cell of the release: the sum of one or more cells of the component. Every
-question is linear, so that a second engine can be asked the same one.
+They are written over linear functionals ``y = C x`` of the program's variables. Every objective is
+linear, so that a second engine can be asked for the same program.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -14,50 +15,64 @@ from scipy import sparse
 
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
-from recon_cli.model.program import IntegerProgram, with_rows, with_variables
+from recon_cli.model.program import IntegerProgram, activity_bounds, with_rows, with_variables
 
 
 @dataclass(frozen=True)
-class CellSums:
-    """Histogram cells over the cells of a component.
+class LinearFunctionals:
+    """``y = C x``, each between bounds that every solution keeps.
 
     Attributes:
-        sums: Sparse (targets × cells) of ones; no cell is in two targets.
-        lower: The least each target is known to be.
-        upper: The most each target is known to be.
+        coefficients: Sparse (functionals × variables) integers ``C``; of histogram cells, ones.
+        lower: The least that each functional is known to be.
+        upper: The greatest that each functional is known to be.
+
+    Raises:
+        ValueError: When made: as many bounds as functionals are needed.
     """
 
-    sums: sparse.csr_array
+    coefficients: sparse.csr_array
     lower: IntArray
     upper: IntArray
 
-    @property
-    def of_cell(self) -> IntArray:
-        """For each cell its target."""
-        number: IntArray = self.sums.T @ np.arange(self.sums.shape[0])
-        return number
+    def __post_init__(self) -> None:
+        rows = self.coefficients.shape[0]
+        if self.lower.shape != (rows,) or self.upper.shape != (rows,):
+            raise ValueError(
+                f"{rows} functionals have bounds of shapes {self.lower.shape}, {self.upper.shape}"
+            )
 
     @property
     def width(self) -> IntArray:
         """Length of each interval."""
         return self.upper - self.lower
 
+    def select(self, rows: IntArray) -> LinearFunctionals:
+        """Some of the functionals."""
+        return LinearFunctionals(
+            sparse.csr_array(self.coefficients[rows]), self.lower[rows], self.upper[rows]
+        )
+
 
 @dataclass(frozen=True)
 class Maximization:
-    """Maximise ``objective @ x + constant`` over a program.
+    """Maximise the sum of ``terms @ x + constants`` over a program.
 
     Attributes:
-        program: The component's cells first, then what the question adds.
-        objective: Integer coefficients.
-        constants: For each target what it adds to the objective.
-        target: For each column of the program the target that it is about.
+        program: The variables asked about first, then those that the objective adds.
+        terms: Sparse (functionals × variables): what each functional adds to the objective.
+        constants: For each functional a constant that it adds.
     """
 
     program: IntegerProgram
-    objective: IntArray
+    terms: sparse.csr_array
     constants: IntArray
-    target: IntArray
+
+    @cached_property
+    def objective(self) -> IntArray:
+        """Integer coefficient of each variable."""
+        coefficients: IntArray = self.terms.T @ np.ones(self.terms.shape[0], dtype=np.int64)
+        return coefficients
 
     @property
     def constant(self) -> int:
@@ -67,111 +82,115 @@ class Maximization:
     def at_least(self, value: int) -> IntegerProgram:
         """The solutions with at least ``value``, as a program; infeasible if there are none."""
         row = sparse.csr_array(self.objective[None, :])
-        side = np.array([value - self.constant])
-        top = np.array([max(self.program.highest(self.objective), int(side[0]))])
-        return with_rows(self.program, LinearConstraints(row, side, top))
+        least = value - self.constant
+        most = max(self.program.highest(self.objective), least)
+        return with_rows(self.program, LinearConstraints(row, np.array([least]), np.array([most])))
 
     def capped(self, group: IntArray, most: IntArray) -> Maximization:
-        """The same question where it is known that groups of targets add ``most`` at most.
+        """The same maximisation where groups of functionals are known to add ``most`` at most.
 
         No solution is lost; the solver knows earlier that it has the best one.
 
         Args:
-            group: For each target its group, from 0.
-            most: For each group a valid bound on what its targets add to the objective.
+            group: For each functional its group, from 0.
+            most: For each group a valid bound on what its functionals add to the objective.
         """
-        used = np.flatnonzero(self.objective)
-        n = len(most)
-        at = (group[self.target[used]], used)
-        A = sparse.csr_array((self.objective[used], at), shape=(n, len(self.objective)))
-        lowest = np.where(self.objective > 0, self.program.lower, self.program.upper)
-        known = np.bincount(group, weights=self.constants, minlength=n).astype(np.int64)
-        least = A @ lowest
-        rows = LinearConstraints(A, least, np.maximum(most - known, least))
+        n, functionals = len(most), len(group)
+        members = sparse.csr_array(
+            (np.ones(functionals, dtype=np.int64), (group, np.arange(functionals))),
+            shape=(n, functionals),
+        )
+        A = sparse.csr_array(members @ self.terms)
+        A.sort_indices()
+        least, _ = activity_bounds(A, self.program.lower, self.program.upper)
+        rows = LinearConstraints(A, least, np.maximum(most - members @ self.constants, least))
         return replace(self, program=with_rows(self.program, rows))
 
 
 def interval_ends(
     program: IntegerProgram,
-    targets: CellSums,
+    functionals: LinearFunctionals,
     at_lower: npt.NDArray[np.bool_],
     at_upper: npt.NDArray[np.bool_],
 ) -> Maximization:
     """How many of some interval ends one solution can reach; 0 means that none is ever reached.
 
+    Eq. (indicator) of docs/method.md: an indicator ``z`` that is one forces its functional to the
+    end, and the interval's width is the least big-M that does.
+
     Args:
         program: The program.
-        targets: With ``lower < upper`` where an end is asked for.
-        at_lower: Targets whose lower end is asked for.
-        at_upper: Targets whose upper end is asked for.
+        functionals: With ``lower < upper`` where an end is asked for.
+        at_lower: Functionals whose lower end is asked for.
+        at_upper: Functionals whose upper end is asked for.
     """
-    narrow = targets.width == 1
-    # A target between two neighbouring counts is its own indicator.
+    narrow = functionals.width == 1
+    # A functional between two neighbouring values is its own indicator.
     low, high = at_lower & narrow, at_upper & narrow
-    objective = targets.sums.T @ (high.astype(np.int64) - low)
-    constants = targets.upper * low - targets.lower * high
+    constants = functionals.upper * low - functionals.lower * high
+    own = _scaled(functionals.coefficients, high.astype(np.int64) - low)
     low, high = np.flatnonzero(at_lower & ~narrow), np.flatnonzero(at_upper & ~narrow)
     wide = np.concatenate([low, high])
-    # An indicator that is one forces its target to the end: the link is the interval's width.
+    n = len(wide)
     sign = np.repeat([1, -1], [len(low), len(high)])
-    links = sparse.csr_array(sparse.diags_array(sign * targets.width[wide], dtype=np.int64))
     rows = LinearConstraints(
-        sparse.csr_array(sparse.hstack([targets.sums[wide], links])),
-        targets.lower[wide],
-        targets.upper[wide],
+        sparse.csr_array(
+            sparse.hstack(
+                [functionals.coefficients[wide], _diagonal(sign * functionals.width[wide])]
+            )
+        ),
+        functionals.lower[wide],
+        functionals.upper[wide],
     )
-    wider = with_variables(program, np.ones(len(wide), dtype=np.int64))
-    return Maximization(
-        with_rows(wider, rows),
-        np.concatenate([objective, np.ones(len(wide), dtype=np.int64)]),
-        constants,
-        np.concatenate([targets.of_cell, wide]),
-    )
+    wider = with_variables(program, np.ones(n, dtype=np.int64))
+    indicators = _of_functionals(wide, len(constants))
+    return Maximization(with_rows(wider, rows), _hstack([own, indicators]), constants)
 
 
-def distance_from(program: IntegerProgram, targets: CellSums, start: IntArray) -> Maximization:
-    """How far a solution can be from ``start``: the sum of ``|target − start|``.
+def distance_from(
+    program: IntegerProgram, functionals: LinearFunctionals, origin: IntArray
+) -> Maximization:
+    """How far a solution can be from ``origin``: the sum of ``|y − origin|``.
+
+    Eq. (distance) of docs/method.md, with ``s`` the origin, ``d`` the distance and ``z`` the side.
 
     Args:
         program: The program.
-        targets: The targets that count.
-        start: Value of each target to measure from, within its interval.
+        functionals: The functionals that count.
+        origin: Value of each functional to measure from, within its interval.
     """
-    above, below = targets.upper - start, start - targets.lower
+    above, below = functionals.upper - origin, origin - functionals.lower
+    # Where the interval does not straddle the origin the absolute value is linear.
     up, down = below == 0, (above == 0) & (below > 0)
-    objective = targets.sums.T @ (up.astype(np.int64) - down)
-    constants = start * down - start * up
-    # Only a target that can go both ways needs a side (z) and a distance (d) of its own:
-    # d ≤ y − s + 2·below·(1 − z) and d ≤ s − y + 2·above·z.
+    linear = _scaled(functionals.coefficients, up.astype(np.int64) - down)
+    constants = origin * down - origin * up
     inner = np.flatnonzero((above > 0) & (below > 0))
     n = len(inner)
-    ups, downs, middle = above[inner], below[inner], start[inner]
+    ups, downs, s = above[inner], below[inner], origin[inner]
     one = sparse.eye_array(n, dtype=np.int64, format="csr")
-    y = targets.sums[inner]
+    y = functionals.coefficients[inner]
+    # y − d − 2·below·z ≥ s − 2·below and −y − d + 2·above·z ≥ −s; the other sides always hold.
     first = sparse.hstack([y, -one, -_diagonal(2 * downs)])
     second = sparse.hstack([-y, -one, _diagonal(2 * ups)])
     rows = LinearConstraints(
         sparse.csr_array(sparse.vstack([first, second])),
-        np.concatenate([middle - 2 * downs, -middle]),
-        np.concatenate([middle + ups, 2 * ups - middle + downs]),
+        np.concatenate([s - 2 * downs, -s]),
+        np.concatenate([s + ups, 2 * ups - s + downs]),
     )
     far = np.maximum(ups, downs)
     wider = with_variables(program, np.concatenate([far, np.ones(n, dtype=np.int64)]))
-    gain = np.repeat([1, 0], n)
-    return Maximization(
-        with_rows(wider, rows),
-        np.concatenate([objective, gain]),
-        constants,
-        np.concatenate([targets.of_cell, np.tile(inner, 2)]),
-    )
+    distances = _of_functionals(inner, len(constants))
+    sides = sparse.csr_array((len(constants), n), dtype=np.int64)
+    return Maximization(with_rows(wider, rows), _hstack([linear, distances, sides]), constants)
 
 
-def diameter(program: IntegerProgram, targets: CellSums) -> Maximization:
-    """How far two solutions can be apart: the sum of ``|target of one − target of the other|``.
+def diameter(program: IntegerProgram, functionals: LinearFunctionals) -> Maximization:
+    """How far two solutions can be apart: the sum of ``|y − y'|``.
 
-    The program's columns are the one solution, the other, distances and sides.
+    Eq. (diameter) of docs/method.md. The program's variables are the one solution, the other,
+    distances ``d`` and sides ``z``.
     """
-    n = len(targets.lower)
+    n = len(functionals.lower)
     old = program.constraints
     twice = IntegerProgram(
         LinearConstraints(
@@ -182,10 +201,10 @@ def diameter(program: IntegerProgram, targets: CellSums) -> Maximization:
         lower=np.tile(program.lower, 2),
         upper=np.tile(program.upper, 2),
     )
-    width = targets.width
+    width = functionals.width
     one = sparse.eye_array(n, dtype=np.int64, format="csr")
-    y = targets.sums
-    # d ≤ x − y + 2·width·(1 − z) and d ≤ y − x + 2·width·z.
+    y = functionals.coefficients
+    # y − y' − d − 2·width·z ≥ −2·width and y' − y − d + 2·width·z ≥ 0.
     first = sparse.hstack([y, -y, -one, -_diagonal(2 * width)])
     second = sparse.hstack([-y, y, -one, _diagonal(2 * width)])
     rows = LinearConstraints(
@@ -194,11 +213,29 @@ def diameter(program: IntegerProgram, targets: CellSums) -> Maximization:
         np.concatenate([width, 3 * width]),
     )
     wider = with_variables(twice, np.concatenate([width, np.ones(n, dtype=np.int64)]))
-    objective = np.repeat([0, 1, 0], [2 * len(program.lower), n, n])
-    target = np.concatenate([np.tile(targets.of_cell, 2), np.tile(np.arange(n), 2)])
-    return Maximization(with_rows(wider, rows), objective, np.zeros(n, dtype=np.int64), target)
+    solutions = sparse.csr_array((n, 2 * program.shape[1]), dtype=np.int64)
+    sides = sparse.csr_array((n, n), dtype=np.int64)
+    terms = _hstack([solutions, one, sides])
+    return Maximization(with_rows(wider, rows), terms, np.zeros(n, dtype=np.int64))
 
 
 def _diagonal(values: IntArray) -> sparse.csr_array:
     n = len(values)
     return sparse.csr_array((values, (np.arange(n), np.arange(n))), shape=(n, n))
+
+
+def _scaled(A: sparse.csr_array, factors: IntArray) -> sparse.csr_array:
+    """The rows of ``A``, each times its factor; zeros are no entries."""
+    scaled = sparse.csr_array(_diagonal(factors) @ A)
+    scaled.eliminate_zeros()
+    return scaled
+
+
+def _of_functionals(which: IntArray, functionals: int) -> sparse.csr_array:
+    """Sparse (functionals × variables) of ones: variable ``i`` is about functional ``which[i]``."""
+    ones = np.ones(len(which), dtype=np.int64)
+    return sparse.csr_array((ones, (which, np.arange(len(which)))), shape=(functionals, len(which)))
+
+
+def _hstack(blocks: list[sparse.csr_array]) -> sparse.csr_array:
+    return sparse.csr_array(sparse.hstack(blocks, format="csr"))

@@ -28,7 +28,8 @@ class Repair:
 
     Attributes:
         values: A solution; empty without one.
-        is_infeasible: Whether there is none, by two engines.
+        is_infeasible: Whether there is none, by two engines. Without values and proof it is
+            undecided.
     """
 
     values: IntArray
@@ -63,8 +64,7 @@ def min_l1_repair(program: IntegerProgram, values: IntArray, effort: Effort) -> 
     deviations = deviation_program(program, values)
     answer = maximize(deviations.program, np.full(len(deviations.sign), -1), effort)
     if answer.status is Status.INFEASIBLE:
-        confirm_infeasible(program)
-        return Repair(answer.values, is_infeasible=True)
+        return Repair(answer.values, is_infeasible=confirm_infeasible(program))
     if answer.status is Status.UNKNOWN:
         return Repair(answer.values, is_infeasible=False)
     return Repair(deviations.values_at(answer.values), is_infeasible=False)

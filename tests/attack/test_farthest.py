@@ -20,7 +20,7 @@ from recon_cli.attack.variability.distance import (
 from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.objectives import CellSums
+from recon_cli.solve.objectives import LinearFunctionals
 
 # Rows of one person each. Without the one of unit 0, three halves of a person are nearest, and
 # one whole person (the fifth cell) is the only solution.
@@ -39,8 +39,8 @@ def part_of(unit: Sequence[int], upper: Sequence[int] = (1,) * 6) -> ComponentHi
         program=IntegerProgram(LinearConstraints(A, one, one), none, most),
         numbers=cells,
         unit=np.array(unit),
-        targets=CellSums(each, none, most),
-        start=np.array(START),
+        cells=LinearFunctionals(each, none, most),
+        incumbent=np.array(START),
     )
 
 
@@ -49,15 +49,15 @@ def allowance(seconds: float = 0.5) -> EffortAccount:
 
 
 def test_halves_are_asked_for_whole_people_where_they_are() -> None:
-    whole = farthest._completed(part_of([0, 1, 1, 1, 1, 1]), 0, MOVED, allowance())
+    whole = farthest._extended(part_of([0, 1, 1, 1, 1, 1]), 0, MOVED, allowance())
     assert whole.tolist() == [0, 0, 0, 0, 1, 0]
 
 
 def test_what_only_others_could_make_up_for_is_left_to_the_full_question() -> None:
     part, spent = part_of([0, 1, 1, 1, 2, 2]), allowance()
-    assert not len(farthest._completed(part, 0, MOVED, spent))
-    assert spent.work[0] > 0
-    assert not len(farthest._completed(part, 0, MOVED, allowance(0.0)))
+    assert not len(farthest._extended(part, 0, MOVED, spent))
+    assert spent.spent[0] > 0
+    assert not len(farthest._extended(part, 0, MOVED, allowance(0.0)))
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_what_only_others_could_make_up_for_is_left_to_the_full_question() -> No
 )
 def test_either_way_the_answer_is_the_same(unit: list[int], most: list[int]) -> None:
     part = part_of(unit)
-    found = farthest.farthest_one_by_one(part, FROM_INCUMBENT, allowance())
+    found = farthest.maximize_each_unit(part, FROM_INCUMBENT, allowance())
     assert found.reached.tolist() == found.bound.tolist() == most
     assert all(part.program.is_feasible(values) for values in found.solutions)
 
 
 def test_nobody_goes_where_no_solution_is() -> None:
     part = part_of([0, 1, 1, 1, 1, 1], upper=(1, 1, 1, 1, 0, 1))
-    found = farthest.farthest_one_by_one(part, FROM_INCUMBENT, allowance())
+    found = farthest.maximize_each_unit(part, FROM_INCUMBENT, allowance())
     assert found.bound.tolist() == [0, 0]
 
 
@@ -88,8 +88,8 @@ def random_part(seed: int) -> ComponentHistogram:
         ),
         numbers=np.arange(9),
         unit=np.repeat([0, 1, 2], 3),
-        targets=CellSums(sparse.csr_array(sparse.eye_array(9, dtype=np.int64)), none, most),
-        start=start,
+        cells=LinearFunctionals(sparse.csr_array(sparse.eye_array(9, dtype=np.int64)), none, most),
+        incumbent=start,
     )
 
 
@@ -110,18 +110,18 @@ def test_what_others_cannot_follow_is_cut_off(
 
     monkeypatch.setattr(EffortAccount, "feasibility_cut", counted)
     # or one question about all of them would answer most
-    monkeypatch.setattr(farthest, "_ask_together", lambda seen, _: (0, int(seen.bound.sum())))
+    monkeypatch.setattr(farthest, "_maximize_together", lambda seen, _: (0, int(seen.bound.sum())))
     asked: list[int] = []
-    monkeypatch.setattr(farthest, "_ask_within_region", lambda _, k, __: asked.append(k))
+    monkeypatch.setattr(farthest, "_maximize_in_region", lambda _, k, __: asked.append(k))
     for seed in range(30):
         part = random_part(seed)
         rows = part.program.constraints
         solutions = EVERY[(rows.least == EVERY @ rows.A.toarray().T).all(axis=1)]
         asked.clear()
-        found = farthest.farthest_one_by_one(part, ask, allowance())
+        found = farthest.maximize_each_unit(part, ask, allowance())
         for k in range(3):
             here = solutions[:, 3 * k : 3 * k + 3]
-            origins = part.start[None, 3 * k : 3 * k + 3] if ask is FROM_INCUMBENT else here
+            origins = part.incumbent[None, 3 * k : 3 * k + 3] if ask is FROM_INCUMBENT else here
             most = max(int(np.abs(here - origin).sum(axis=1).max()) for origin in origins)
             assert found.reached[k] <= most <= found.bound[k]
             if k not in asked:

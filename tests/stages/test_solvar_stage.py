@@ -92,7 +92,7 @@ def test_what_the_budget_does_not_prove_is_an_interval(clinic: Path) -> None:
 def test_a_disagreement_is_loud_and_keeps_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def disagree(component: object) -> None:
+    def disagree(*_: object) -> None:
         raise DisagreementError("the engines differ", json.dumps({"lower": [0]}))
 
     monkeypatch.setattr(extremes, "confirm_infeasible", disagree)

@@ -167,7 +167,7 @@ def measure_or_die(job: Any, piece: Piece, tick: OnProgress) -> None:
     from recon_cli.stages import solvar  # noqa: PLC0415
 
     if piece.number == 1:
-        measured: Any = variability._Measured
+        measured: Any = variability._Measurement
         measured.add = _deadly(measured.add)
     solvar.measure_piece(job, piece, tick)
 

@@ -136,7 +136,7 @@ def _unit_records(plan: Plan, counts: PartitionCounts, solved: BatchSolution) ->
         np.bincount(unit, weights=free, minlength=n),
         pl.Series(["unique", "solved", "open", QUARANTINED])[status],
         pl.Series(["propagation", "solver"])[solved.used_solver.astype(np.int64)],
-        solved.effort.round(6),
+        solved.deterministic_time.round(6),
     ]
     return pl.DataFrame(
         [

@@ -46,7 +46,7 @@ class BatchSolution:
         system: The equations.
         bounds: What propagation proved.
         people: People in each candidate.
-        effort: For each unit its share of the solver's deterministic seconds.
+        deterministic_time: For each unit its share of the solver's seconds.
         used_solver: For each unit whether the solver placed anyone in it.
         unsolved: For each unit whether a solver was kept from some of it: only the lower bounds
             are there.
@@ -55,7 +55,7 @@ class BatchSolution:
     system: System
     bounds: Bounds
     people: IntArray
-    effort: npt.NDArray[np.float64]
+    deterministic_time: npt.NDArray[np.float64]
     used_solver: npt.NDArray[np.bool_]
     unsolved: npt.NDArray[np.bool_]
 
@@ -82,7 +82,7 @@ def solve_system(
         suspects = np.unique(system.row_geounit[bounds.conflict])
         raise contradiction(plan, published, counts, suspects)
     people = bounds.lower.copy()
-    effort = np.zeros(len(system.units))
+    deterministic_time = np.zeros(len(system.units))
     used_solver = np.zeros(len(system.units), dtype=bool)
     unsolved = np.zeros(len(system.units), dtype=bool)
     regions = system.regions[system.candidates.unit]
@@ -104,9 +104,9 @@ def solve_system(
             suspects = np.unique(system.row_geounit[component.rows])
             raise contradiction(plan, published, counts, suspects)
         people[component.columns] = solution.values
-        np.add.at(effort, units, solution.work / len(units))
+        np.add.at(deterministic_time, units, solution.deterministic_time / len(units))
         used_solver[units] = True
-    return BatchSolution(system, bounds, people, effort, used_solver, unsolved)
+    return BatchSolution(system, bounds, people, deterministic_time, used_solver, unsolved)
 
 
 def _solve(component: Component, seed: int) -> ProgramSolution:

@@ -1,10 +1,11 @@
-"""Solution variability: how far any other solution can differ, and who stands in all of them.
+"""Solution variability: how far any other solution can differ, and what appears in all of them.
 
 For each unit of N people, over all solutions x of a system and with x0 the reconstruction,
 
     solvar = 100 · max Σ|x − x0| / 2N,
 
-summed over the unit's histogram cells (Eq. 4.6 and 4.10 of the 2010 study). Two systems: the
+summed over the unit's histogram cells: Eq. (solvar) of docs/method.md (Eq. 4.6 and 4.10 of the 2010
+study). Two systems: the
 *relaxed* one takes each unit alone, with what it shares with coarser tables as upper bounds; the
 *exact* one is the whole region with every published count as an equality.
 """
@@ -12,6 +13,7 @@ summed over the unit's histogram cells (Eq. 4.6 and 4.10 of the 2010 study). Two
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,15 +28,22 @@ from recon_cli.attack.variability.distance import (
     distance_from_incumbent,
 )
 from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
-from recon_cli.attack.variability.farthest import Farthest, farthest_at_once, farthest_one_by_one
+from recon_cli.attack.variability.farthest import (
+    LargestDistances,
+    maximize_each_unit,
+    maximize_jointly,
+)
 from recon_cli.attack.variability.histogram import Histogram
-from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.bounds import propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
 from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.certificates import confirm_infeasible
-from recon_cli.solve.objectives import CellSums
+from recon_cli.solve.objectives import LinearFunctionals
+
+#: Wall-clock seconds for the second engine to confirm that nothing moves; after that it may.
+_CONFIRMATION = 60.0
 
 
 @dataclass(frozen=True)
@@ -43,17 +52,17 @@ class SolutionSpace:
 
     Attributes:
         rows: The system's rows, relaxed or not.
-        start: A solution: people in each cell.
-        unit: For each cell its unit.
+        incumbent: A solution: people in each candidate.
+        unit: For each candidate its unit.
         units: Number of units.
         is_split: Whether no row couples two units, so that units can be measured together.
         has_total: For each unit whether all solutions have the same number of people in it.
-        people: For each unit its people, in `start` or as published.
-        missing: For each unit whether `start` holds only its lower bounds: it was quarantined.
+        people: For each unit its people, in `incumbent` or as published.
+        missing: For each unit whether `incumbent` holds only its lower bounds: it was quarantined.
     """
 
     rows: LinearConstraints
-    start: IntArray
+    incumbent: IntArray
     unit: IntArray
     units: int
     is_split: bool
@@ -64,37 +73,63 @@ class SolutionSpace:
 
 @dataclass
 class Distances:
-    """Sums of ``|x − x0|``, or ``|x − y|``, for each unit: a value reached and a bound."""
+    """Sums of ``|x − x0|``, or ``|x − y|``, in people counted twice, for each unit or region.
+
+    Attributes:
+        reached: A distance that a solution has.
+        bound: A distance that none exceeds.
+    """
 
     reached: IntArray
     bound: IntArray
 
+    @classmethod
+    def zeros(cls, units: int) -> Self:
+        """Nothing differs yet."""
+        return cls(np.zeros(units, dtype=np.int64), np.zeros(units, dtype=np.int64))
 
-@dataclass(frozen=True)
-class BatchVariability:
-    """What was found for a batch.
+    def add(self, largest: LargestDistances) -> None:
+        """Add what one component lets its units differ."""
+        self.reached[largest.units] += largest.reached
+        self.bound[largest.units] += largest.bound
+
+
+@dataclass
+class CellIntervals:
+    """Counts of each histogram cell of a batch over all solutions.
 
     Attributes:
-        lower: For each histogram cell its least count over all solutions, or a valid lower bound.
+        lower: Its least count, or a valid lower bound.
         upper: Its greatest count, or a valid upper bound.
         is_exact: Whether solutions reach both.
-        lowest: The least count of each histogram cell in a solution that was found.
-        solvar: Distances from the start, by unit, in people counted twice.
-        diameter: Distances between any two solutions, or None.
-        region: The same as `solvar` for whole regions (all units at once), or None.
-        used_solver: For each unit whether propagation alone did not decide.
-        work: For each unit its share of the solver's deterministic seconds.
+        lowest: Its least count in a solution that was found.
     """
 
     lower: IntArray
     upper: IntArray
     is_exact: BoolArray
     lowest: IntArray
+
+
+@dataclass(frozen=True)
+class BatchVariability:
+    """The variability of a batch.
+
+    Attributes:
+        intervals: By histogram cell.
+        solvar: Distances from the incumbent, by unit.
+        diameter: Distances between any two solutions, by unit, or None.
+        region: The same as `solvar` for whole regions (all units at once), or None.
+        used_solver: For each unit whether propagation alone did not decide.
+        deterministic_time: For each unit its share of the solver's seconds.
+    """
+
+    intervals: CellIntervals
     solvar: Distances
     diameter: Distances | None
     region: Distances | None
     used_solver: BoolArray
-    work: npt.NDArray[np.float64]
+    deterministic_time: npt.NDArray[np.float64]
 
 
 def measure_batch(
@@ -102,7 +137,7 @@ def measure_batch(
     histogram: Histogram,
     regions: IntArray,
     budget: EffortBudget,
-    watch: BatchQuarantine,
+    quarantine: BatchQuarantine,
 ) -> BatchVariability:
     """Intervals, certain records, solvar and diameter of every unit of a batch.
 
@@ -111,173 +146,175 @@ def measure_batch(
         histogram: The histogram cells that count.
         regions: For each unit its region, rising.
         budget: How hard to try.
-        watch: Keeps solvers from units that kill them; those get what propagation proves.
+        quarantine: Keeps solvers from units that kill them; those get what propagation proves.
 
     Raises:
         SolverError: Two engines disagree on a certificate.
     """
     bounds = propagate(space.rows)
-    measured = _Measured(space, histogram, bounds, regions, budget)
+    sums = histogram.sums
+    lower, upper = sums @ bounds.lower, sums @ bounds.upper
+    intervals = CellIntervals(lower, upper, lower == upper, sums @ space.incumbent)
+    fixed = sums @ np.where(bounds.free, 0, bounds.lower)
+    account = EffortAccount(budget, regions)
+    measurement = _Measurement(space, histogram, account, intervals, fixed)
     components = split_components(
         space.rows, bounds, regions[space.unit], targets=histogram.of_cell
     )
     for component in (
         part
         for whole in components
-        for part in watch.parts(whole, space.unit[whole.columns], histogram.of_cell[whole.columns])
+        for part in quarantine.parts(
+            whole, space.unit[whole.columns], histogram.of_cell[whole.columns]
+        )
     ):
         units = space.unit[component.columns]
-        if space.missing[units].any() or not watch.admits(units):
-            measured.leave(component)
+        if space.missing[units].any() or not quarantine.admits(units):
+            measurement.leave(component)
         else:
-            measured.add(component)
-    return measured.result()
+            measurement.add(component)
+    return measurement.result(regions)
 
 
-class _Measured:
-    """The findings so far, by histogram cell and unit."""
+class _Measurement:
+    """The variability so far: of each histogram cell, each unit, and the region as a whole.
+
+    `fixed` are the people whom propagation put into each histogram cell; `together` has the
+    distances of all units of a component at once, booked under its first unit.
+    """
 
     def __init__(
         self,
         space: SolutionSpace,
         histogram: Histogram,
-        bounds: Bounds,
-        regions: IntArray,
-        budget: EffortBudget,
+        account: EffortAccount,
+        intervals: CellIntervals,
+        fixed: IntArray,
     ) -> None:
         self.space = space
         self.histogram = histogram
-        self.regions = regions
-        self.budget = budget
-        self.allowance = EffortAccount(budget, regions)
-        sums = histogram.sums
-        self.start = sums @ space.start
-        self.fixed = sums @ np.where(bounds.free, 0, bounds.lower)
-        self.lower = sums @ bounds.lower
-        self.upper = sums @ bounds.upper
-        self.is_exact = self.lower == self.upper
-        self.lowest = self.start.copy()
-        self.solvar = _nothing(space.units)
-        self.diameter = _nothing(space.units)
-        self.together = _nothing(space.units)
+        self.account = account
+        self.intervals = intervals
+        self.fixed = fixed
+        self.solvar = Distances.zeros(space.units)
+        self.diameter = Distances.zeros(space.units)
+        self.together = Distances.zeros(space.units)
         self.used_solver = np.zeros(space.units, dtype=bool)
 
     def add(self, component: Component) -> None:
         """Measure one component."""
-        part = self._part(component)
+        part, budget = self._part(component), self.account.budget
         self.used_solver[part.unit] = True
         # The farthest solutions reach most ends of the intervals already.
-        away = self._farthest(part, FROM_INCUMBENT)
-        _note(self.solvar, away)
-        known = [part.start, *away.solutions]
-        if away.together is not None:
-            first = away.units[0]
-            self.together.reached[first] += away.together[0]
-            self.together.bound[first] += away.together[1]
-        if self.budget.diameter:
-            apart = self._farthest(part, DIAMETER)
-            _note(self.diameter, apart)
+        largest, cells = _confirmed(part, self._largest(part, FROM_INCUMBENT))
+        self.solvar.add(largest)
+        known = [part.incumbent, *largest.solutions]
+        if largest.together is not None:
+            first = largest.units[0]
+            self.together.reached[first] += largest.together[0]
+            self.together.bound[first] += largest.together[1]
+        if budget.diameter:
+            apart = self._largest(part, DIAMETER)
+            self.diameter.add(apart)
             known += apart.solutions
-        effort = self.allowance.effort(part.units, self.budget.unit * len(part.units))
-        if not self.budget.exact_intervals:
+        effort = self.account.effort(part.units, budget.unit * len(part.units))
+        if not budget.exact_intervals:
             effort = replace(effort, limit=0.0)
-        extremes = tighten_bounds(part.program, _settled(part, away.still), known, effort)
-        self.allowance.spend(part.units, extremes.work)
-        numbers = part.numbers
-        self.lower[numbers] = self.fixed[numbers] + extremes.targets.lower
-        self.upper[numbers] = self.fixed[numbers] + extremes.targets.upper
-        self.is_exact[numbers] = extremes.is_exact
-        self.lowest[numbers] = self.fixed[numbers] + extremes.lowest
+        tightened = tighten_bounds(part.program, cells, known, effort)
+        self.account.spend(part.units, tightened.deterministic_time)
+        numbers, fixed = part.numbers, self.fixed[part.numbers]
+        self.intervals.lower[numbers] = fixed + tightened.lower
+        self.intervals.upper[numbers] = fixed + tightened.upper
+        self.intervals.is_exact[numbers] = tightened.is_exact
+        self.intervals.lowest[numbers] = fixed + tightened.least
 
     def leave(self, component: Component) -> None:
         """Count a component that no solver may be let at: the bounds of propagation stand."""
         part = self._part(component)
         missing = self.space.missing[part.unit]
-        cap = np.where(missing, part.highest(DIAMETER), part.highest(FROM_INCUMBENT))
+        widths = part.highest(DIAMETER)
+        cap = np.where(missing, widths, part.highest(FROM_INCUMBENT))
         bound = _by_unit(part.unit, cap, self.space.units)
         self.solvar.bound += bound
-        self.diameter.bound += _by_unit(part.unit, part.highest(DIAMETER), self.space.units)
+        self.diameter.bound += _by_unit(part.unit, widths, self.space.units)
         if not self.space.is_split:
             self.together.bound[int(part.unit[0])] += int(bound.sum())
-        # Nobody knows a solution of a missing unit: any count may be the least one.
-        gone = part.numbers[missing]
-        self.lowest[gone] = self.upper[gone]
+        # No solution of a missing unit is known: any count may be the least one.
+        unsolved = part.numbers[missing]
+        self.intervals.lowest[unsolved] = self.intervals.upper[unsolved]
 
     def _part(self, component: Component) -> ComponentHistogram:
         numbers, sums = self.histogram.within(component)
+        program = component.program
         return ComponentHistogram(
-            program=component.program,
+            program=program,
             numbers=numbers,
             unit=self.histogram.unit[numbers],
-            targets=CellSums(sums, sums @ component.program.lower, sums @ component.program.upper),
-            start=self.space.start[component.columns],
+            cells=LinearFunctionals(sums, sums @ program.lower, sums @ program.upper),
+            incumbent=self.space.incumbent[component.columns],
         )
 
-    def _farthest(self, part: ComponentHistogram, ask: DistanceMeasure) -> Farthest:
-        farthest = farthest_at_once if self.space.is_split else farthest_one_by_one
-        return farthest(part, ask, self.allowance)
+    def _largest(self, part: ComponentHistogram, measure: DistanceMeasure) -> LargestDistances:
+        maximize = maximize_jointly if self.space.is_split else maximize_each_unit
+        return maximize(part, measure, self.account)
 
-    def result(self) -> BatchVariability:
-        """All findings; distances are capped by what certain records leave."""
-        certain = _by_unit(self.histogram.unit, self.lower, self.space.units)
-        people = self.space.people
-        most = _by_unit(self.histogram.unit, self.upper, self.space.units)
+    def result(self, regions: IntArray) -> BatchVariability:
+        """The whole batch; distances are capped by what certain records leave."""
+        units, people = self.space.units, self.space.people
+        certain = _by_unit(self.histogram.unit, self.intervals.lower, units)
+        most = _by_unit(self.histogram.unit, self.intervals.upper, units)
         most = np.where(self.space.has_total, people, most)
-        # Who is certain cannot differ; everybody else of both solutions may.
+        # Certain records cannot differ; all other people of both solutions may.
         movable = people + most - 2 * certain
         solvar = Distances(self.solvar.reached, np.minimum(self.solvar.bound, movable))
         diameter = None
-        if self.budget.diameter:
+        if self.account.budget.diameter:
             cap = np.minimum(2 * (most - certain), 2 * solvar.bound)
             diameter = Distances(
                 np.maximum(self.diameter.reached, solvar.reached),
                 np.minimum(self.diameter.bound, cap),
             )
-        region = None
-        if not self.space.is_split:
-            number = np.cumsum(np.diff(self.regions, prepend=-1) != 0) - 1
-            count = int(number[-1]) + 1 if len(number) else 0
-            region = Distances(
-                _by_unit(number, self.together.reached, count),
-                np.minimum(
-                    _by_unit(number, self.together.bound, count), _by_unit(number, movable, count)
-                ),
-            )
+        region = None if self.space.is_split else self._by_region(regions, movable)
         return BatchVariability(
-            self.lower,
-            self.upper,
-            self.is_exact,
-            self.lowest,
-            solvar,
-            diameter,
-            region,
-            self.used_solver,
-            self.allowance.work,
+            self.intervals, solvar, diameter, region, self.used_solver, self.account.spent
+        )
+
+    def _by_region(self, regions: IntArray, movable: IntArray) -> Distances:
+        number = np.cumsum(np.diff(regions, prepend=-1) != 0) - 1
+        count = int(number[-1]) + 1 if len(number) else 0
+        bound = _by_unit(number, self.together.bound, count)
+        return Distances(
+            _by_unit(number, self.together.reached, count),
+            np.minimum(bound, _by_unit(number, movable, count)),
         )
 
 
-def _settled(part: ComponentHistogram, still: IntArray) -> CellSums:
-    """The targets, those of units that no solution moves fixed: both engines must say so."""
-    fixed = np.isin(part.unit, still)
+def _confirmed(
+    part: ComponentHistogram, largest: LargestDistances
+) -> tuple[LargestDistances, LinearFunctionals]:
+    """The distances, and the histogram cells with those of immovable units fixed.
+
+    That a unit is immovable both engines must find. Where the second one runs out of time, the
+    distance of the unit is only bounded by the intervals of its histogram cells.
+    """
+    cells = part.cells
+    fixed = np.isin(part.unit, largest.immovable)
     if not fixed.any():
-        return part.targets
-    confirm_infeasible(distance_from_incumbent(part, part.select(fixed)).at_least(1))
-    start = part.targets.sums @ part.start
-    return CellSums(
-        part.targets.sums,
-        np.where(fixed, start, part.targets.lower),
-        np.where(fixed, start, part.targets.upper),
+        return largest, cells
+    moved = distance_from_incumbent(part, part.cells_where(fixed)).at_least(1)
+    if confirm_infeasible(moved, _CONFIRMATION):
+        incumbent = cells.coefficients @ part.incumbent
+        lower = np.where(fixed, incumbent, cells.lower)
+        upper = np.where(fixed, incumbent, cells.upper)
+        return largest, LinearFunctionals(cells.coefficients, lower, upper)
+    allowed = _by_unit(
+        np.searchsorted(part.units, part.unit), part.highest(FROM_INCUMBENT), len(part.units)
     )
-
-
-def _note(distances: Distances, farthest: Farthest) -> None:
-    """Add what one component lets its units differ."""
-    distances.reached[farthest.units] += farthest.reached
-    distances.bound[farthest.units] += farthest.bound
-
-
-def _nothing(units: int) -> Distances:
-    return Distances(np.zeros(units, dtype=np.int64), np.zeros(units, dtype=np.int64))
+    bound = np.where(largest.bound == 0, allowed, largest.bound)
+    together = largest.together
+    if together is not None and together[1] == 0:
+        together = (together[0], int(bound.sum()))
+    return replace(largest, bound=bound, together=together), cells
 
 
 def _by_unit(unit: IntArray, values: IntArray, units: int) -> IntArray:

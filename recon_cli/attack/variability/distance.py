@@ -1,4 +1,4 @@
-"""Distances within one component: what is asked, and how an answer is read."""
+"""Distances within one component: the problem to maximise, and how its solutions are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import sparse
 
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, relax_others
-from recon_cli.solve.objectives import CellSums, Maximization, diameter, distance_from
+from recon_cli.solve.objectives import LinearFunctionals, Maximization, diameter, distance_from
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -23,17 +23,17 @@ class ComponentHistogram:
 
     Attributes:
         program: The component's program.
-        numbers: The histogram cells among all of the batch.
-        unit: For each histogram cell its unit.
-        targets: The histogram cells over the component's cells.
-        start: The reconstruction: people in each cell of the component.
+        numbers: Each histogram cell's number among all of the batch.
+        unit: Each histogram cell's unit.
+        cells: The histogram cells as sums of the program's variables; none is in two.
+        incumbent: The reconstruction: a value for each variable.
     """
 
     program: IntegerProgram
     numbers: IntArray
     unit: IntArray
-    targets: CellSums
-    start: IntArray
+    cells: LinearFunctionals
+    incumbent: IntArray
 
     @cached_property
     def units(self) -> IntArray:
@@ -41,44 +41,40 @@ class ComponentHistogram:
         return np.unique(self.unit)
 
     @cached_property
-    def unit_of_cell(self) -> IntArray:
-        """For each of the component's cells its unit."""
-        unit: IntArray = self.unit[self.targets.of_cell]
+    def unit_of_variable(self) -> IntArray:
+        """For each of the program's variables its unit."""
+        cell: IntArray = self.cells.coefficients.T @ np.arange(len(self.unit))
+        unit: IntArray = self.unit[cell]
         return unit
 
-    def select(self, chosen: BoolArray) -> CellSums:
-        """Some of the targets."""
-        rows = np.flatnonzero(chosen)
-        return CellSums(
-            sparse.csr_array(self.targets.sums[rows]),
-            self.targets.lower[rows],
-            self.targets.upper[rows],
-        )
+    def variables_of(self, unit: int) -> IntArray:
+        """The variables that count people of a unit, rising."""
+        return np.flatnonzero(self.unit_of_variable == unit)
 
-    def cells_of(self, unit: int) -> IntArray:
-        """The component's cells that lie in a unit, rising."""
-        return np.flatnonzero(self.unit_of_cell == unit)
+    def cells_where(self, chosen: BoolArray) -> LinearFunctionals:
+        """Some of the histogram cells."""
+        return self.cells.select(np.flatnonzero(chosen))
 
     def relax_others(self, unit: int) -> ComponentHistogram:
         """One unit, whatever is in the others: what it cannot do here it cannot do at all."""
-        chosen, cells = self.unit == unit, self.cells_of(unit)
-        targets = self.select(chosen)
+        chosen, variables = self.unit == unit, self.variables_of(unit)
+        cells = self.cells_where(chosen)
         return ComponentHistogram(
-            program=relax_others(self.program, cells).program,
+            program=relax_others(self.program, variables).program,
             numbers=self.numbers[chosen],
             unit=self.unit[chosen],
-            targets=CellSums(
-                sparse.csr_array(targets.sums[:, cells]), targets.lower, targets.upper
+            cells=LinearFunctionals(
+                sparse.csr_array(cells.coefficients[:, variables]), cells.lower, cells.upper
             ),
-            start=self.start[cells],
+            incumbent=self.incumbent[variables],
         )
 
-    def highest(self, ask: DistanceMeasure) -> IntArray:
-        """What the intervals alone allow each target."""
-        if ask is DIAMETER:
-            return self.targets.width
-        start = self.targets.sums @ self.start
-        farthest: IntArray = np.maximum(self.targets.upper - start, start - self.targets.lower)
+    def highest(self, measure: DistanceMeasure) -> IntArray:
+        """For each histogram cell the distance that its interval alone allows."""
+        if measure is DIAMETER:
+            return self.cells.width
+        incumbent = self.cells.coefficients @ self.incumbent
+        farthest: IntArray = np.maximum(self.cells.upper - incumbent, incumbent - self.cells.lower)
         return farthest
 
 
@@ -87,39 +83,43 @@ class DistanceMeasure:
     """A distance.
 
     Attributes:
-        question: What to maximise for some targets.
-        distance: The distance of each of these targets at an answer: the solutions that it
-            lies between, one after the other.
-        solutions: Number of solutions in an answer besides the reconstruction.
+        problem: The problem whose optimum is the largest distance, for some histogram cells.
+        distance: For each of these cells its part of the distance that the values of a solved
+            problem show; they begin with the solutions it lies between, one after the other.
+        solutions: Number of solutions in these values besides the reconstruction.
     """
 
-    question: Callable[[ComponentHistogram, CellSums], Maximization]
-    distance: Callable[[ComponentHistogram, CellSums, IntArray], IntArray]
+    problem: Callable[[ComponentHistogram, LinearFunctionals], Maximization]
+    distance: Callable[[ComponentHistogram, LinearFunctionals, IntArray], IntArray]
     solutions: int
 
 
-def distance_from_incumbent(part: ComponentHistogram, targets: CellSums) -> Maximization:
-    """How far a solution can be from the reconstruction."""
-    return distance_from(part.program, targets, targets.sums @ part.start)
+def distance_from_incumbent(part: ComponentHistogram, cells: LinearFunctionals) -> Maximization:
+    """How far a solution can be from the reconstruction: the numerator of Eq. (solvar)."""
+    return distance_from(part.program, cells, cells.coefficients @ part.incumbent)
 
 
-def _distance_from_start(part: ComponentHistogram, targets: CellSums, values: IntArray) -> IntArray:
-    n = len(part.start)
-    moved: IntArray = np.abs(targets.sums @ (values[:n] - part.start))
+def _incumbent_distance(
+    part: ComponentHistogram, cells: LinearFunctionals, values: IntArray
+) -> IntArray:
+    n = len(part.incumbent)
+    moved: IntArray = np.abs(cells.coefficients @ (values[:n] - part.incumbent))
     return moved
 
 
-def _question_of_span(part: ComponentHistogram, targets: CellSums) -> Maximization:
-    return diameter(part.program, targets)
+def _component_diameter(part: ComponentHistogram, cells: LinearFunctionals) -> Maximization:
+    return diameter(part.program, cells)
 
 
-def _distance_of_span(part: ComponentHistogram, targets: CellSums, values: IntArray) -> IntArray:
-    n = len(part.start)
-    apart: IntArray = np.abs(targets.sums @ (values[:n] - values[n : 2 * n]))
+def _distance_apart(
+    part: ComponentHistogram, cells: LinearFunctionals, values: IntArray
+) -> IntArray:
+    n = len(part.incumbent)
+    apart: IntArray = np.abs(cells.coefficients @ (values[:n] - values[n : 2 * n]))
     return apart
 
 
 #: From the reconstruction to another solution (solvar).
-FROM_INCUMBENT = DistanceMeasure(distance_from_incumbent, _distance_from_start, 1)
+FROM_INCUMBENT = DistanceMeasure(distance_from_incumbent, _incumbent_distance, 1)
 #: Between any two solutions (diameter).
-DIAMETER = DistanceMeasure(_question_of_span, _distance_of_span, 2)
+DIAMETER = DistanceMeasure(_component_diameter, _distance_apart, 2)

@@ -1,4 +1,4 @@
-"""What solvers may be asked, and what it has cost: deterministic seconds, by unit and region."""
+"""Budgets of solver effort, and what was spent: deterministic seconds, by unit and region."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EffortBudget:
 
     Attributes:
         seeds: For the solver's own choices, by region, so that batches do not matter.
-        unit: Deterministic seconds for each question about one unit, or about all at once.
+        unit: Deterministic seconds for each problem about one unit, or about all at once.
         diameter: Whether to measure the diameter, too.
         regions: Deterministic seconds that each region may take in all, or None.
         exact_intervals: Whether to solve for the ends that propagation leaves open.
@@ -39,12 +39,12 @@ class EffortAccount:
 
     Attributes:
         budget: What there was at first.
-        work: For each unit its share of the deterministic seconds so far.
+        spent: For each unit its share of the deterministic seconds so far.
     """
 
     def __init__(self, budget: EffortBudget, regions: IntArray) -> None:
         """A budget for units, given the region of each."""
-        self.work = np.zeros(len(regions))
+        self.spent = np.zeros(len(regions))
         self.budget = budget
         self._regions = regions
         self._left = dict(budget.regions or {})
@@ -54,35 +54,37 @@ class EffortAccount:
         region = int(self._regions[units[0]])
         return Effort(self.budget.seeds[region], min(seconds, self._left.get(region, seconds)))
 
-    def spend(self, units: IntArray, work: float) -> None:
+    def spend(self, units: IntArray, seconds: float) -> None:
         """Share deterministic seconds among units of one region."""
-        self.work[units] += work / len(units)
+        self.spent[units] += seconds / len(units)
         region = int(self._regions[units[0]])
         if region in self._left:
-            self._left[region] = max(self._left[region] - work, 0.0)
+            self._left[region] = max(self._left[region] - seconds, 0.0)
 
-    def maximize(self, question: Maximization, units: IntArray, seconds: float) -> SolveResult:
-        """The best answer to a question about some units."""
-        answer = maximize(question.program, question.objective, self.effort(units, seconds))
-        self.spend(units, answer.work)
+    def maximize(self, problem: Maximization, units: IntArray, seconds: float) -> SolveResult:
+        """The best solution of a problem about some units."""
+        answer = maximize(problem.program, problem.objective, self.effort(units, seconds))
+        self.spend(units, answer.deterministic_time)
         return answer
 
-    def pump(self, program: IntegerProgram, start: IntArray, units: IntArray) -> PumpResult:
-        """A solution near values that are none, for a question about some units."""
-        mended = pump(program, start, self.effort(units, self.budget.unit).limit)
-        self.spend(units, mended.work)
-        return mended
+    def pump(self, program: IntegerProgram, values: IntArray, units: IntArray) -> PumpResult:
+        """A solution near values that are none, for a problem about some units."""
+        pumped = pump(program, values, self.effort(units, self.budget.unit).limit)
+        self.spend(units, pumped.deterministic_time)
+        return pumped
 
     def feasibility_cut(
-        self, program: IntegerProgram, cells: IntArray, values: IntArray, units: IntArray
+        self, program: IntegerProgram, variables: IntArray, values: IntArray, units: IntArray
     ) -> LinearConstraints:
-        """Why cells cannot have these values, for a question about some units; or no rows."""
-        cut = feasibility_cut(program, cells, values, self.effort(units, self.budget.unit).limit)
-        self.spend(units, cut.work)
+        """Why variables cannot have these values, for a problem about some units; or no rows."""
+        cut = feasibility_cut(
+            program, variables, values, self.effort(units, self.budget.unit).limit
+        )
+        self.spend(units, cut.deterministic_time)
         return cut.rows
 
     def find_feasible(self, program: IntegerProgram, units: IntArray) -> SolveResult:
-        """Any solution of a program, for a question about some units."""
+        """Any solution of a program, for a problem about some units."""
         answer = find_feasible(program, self.effort(units, self.budget.unit))
-        self.spend(units, answer.work)
+        self.spend(units, answer.deterministic_time)
         return answer

@@ -1,12 +1,12 @@
-"""The farthest that each unit of a component can be from where it is, and solutions so far away.
+"""The largest distance of each unit of a component, and solutions that reach it.
 
-In the exact system a question about one unit is a question about its whole region. Most units
-do not notice: as far as they could go by themselves, whatever is in the others (`relax_others`),
-there is a solution for the rest, too. So the bound comes from the unit alone, and the region has
-only to supply a solution that reaches it, which is far easier than to prove that none goes
-farther: the feasibility pump makes up for the change nearby (`pump`). Where the others cannot make
-up for it, an inequality says why (`feasibility_cut`), and the unit is solved again with that. The
-region as a whole is solved only where neither is found.
+In the exact system a problem about one unit is a problem about its whole region. Most units are
+easier: as far as they could go by themselves, whatever is in the others (`relax_others`), there is
+a solution for the rest, too. So the bound comes from the unit alone, and the region has only to
+supply a solution that reaches it, which is far easier than to prove that none goes farther: the
+feasibility pump compensates for the change nearby (`pump`). Where the others cannot compensate, an
+inequality says why (`feasibility_cut`), and the unit is solved again with that. The problem over
+the whole region is solved only where neither is found.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.program import fix_others, with_rows
 from recon_cli.solve.cp_sat import SolveResult, Status
 
-#: Mostly one or two are enough; after that the whole region is asked.
+#: Mostly one or two are enough; after that the whole region is solved.
 _MOST_CUTS = 10
 
 
 @dataclass(frozen=True)
-class Farthest:
+class LargestDistances:
     """Sums of distances over the histogram cells of units.
 
     Attributes:
@@ -49,79 +49,80 @@ class Farthest:
     together: tuple[int, int] | None = None
 
     @property
-    def still(self) -> IntArray:
-        """The units that no solution moves."""
-        still: IntArray = self.units[self.bound == 0]
-        return still
+    def immovable(self) -> IntArray:
+        """The units that no solution changes."""
+        immovable: IntArray = self.units[self.bound == 0]
+        return immovable
 
 
-def farthest_at_once(
-    part: ComponentHistogram, ask: DistanceMeasure, allowance: EffortAccount
-) -> Farthest:
+def maximize_jointly(
+    part: ComponentHistogram, measure: DistanceMeasure, account: EffortAccount
+) -> LargestDistances:
     """All units in one solve, where no row couples two of them.
 
     Raises:
         SolverError: The solver returned what is no solution.
     """
-    seen = _Seen(part, ask)
-    question = ask.question(part, part.targets)
-    seconds = allowance.budget.unit * len(part.units)
-    answer = allowance.maximize(question, part.units, seconds)
-    seen.add(answer.values)
+    progress = _Progress(part, measure)
+    problem = measure.problem(part, part.cells)
+    answer = account.maximize(problem, part.units, account.budget.unit * len(part.units))
+    progress.add(answer.values)
     if answer.status is Status.OPTIMAL:
-        seen.bound = seen.reached
+        progress.bound = progress.reached
     elif len(part.units) == 1:
-        seen.bound = np.minimum(seen.bound, answer.bound + question.constant)
-    return Farthest(part.units, seen.reached, seen.bound, seen.solutions)
+        progress.bound = np.minimum(progress.bound, answer.bound + problem.constant)
+    return LargestDistances(part.units, progress.reached, progress.bound, progress.solutions)
 
 
-def farthest_one_by_one(
-    part: ComponentHistogram, ask: DistanceMeasure, allowance: EffortAccount
-) -> Farthest:
-    """Each unit over all solutions of the region, and from the start also all units at once.
+def maximize_each_unit(
+    part: ComponentHistogram, measure: DistanceMeasure, account: EffortAccount
+) -> LargestDistances:
+    """Each unit over all solutions of the region; from the incumbent also all units at once.
 
     Raises:
         SolverError: The solver returned what is no solution.
     """
-    seen = _Seen(part, ask)
-    alone = [part.relax_others(int(unit)) for unit in part.units]
-    answers = [_ask_alone(seen, k, only, allowance) for k, only in enumerate(alone)]
+    progress = _Progress(part, measure)
+    relaxed = [part.relax_others(int(unit)) for unit in part.units]
+    answers = [_maximize_relaxed(progress, k, unit, account) for k, unit in enumerate(relaxed)]
     together = None
-    if ask is FROM_INCUMBENT:
-        together = _ask_together(seen, allowance)
-    for k, (only, answer) in enumerate(zip(alone, answers, strict=True)):
-        _go_so_far(seen, k, only, answer, allowance)
-        if not seen.is_proven(k):
-            _ask_within_region(seen, k, allowance)
+    if measure is FROM_INCUMBENT:
+        together = _maximize_together(progress, account)
+    for k, (unit, answer) in enumerate(zip(relaxed, answers, strict=True)):
+        _extend_with_cuts(progress, k, unit, answer, account)
+        if not progress.is_proven(k):
+            _maximize_in_region(progress, k, account)
     if together is not None:
-        together = (seen.farthest_together, min(together[1], int(seen.bound.sum())))
-    return Farthest(part.units, seen.reached, seen.bound, seen.solutions, together)
+        together = (progress.reached_together, min(together[1], int(progress.bound.sum())))
+    return LargestDistances(
+        part.units, progress.reached, progress.bound, progress.solutions, together
+    )
 
 
-class _Seen:
+class _Progress:
     """What is known of each unit of a part so far."""
 
-    def __init__(self, part: ComponentHistogram, ask: DistanceMeasure) -> None:
+    def __init__(self, part: ComponentHistogram, measure: DistanceMeasure) -> None:
         self.part = part
-        self.ask = ask
+        self.measure = measure
         self.group = np.searchsorted(part.units, part.unit)
         self.reached = np.zeros(len(part.units), dtype=np.int64)
-        self.bound = self._by_unit(part.highest(ask))
+        self.bound = self._by_unit(part.highest(measure))
         self.solutions: list[IntArray] = []
-        self.farthest_together = 0
+        self.reached_together = 0
 
     def add(self, values: IntArray) -> None:
-        """Take note of an answer, if there is one: it may take several units to their bounds."""
+        """Record solutions, if there are any: they may take several units to their bounds."""
         if not len(values):
             return
-        distance = self._by_unit(self.ask.distance(self.part, self.part.targets, values))
+        distance = self._by_unit(self.measure.distance(self.part, self.part.cells, values))
         self.reached = np.maximum(self.reached, distance)
-        self.farthest_together = max(self.farthest_together, int(distance.sum()))
-        n = len(self.part.start)
-        self.solutions += [values[n * k : n * (k + 1)] for k in range(self.ask.solutions)]
+        self.reached_together = max(self.reached_together, int(distance.sum()))
+        n = len(self.part.incumbent)
+        self.solutions += [values[n * k : n * (k + 1)] for k in range(self.measure.solutions)]
 
     def is_proven(self, k: int) -> bool:
-        """Whether the farthest solution of a unit is known to be one."""
+        """Whether a solution reaches the bound of a unit."""
         return bool(self.reached[k] == self.bound[k])
 
     def _by_unit(self, distance: IntArray) -> IntArray:
@@ -129,86 +130,91 @@ class _Seen:
         return total.astype(np.int64)
 
 
-def _ask_alone(
-    seen: _Seen, k: int, alone: ComponentHistogram, allowance: EffortAccount
+def _maximize_relaxed(
+    progress: _Progress, k: int, relaxed: ComponentHistogram, account: EffortAccount
 ) -> SolveResult:
-    """Bound a unit by what it could do by itself; how it would look then."""
-    question = seen.ask.question(alone, alone.targets)
-    answer = allowance.maximize(question, alone.units, allowance.budget.unit)
-    seen.bound[k] = min(seen.bound[k], answer.bound + question.constant)
+    """Bound a unit by what it could do by itself; its values then."""
+    problem = progress.measure.problem(relaxed, relaxed.cells)
+    answer = account.maximize(problem, relaxed.units, account.budget.unit)
+    progress.bound[k] = min(progress.bound[k], answer.bound + problem.constant)
     return answer
 
 
-def _ask_together(seen: _Seen, allowance: EffortAccount) -> tuple[int, int]:
-    """All units at once; what was reached, and a bound."""
-    part = seen.part
-    question = seen.ask.question(part, part.targets).capped(seen.group, seen.bound)
-    answer = allowance.maximize(question, part.units, allowance.budget.unit)
-    seen.add(answer.values)
-    return seen.farthest_together, answer.bound + question.constant
+def _maximize_together(progress: _Progress, account: EffortAccount) -> tuple[int, int]:
+    """All units at once; the distance reached, and a bound."""
+    part = progress.part
+    problem = progress.measure.problem(part, part.cells).capped(progress.group, progress.bound)
+    answer = account.maximize(problem, part.units, account.budget.unit)
+    progress.add(answer.values)
+    return progress.reached_together, answer.bound + problem.constant
 
 
-def _go_so_far(
-    seen: _Seen, k: int, alone: ComponentHistogram, answer: SolveResult, allowance: EffortAccount
+def _extend_with_cuts(
+    progress: _Progress,
+    k: int,
+    relaxed: ComponentHistogram,
+    answer: SolveResult,
+    account: EffortAccount,
 ) -> None:
-    """Take the region to where a unit goes alone; what it cannot follow is cut off, in turns."""
-    part, unit = seen.part, int(seen.part.units[k])
-    cells, n = part.cells_of(unit), len(alone.start)
-    last = allowance.work[unit] + allowance.budget.unit
+    """Extend a unit's values to solutions of the region; what cannot be is cut off, in turns."""
+    part, unit = progress.part, int(progress.part.units[k])
+    variables, n = part.variables_of(unit), len(relaxed.incumbent)
+    last = account.spent[unit] + account.budget.unit
     for _ in range(_MOST_CUTS):
-        if seen.is_proven(k) or not len(answer.values) or allowance.work[unit] >= last:
+        if progress.is_proven(k) or not len(answer.values) or account.spent[unit] >= last:
             return
-        wanted = answer.values[: n * seen.ask.solutions].reshape(-1, n)
-        starts = np.tile(part.start, (len(wanted), 1))
-        starts[:, cells] = wanted
-        found = [_completed(part, unit, values, allowance) for values in starts]
-        if all(map(len, found)):
-            seen.add(np.concatenate(found))
+        wanted = answer.values[: n * progress.measure.solutions].reshape(-1, n)
+        proposals = np.tile(part.incumbent, (len(wanted), 1))
+        proposals[:, variables] = wanted
+        solutions = [_extended(part, unit, values, account) for values in proposals]
+        if all(map(len, solutions)):
+            progress.add(np.concatenate(solutions))
             return
-        failed = starts[[not len(values) for values in found]]
+        failed = proposals[[not len(values) for values in solutions]]
         cuts = [
-            allowance.feasibility_cut(part.program, cells, values, alone.units) for values in failed
+            account.feasibility_cut(part.program, variables, values, relaxed.units)
+            for values in failed
         ]
         if not any(len(cut.least) for cut in cuts):
             return
-        alone = replace(alone, program=reduce(with_rows, cuts, alone.program))
-        answer = _ask_alone(seen, k, alone, allowance)
+        relaxed = replace(relaxed, program=reduce(with_rows, cuts, relaxed.program))
+        answer = _maximize_relaxed(progress, k, relaxed, account)
 
 
-def _completed(
-    part: ComponentHistogram, unit: int, values: IntArray, allowance: EffortAccount
+def _extended(
+    part: ComponentHistogram, unit: int, values: IntArray, account: EffortAccount
 ) -> IntArray:
     """A solution with the same values in one unit; or nothing.
 
-    Most changes can be made up for nearby, and by whole people. The few units where parts of
-    people remain are asked for whole ones.
+    Most changes can be compensated nearby, and by integers. The few units where fractions remain
+    are solved for integers.
     """
     if part.program.is_feasible(values):
         return values
     units = np.array([unit])
-    others = np.flatnonzero(part.unit_of_cell != unit)
-    mended = allowance.pump(fix_others(part.program, others, values).program, values[others], units)
-    if not len(mended.values):
-        return mended.values
+    others = np.flatnonzero(part.unit_of_variable != unit)
+    pumped = account.pump(fix_others(part.program, others, values).program, values[others], units)
+    if not len(pumped.values):
+        return pumped.values
     whole = values.copy()
-    whole[others] = mended.values
-    if mended.is_solution:
+    whole[others] = pumped.values
+    if pumped.is_solution:
         return whole
-    near = part.unit_of_cell[others[mended.broken]]
-    cells = np.flatnonzero(np.isin(part.unit_of_cell, near))
-    answer = allowance.find_feasible(fix_others(part.program, cells, whole).program, units)
+    near = part.unit_of_variable[others[pumped.fractional]]
+    variables = np.flatnonzero(np.isin(part.unit_of_variable, near))
+    answer = account.find_feasible(fix_others(part.program, variables, whole).program, units)
     if not len(answer.values):
         return answer.values
-    whole[cells] = answer.values
+    whole[variables] = answer.values
     return whole
 
 
-def _ask_within_region(seen: _Seen, k: int, allowance: EffortAccount) -> None:
-    """The question in full, with what is known already."""
-    part, units = seen.part, seen.part.units[k : k + 1]
-    targets = part.select(part.unit == units[0])
-    group = np.zeros(len(targets.lower), dtype=np.int64)
-    question = seen.ask.question(part, targets).capped(group, seen.bound[k : k + 1])
-    answer = allowance.maximize(question, units, allowance.budget.unit)
-    seen.add(answer.values)
-    seen.bound[k] = min(seen.bound[k], answer.bound + question.constant)
+def _maximize_in_region(progress: _Progress, k: int, account: EffortAccount) -> None:
+    """The problem over the whole region, with the bounds that are known already."""
+    part, units = progress.part, progress.part.units[k : k + 1]
+    cells = part.cells_where(part.unit == units[0])
+    group = np.zeros(len(cells.lower), dtype=np.int64)
+    problem = progress.measure.problem(part, cells).capped(group, progress.bound[k : k + 1])
+    answer = account.maximize(problem, units, account.budget.unit)
+    progress.add(answer.values)
+    progress.bound[k] = min(progress.bound[k], answer.bound + problem.constant)

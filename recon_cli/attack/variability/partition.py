@@ -50,7 +50,7 @@ class VariabilityOptions:
     Attributes:
         mode: ``relaxed`` (Eq. 4.9, unit by unit) or ``exact`` (Eq. 4.6, whole regions).
         seed: For the solver's own choices.
-        unit_seconds: Deterministic seconds of solving for each question about a unit, or about
+        unit_seconds: Deterministic seconds of solving for each problem about a unit, or about
             all units of a region at once.
         diameter: Whether to measure the largest distance between any two solutions, too.
         person_seconds: Deterministic seconds that a region may take in all, for each of its
@@ -106,7 +106,7 @@ def measure_variability(
     published: Publication,
     tables: Sequence[Table],
     microdata: pl.DataFrame,
-    question: VariabilityOptions,
+    options: VariabilityOptions,
 ) -> Measurement:
     """How far other solutions can be from ``microdata``, and what is in all of them.
 
@@ -115,14 +115,14 @@ def measure_variability(
         published: Counts of one partition.
         tables: The tables that ``microdata`` was reconstructed from.
         microdata: Reconstructed records of the partition.
-        question: What to measure.
+        options: What to measure.
 
     Raises:
         StageError: The records do not reproduce the published counts.
         SolverError: Two engines disagree on a certificate.
     """
-    plan = make_variability_plan(release, tables, published.coverage, question.mode)
-    return measure_with_plan(plan, published, microdata, question)
+    plan = make_variability_plan(release, tables, published.coverage, options.mode)
+    return measure_with_plan(plan, published, microdata, options)
 
 
 def flag_certain(
@@ -161,7 +161,7 @@ def measure_with_plan(
     plan: Plan,
     published: Publication,
     microdata: pl.DataFrame,
-    question: VariabilityOptions,
+    options: VariabilityOptions,
     on_progress: OnProgress = ignore_progress,
     *,
     guard: Quarantine = NO_QUARANTINE,
@@ -174,51 +174,51 @@ def measure_with_plan(
     """
     columns = histogram_columns(plan.release, plan.tables, published.coverage)
     counts = arrange_counts(plan, published)
-    units = [pl.DataFrame(schema=_unit_schema(plan, question))]
+    units = [pl.DataFrame(schema=_unit_schema(plan, options))]
     intervals = [pl.DataFrame(schema=_interval_schema(plan, columns))]
     regions = [pl.DataFrame(schema=_REGIONS)]
     for system in build_systems(plan, counts):
-        watch = quarantine_of_batch(guard, counts, system)
-        gone = _among(watch.units, missing)
-        start = encode_incumbent(plan, counts, system, microdata, gone)
+        quarantine = quarantine_of_batch(guard, counts, system)
+        missing_units = _among(quarantine.units, missing)
+        incumbent = encode_incumbent(plan, counts, system, microdata, missing_units)
         histogram = histogram_of(plan, system.candidates, columns)
         name = counts.region_geoids[int(system.regions[0])]
-        people = _people(counts, system, start, gone)
-        space = _space(system, start, question, people, gone)
+        people = _people(counts, system, incumbent, missing_units)
+        space = _space(system, incumbent, options, people, missing_units)
         budget = EffortBudget(
-            _seeds(question, counts, system),
-            question.unit_seconds,
-            question.diameter,
-            _region_seconds(question, system.regions, people),
-            question.intervals == "exact",
+            _seeds(options, counts, system),
+            options.unit_seconds,
+            options.diameter,
+            _region_seconds(options, system.regions, people),
+            options.intervals == "exact",
         )
         with errors_naming(f"{plan.release.region.name}s from", name):
-            found = measure_batch(space, histogram, system.regions, budget, watch)
-        report = _Report(plan, counts, system, histogram, found, people)
-        found_units = report.units(_unit_schema(plan, question))
-        units.append(found_units)
-        intervals.append(report.intervals(_interval_schema(plan, columns)))
-        regions.append(report.regions())
-        on_progress(len(system.units), int(people.sum()), count_statuses(found_units))
+            variability = measure_batch(space, histogram, system.regions, budget, quarantine)
+        frames = _BatchFrames(plan, counts, system, histogram, variability, people)
+        batch_units = frames.units(_unit_schema(plan, options))
+        units.append(batch_units)
+        intervals.append(frames.intervals(_interval_schema(plan, columns)))
+        regions.append(frames.regions())
+        on_progress(len(system.units), int(people.sum()), count_statuses(batch_units))
     return Measurement(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
 
 
-def _seeds(question: VariabilityOptions, counts: PartitionCounts, system: System) -> dict[int, int]:
+def _seeds(options: VariabilityOptions, counts: PartitionCounts, system: System) -> dict[int, int]:
     """For each region of a batch the solver's seed."""
     return {
-        region: digest_seed(question.seed, "solvar", counts.region_geoids[region])
+        region: digest_seed(options.seed, "solvar", counts.region_geoids[region])
         for region in np.unique(system.regions).tolist()
     }
 
 
 def _region_seconds(
-    question: VariabilityOptions, regions: IntArray, people: npt.NDArray[np.integer | np.floating]
+    options: VariabilityOptions, regions: IntArray, people: npt.NDArray[np.integer | np.floating]
 ) -> dict[int, float] | None:
     """What each region of a batch may take in all."""
-    if question.person_seconds is None:
+    if options.person_seconds is None:
         return None
     numbers, place = np.unique(regions, return_inverse=True)
-    total = np.bincount(place, weights=people) * question.person_seconds
+    total = np.bincount(place, weights=people) * options.person_seconds
     return dict(zip(numbers.tolist(), total.tolist(), strict=True))
 
 
@@ -228,27 +228,29 @@ def _among(units: pl.Series, missing: pl.Series | None) -> BoolArray:
     return units.is_in(missing.implode()).to_numpy()
 
 
-def _people(counts: PartitionCounts, system: System, start: IntArray, gone: BoolArray) -> IntArray:
-    """People of each unit: those of the start, or as published where some are missing."""
-    placed = np.bincount(system.candidates.unit, weights=start, minlength=len(system.units))
+def _people(
+    counts: PartitionCounts, system: System, incumbent: IntArray, missing: BoolArray
+) -> IntArray:
+    """People of each unit: those of the incumbent, or as published where some are missing."""
+    placed = np.bincount(system.candidates.unit, weights=incumbent, minlength=len(system.units))
     published = counts.population.gather(system.units).fill_null(0).to_numpy()
-    found: IntArray = np.where(gone, np.maximum(published, placed), placed).astype(np.int64)
-    return found
+    people: IntArray = np.where(missing, np.maximum(published, placed), placed).astype(np.int64)
+    return people
 
 
 def _space(
     system: System,
-    start: IntArray,
-    question: VariabilityOptions,
+    incumbent: IntArray,
+    options: VariabilityOptions,
     people: IntArray,
     missing: BoolArray,
 ) -> SolutionSpace:
     unit = system.candidates.unit
-    is_split = question.mode == "relaxed"
+    is_split = options.mode == "relaxed"
     own = np.isin(system.row_geounit, system.units)
     rows = relax(system.rows, own, unit) if is_split else system.rows
     return SolutionSpace(
-        rows, start, unit, len(system.units), is_split, system.has_total, people, missing
+        rows, incumbent, unit, len(system.units), is_split, system.has_total, people, missing
     )
 
 
@@ -264,9 +266,9 @@ _REGIONS = pl.Schema(
 )
 
 
-def _unit_schema(plan: Plan, question: VariabilityOptions) -> pl.Schema:
+def _unit_schema(plan: Plan, options: VariabilityOptions) -> pl.Schema:
     percentages = ["solvar_pct", "solvar_upper_pct"]
-    if question.diameter:
+    if options.diameter:
         percentages += ["diameter_pct", "diameter_upper_pct"]
     schema = pl.Schema({plan.release.geoid_column: pl.String, "population": pl.Int32})
     schema.update(dict.fromkeys(percentages, pl.Float64()))
@@ -283,55 +285,59 @@ def _interval_schema(plan: Plan, columns: tuple[str, ...]) -> pl.Schema:
 
 
 @dataclass(frozen=True)
-class _Report:
-    """The findings of one batch as frames."""
+class _BatchFrames:
+    """The variability of one batch as frames."""
 
     plan: Plan
     counts: PartitionCounts
     system: System
     histogram: Histogram
-    found: BatchVariability
+    variability: BatchVariability
     people: IntArray
 
     def units(self, schema: pl.Schema) -> pl.DataFrame:
-        found, bounded = self.found, self.system.is_bounded
+        variability, bounded = self.variability, self.system.is_bounded
+        intervals = variability.intervals
         columns: dict[str, Any] = {
             self.plan.release.geoid_column: self.counts.geoids.gather(self.system.units),
             "population": self.people,
-            **_percent("solvar", found.solvar, self.people, bounded),
-            "certain_records": self._by_unit(found.lower),
-            "certain_upper": self._by_unit(found.lowest),
-            "status": _status(found.solvar, bounded),
+            **_percent("solvar", variability.solvar, self.people, bounded),
+            "certain_records": self._by_unit(intervals.lower),
+            "certain_upper": self._by_unit(intervals.lowest),
+            "status": _status(variability.solvar, bounded),
             "method": pl.Series(["propagation", "solver"]).gather(
-                found.used_solver.astype(np.int64)
+                variability.used_solver.astype(np.int64)
             ),
-            "seconds": found.work.round(6),
+            "seconds": variability.deterministic_time.round(6),
         }
-        if found.diameter is not None:
-            columns |= _percent("diameter", found.diameter, self.people, bounded)
+        if variability.diameter is not None:
+            columns |= _percent("diameter", variability.diameter, self.people, bounded)
         return pl.DataFrame([pl.Series(n, columns[n]).cast(t) for n, t in schema.items()])
 
     def intervals(self, schema: pl.Schema) -> pl.DataFrame:
-        found = self.found
+        intervals = self.variability.intervals
         frame = self.histogram.frame(self.plan, self.counts, self.system).with_columns(
-            lower=pl.Series(found.lower), upper=pl.Series(found.upper), exact=found.is_exact
+            lower=pl.Series(intervals.lower),
+            upper=pl.Series(intervals.upper),
+            exact=intervals.is_exact,
         )
         frame = frame.filter((pl.col("lower") > 0) | (pl.col("lower") < pl.col("upper")))
         return frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
     def regions(self) -> pl.DataFrame:
-        if self.found.region is None:
+        region = self.variability.region
+        if region is None:
             return pl.DataFrame(schema=_REGIONS)
         numbers, place = np.unique(self.system.regions, return_inverse=True)
         people = np.bincount(place, weights=self.people).astype(np.int64)
-        certain = np.bincount(place, weights=self._by_unit(self.found.lower))
+        certain = np.bincount(place, weights=self._by_unit(self.variability.intervals.lower))
         bounded = np.bincount(place, weights=~self.system.is_bounded) == 0
         columns: dict[str, Any] = {
             "geoid": self.counts.region_geoids.gather(numbers),
             "population": people,
-            **_percent("solvar", self.found.region, people, bounded),
+            **_percent("solvar", region, people, bounded),
             "certain_records": certain,
-            "status": _status(self.found.region, bounded),
+            "status": _status(region, bounded),
         }
         return pl.DataFrame([pl.Series(n, columns[n]).cast(t) for n, t in _REGIONS.items()])
 

@@ -1,0 +1,122 @@
+"""Bound tightening against enumeration: every end valid, every reached end shown by a solution."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from recon_cli.errors import DisagreementError
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram, activity_bounds
+from recon_cli.solve import bound_tightening
+from recon_cli.solve.bound_tightening import tighten_bounds
+from recon_cli.solve.certificates import confirm_infeasible
+from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.objectives import LinearFunctionals
+
+WIDE = 10**6
+
+
+def random_program(seed: int, highest: int = 3) -> tuple[IntegerProgram, IntArray]:
+    """A program with rows of either sign, and all of its solutions."""
+    rng = np.random.default_rng(seed)
+    A = rng.integers(-1, 3, size=(3, 6))
+    inside = A @ rng.integers(0, highest + 1, size=6)
+    slack = rng.integers(0, 2, size=3)
+    every = np.array(list(itertools.product(range(highest + 1), repeat=6)))
+    program = IntegerProgram(
+        LinearConstraints(sparse.csr_array(A), inside - slack, inside + slack),
+        lower=np.zeros(6, dtype=np.int64),
+        upper=np.full(6, highest),
+    )
+    sums = every @ A.T
+    return program, every[((sums >= inside - slack) & (sums <= inside + slack)).all(axis=1)]
+
+
+def functionals_of(C: IntArray) -> LinearFunctionals:
+    n = len(C)
+    return LinearFunctionals(sparse.csr_array(C), np.full(n, -WIDE), np.full(n, WIDE))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_ends_of_any_integer_functionals_are_those_of_all_solutions(seed: int) -> None:
+    program, solutions = random_program(seed)
+    C = np.random.default_rng(seed).integers(-4, 5, size=(5, 6))
+    C[4] = 0
+    bounds = tighten_bounds(program, functionals_of(C), [solutions[0]], Effort(seed, 30.0))
+    values = solutions @ C.T
+    assert bounds.lower.tolist() == values.min(axis=0).tolist()
+    assert bounds.upper.tolist() == values.max(axis=0).tolist()
+    assert bounds.is_exact.all()
+    for k in range(5):
+        low = bounds.solutions[bounds.reaches_lower[k]]
+        high = bounds.solutions[bounds.reaches_upper[k]]
+        assert program.is_feasible(low)
+        assert program.is_feasible(high)
+        assert (C[k] @ low, C[k] @ high) == (bounds.lower[k], bounds.upper[k])
+    lowest, highest = activity_bounds(sparse.csr_array(C), program.lower, program.upper)
+    assert (bounds.is_lower_certified == (bounds.lower > lowest)).all()
+    assert (bounds.is_upper_certified == (bounds.upper < highest)).all()
+
+
+@pytest.mark.parametrize("limit", [0.0, 1e-6, 1e-3])
+def test_an_exhausted_budget_leaves_valid_bounds(limit: float) -> None:
+    for seed in range(10):
+        program, solutions = random_program(seed)
+        C = np.random.default_rng(seed).integers(-4, 5, size=(4, 6))
+        bounds = tighten_bounds(program, functionals_of(C), [solutions[0]], Effort(seed, limit))
+        values = solutions @ C.T
+        assert (bounds.lower <= values.min(axis=0)).all()
+        assert (bounds.upper >= values.max(axis=0)).all()
+        assert (bounds.least >= values.min(axis=0)).all()
+        assert (bounds.greatest <= values.max(axis=0)).all()
+
+
+# An odd cycle: each pair holds one person, which only halves could do.
+CYCLE = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 1, 1]])
+
+
+def open_cycle() -> tuple[IntegerProgram, LinearFunctionals, IntArray]:
+    """The last variable could be zero if people came in halves; its only value is one."""
+    one = np.ones(3, dtype=np.int64)
+    program = IntegerProgram(
+        LinearConstraints(sparse.csr_array(CYCLE), one, one),
+        lower=np.zeros(4, dtype=np.int64),
+        upper=np.ones(4, dtype=np.int64),
+    )
+    return program, functionals_of(np.array([[0, 0, 0, 1]])), np.array([0, 0, 0, 1])
+
+
+def test_an_exhausted_second_engine_leaves_the_end_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, functionals, known = open_cycle()
+    bounds = tighten_bounds(program, functionals, [known], Effort(1, 10.0))
+    assert (bounds.lower.tolist(), bounds.is_lower_certified.tolist()) == ([1], [True])
+    monkeypatch.setattr(bound_tightening, "_CONFIRMATION", 0.0)
+    bounds = tighten_bounds(program, functionals, [known], Effort(1, 10.0))
+    assert bounds.lower.tolist() == [0]
+    assert bounds.upper.tolist() == [1]
+    assert bounds.is_lower_reached.tolist() == [False]
+    assert bounds.is_upper_reached.tolist() == [True]
+    assert not bounds.is_lower_certified.any()
+
+
+def test_the_second_engine_tells_time_from_disagreement() -> None:
+    infeasible = IntegerProgram(
+        LinearConstraints(sparse.csr_array(CYCLE[:, :3]), *[np.ones(3, dtype=np.int64)] * 2),
+        lower=np.zeros(3, dtype=np.int64),
+        upper=np.ones(3, dtype=np.int64),
+    )
+    assert confirm_infeasible(infeasible)
+    assert not confirm_infeasible(infeasible, seconds=0.0)
+    with pytest.raises(DisagreementError, match="SCIP finds a solution"):
+        confirm_infeasible(open_cycle()[0])
+
+
+def test_bound_tightening_needs_a_solution() -> None:
+    program, functionals, _ = open_cycle()
+    with pytest.raises(ValueError, match="known solution"):
+        tighten_bounds(program, functionals, [], Effort(1, 1.0))
