@@ -14,8 +14,9 @@ import polars as pl
 
 from recon_cli.score.collect import Collected
 from recon_cli.score.control import Control, label_classes
+from recon_cli.score.intervals import Floats, Kind, interval, ratio
 from recon_cli.score.sizes import ALL, Sizes
-from recon_cli.score.sums import Floats, Kind, Sums, interval, ratio
+from recon_cli.score.sums import Sums
 
 #: A row is one rate.
 ROW = {
@@ -193,7 +194,7 @@ def _with_expectation(links: Sums) -> pl.Series:
 
 def _rows(keys: pl.DataFrame, rate: str, part: Floats, whole: Floats, rules: Rules) -> pl.DataFrame:
     rates = ratio(part, whole)
-    low, high = interval(rates, rules.kind, rules.coverage)
+    low, high = interval(part, whole, rules.kind, rules.coverage)
     return keys.with_columns(
         pl.lit(rate).alias("rate"),
         pl.Series("count", part[:, 0]),

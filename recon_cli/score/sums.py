@@ -1,20 +1,16 @@
-"""Counts by group, each with its resamples: add, select, roll up, divide."""
+"""Counts by group, each with its resamples: add, select, roll up."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse, stats
+from scipy import sparse
 
 Floats = npt.NDArray[np.float64]
-
-#: Where the slots after the first come from.
-Kind = Literal["bootstrap", "draws"]
 
 
 @dataclass(frozen=True)
@@ -128,41 +124,3 @@ def stack(draws: Sequence[Sums]) -> Sums:
     each = np.concatenate([draw.aligned(keys).values for draw in draws], axis=1)
     mean = each.mean(axis=1, keepdims=True)
     return Sums(keys, draws[0].measures, np.concatenate([mean, each], axis=1))
-
-
-def ratio(part: Floats, whole: Floats) -> Floats:
-    """100 × part / whole; NaN where the whole is zero."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(whole > 0, 100 * part / whole, np.nan)
-
-
-def interval(rates: Floats, kind: Kind, coverage: float) -> tuple[Floats, Floats]:
-    """Lower and upper end for each row of ``rates`` (groups × slots).
-
-    Bootstrap: percentiles of the resamples. Draws: a t interval for the mean over draws of the
-    ties, which says nothing of other populations.
-
-    Args:
-        rates: NaN where there is none.
-        kind: Where the slots come from.
-        coverage: In percent.
-
-    Returns:
-        NaN where fewer than two slots have a rate.
-    """
-    low, high = np.full((2, len(rates)), np.nan)
-    slots = rates[:, 1:]
-    enough = np.isfinite(slots).sum(axis=1) > 1
-    if not enough.any():
-        return low, high
-    tail = (100 - coverage) / 2
-    found = slots[enough]
-    if kind == "bootstrap":
-        low[enough], high[enough] = np.nanpercentile(found, [tail, 100 - tail], axis=1)
-        return low, high
-    count = np.isfinite(found).sum(axis=1)
-    centre = np.nanmean(found, axis=1)
-    half = stats.t.ppf(1 - tail / 100, count - 1) * np.nanstd(found, axis=1, ddof=1)
-    half = half / np.sqrt(count)
-    low[enough], high[enough] = np.maximum(centre - half, 0), np.minimum(centre + half, 100)
-    return low, high

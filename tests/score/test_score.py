@@ -20,7 +20,7 @@ from recon_cli.score.rates import Rules
 from recon_cli.score.sheet import brief, lay_out
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.study import KEYS, published
-from recon_cli.score.sums import Sums, concat, interval, ratio, stack, weighted
+from recon_cli.score.sums import Sums, concat, stack, weighted
 from recon_cli.score.tables import TITLES, Sources, make_rates
 from tests.support.attacks import aged, attack, people, swapped
 
@@ -186,7 +186,8 @@ def test_draws_of_ties_give_intervals_of_their_own() -> None:
         block_size="All",
         rate="precision",
     )
-    assert row["low"] == pytest.approx(row["pct"]) == row["high"]  # the same draw three times
+    assert row["low"] is None  # the same draw three times: nothing that chance decides
+    assert row["high"] is None
 
 
 @settings(max_examples=50, deadline=None)
@@ -217,34 +218,6 @@ def test_weighted_sums_against_a_loop(seed: int) -> None:
         found.where(pl.col("b") == 0).keys["b"].to_list()
         == [0] * found.where(pl.col("b") == 0).keys.height
     )
-
-
-def test_intervals() -> None:
-    rng = np.random.default_rng(1)
-    rates = np.concatenate([[[50.0]], rng.normal(50, 2, (1, 4000))], axis=1)
-    low, high = interval(rates, "bootstrap", 95)
-    assert (low[0], high[0]) == pytest.approx((50 - 3.92, 50 + 3.92), abs=0.2)
-    low, high = interval(np.array([[50.0, 48.0, 52.0]]), "draws", 95)
-    assert (high - low)[0] / 2 == pytest.approx(12.706 * 8**0.5 / 2**0.5, abs=0.01)
-    assert np.isnan(interval(np.array([[50.0], [1.0]]), "bootstrap", 95)).all()
-    assert np.isnan(ratio(np.array([1.0]), np.array([0.0]))).all()
-
-
-def test_bootstrap_covers_the_rate_of_the_population_the_blocks_are_drawn_from() -> None:
-    rng = np.random.default_rng(5)
-    covered = 0
-    for trial in range(200):
-        chance = rng.beta(2, 2, 60)
-        of = rng.integers(5, 40, 60)
-        frame = pl.DataFrame(
-            {"_unit": np.arange(60), "g": "x", "part": rng.binomial(of, chance), "of": of}
-        )
-        weights = np.ones((60, 201))
-        weights[:, 1:] = np.random.default_rng(trial).poisson(1.0, (60, 200))
-        found = weighted(frame, ["g"], ["part", "of"], weights)
-        low, high = interval(ratio(found.of("part"), found.of("of")), "bootstrap", 95)
-        covered += bool(low[0] <= 50 <= high[0])
-    assert 180 <= covered <= 199
 
 
 def test_stacked_draws_have_their_mean_first() -> None:

@@ -1,0 +1,98 @@
+"""Confidence intervals of rates whose records come in clusters, the geounits.
+
+*Bootstrap.* The estimand is the rate among all geounits of the kind that those at hand are a
+sample of: its part over its whole, as if geounits were drawn anew with all who live in them. The
+interval is that of Korn and Graubard (1998): Clopper and Pearson's, exact for a binomial count,
+at the effective sample size that the variance between geounits leaves. So it lies within 0 and
+100%, and has a width at both ends: three of three in three geounits are 29.2 to 100%.
+
+*Draws.* The estimand is the mean over all ways to break ties between equal candidates, in these
+very files; a Student t interval over the draws. It says nothing of other populations, and a rate
+that no draw changes has none.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+Floats = npt.NDArray[np.float64]
+
+#: Where the slots after the first come from.
+Kind = Literal["bootstrap", "draws"]
+
+#: Effective sample size of almost no information: the interval is all of 0 to 100%.
+_LEAST = 1e-6
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """100 × part / whole; NaN where the whole is zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole > 0, 100 * part / whole, np.nan)
+
+
+def interval(part: Floats, whole: Floats, kind: Kind, coverage: float) -> tuple[Floats, Floats]:
+    """Lower and upper end of the rate ``part / whole``, in percent, for each group.
+
+    Args:
+        part: Groups × slots; slot 0 is the count, the others its resamples or draws.
+        whole: Likewise, what it is a part of.
+        kind: Where the slots come from.
+        coverage: In percent.
+
+    Returns:
+        NaN where there is no rate, or fewer than two resamples or draws have one.
+    """
+    rates = ratio(part, whole) / 100
+    low, high = np.full((2, len(rates)), np.nan)
+    enough = np.isfinite(rates[:, 0]) & (np.isfinite(rates[:, 1:]).sum(axis=1) > 1)
+    if enough.any():
+        tail = (1 - coverage / 100) / 2
+        if kind == "bootstrap":
+            ends = _clustered(rates[enough], whole[enough], tail)
+        else:
+            ends = _student(rates[enough], tail)
+        low[enough], high[enough] = ends
+    return 100 * low, 100 * high
+
+
+def _clustered(rates: Floats, whole: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Korn and Graubard's interval; rates in [0, 1], groups × (1 + resamples)."""
+    rate = np.clip(rates[:, 0], 0.0, 1.0)
+    size = _effective_size(rate, rates[:, 1:], whole, tail)
+    part = size * rate
+    with np.errstate(invalid="ignore"):
+        low = stats.beta.ppf(tail, part, size - part + 1)
+        high = stats.beta.ppf(1 - tail, part + 1, size - part)
+    return np.where(rate > 0, low, 0.0), np.where(rate < 1, high, 1.0)
+
+
+def _effective_size(rate: Floats, resampled: Floats, whole: Floats, tail: float) -> Floats:
+    """How many independent records would tell as much as these do of ``rate``.
+
+    The number of clusters, by their share of the whole (Kish), is what the resamples of the whole
+    say: a sum of w times Poisson(1) has variance Σw². At 0 and 100% nothing shows how alike the
+    records of one cluster are; then each cluster counts once.
+    """
+    spread = whole[:, 1:].var(axis=1, ddof=1)
+    clusters = np.maximum(whole[:, 0] ** 2 / np.maximum(spread, _LEAST), 1.0)
+    freedom = np.maximum(clusters - 1, _LEAST)
+    variance = np.nanvar(resampled, axis=1, ddof=1) * clusters / freedom
+    inside = (rate > 0) & (rate < 1) & (variance > 0)
+    size = np.where(inside, rate * (1 - rate) / np.where(inside, variance, 1.0), clusters)
+    size = np.minimum(size, whole[:, 0])
+    adjusted = size * (stats.norm.ppf(tail) / stats.t.ppf(tail, freedom)) ** 2
+    return np.maximum(np.where(inside, adjusted, size), _LEAST)
+
+
+def _student(rates: Floats, tail: float) -> tuple[Floats, Floats]:
+    """A t interval for the mean over draws; rates in [0, 1], groups × (1 + draws)."""
+    draws = rates[:, 1:]
+    count = np.isfinite(draws).sum(axis=1)
+    centre = np.nanmean(draws, axis=1)
+    half = -stats.t.ppf(tail, count - 1) * np.nanstd(draws, axis=1, ddof=1) / np.sqrt(count)
+    half = np.where(np.nanmax(draws, axis=1) > np.nanmin(draws, axis=1), half, np.nan)
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)

@@ -1,0 +1,78 @@
+"""Intervals of rates: their coverage in simulation, their ends at 0 and 100%, draws of ties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from recon_cli.score.intervals import Floats, interval, ratio
+
+
+def resampled(counts: Floats, rng: np.random.Generator, resamples: int = 200) -> Floats:
+    """Counts by geounit (last axis) → sums, then Poisson resamples of the geounits."""
+    weights = rng.poisson(1.0, (counts.shape[-1], 1 + resamples)).astype(float)
+    weights[:, 0] = 1
+    sums: Floats = counts @ weights
+    return sums
+
+
+@pytest.mark.parametrize("alike", [0.0, 0.3])
+@pytest.mark.parametrize("rate", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("geounits", [1, 3, 30, 3000])
+def test_intervals_cover_the_rate_that_geounits_are_drawn_from(
+    geounits: int, rate: float, alike: float
+) -> None:
+    """``alike``: the correlation of two records of one geounit."""
+    rng = np.random.default_rng(geounits)
+    trials = 300 if geounits == 3000 else 1000
+    of = 1 + rng.poisson(4, (trials, geounits))
+    chance = np.full((trials, geounits), rate)
+    if alike and 0 < rate < 1:
+        both = (1 - alike) / alike
+        chance = rng.beta(rate * both, (1 - rate) * both, (trials, geounits))
+    part = rng.binomial(of, chance)
+    sums = resampled(np.stack([part, of]).astype(float), np.random.default_rng(1))
+    low, high = interval(sums[0], sums[1], "bootstrap", 95)
+    assert (low >= 0).all()
+    assert (high <= 100).all()
+    assert (low < high).all()
+    covered = ((low <= 100 * rate) & (100 * rate <= high)).mean()
+    assert covered >= 0.92
+    if geounits == 3000 and 0 < rate < 1:
+        assert covered <= 0.99
+        assert (high - low).max() < 4
+
+
+def test_three_of_three_is_not_a_certainty() -> None:
+    ones = np.ones((1, 3))
+    sums = resampled(ones, np.random.default_rng(2), 4000)
+    low, high = interval(sums, sums, "bootstrap", 95)
+    assert (low[0], high[0]) == pytest.approx((29.2, 100), abs=2)
+    low, high = interval(0 * sums, sums, "bootstrap", 95)
+    assert (low[0], high[0]) == pytest.approx((0, 70.8), abs=2)
+
+
+def test_records_of_one_geounit_count_once_where_all_agree() -> None:
+    rng = np.random.default_rng(3)
+    spread = resampled(np.ones((1, 300)), rng, 4000)
+    together = resampled(np.full((1, 3), 100.0), rng, 4000)
+    narrow = interval(spread, spread, "bootstrap", 95)[0][0]
+    wide = interval(together, together, "bootstrap", 95)[0][0]
+    assert narrow == pytest.approx(100 * 0.025 ** (1 / 300), abs=0.2)
+    assert wide == pytest.approx(29.2, abs=2)
+
+
+def test_draws_of_ties_have_a_t_interval_and_what_no_draw_changes_has_none() -> None:
+    whole = np.full((2, 3), 100.0)
+    part = np.array([[50.0, 48.0, 52.0], [100.0, 100.0, 100.0]])
+    low, high = interval(part, whole, "draws", 95)
+    assert (high - low)[0] / 2 == pytest.approx(12.706 * 8**0.5 / 2**0.5, abs=0.01)
+    assert np.isnan([low[1], high[1]]).all()
+
+
+def test_no_rate_and_one_resample_have_no_interval() -> None:
+    assert np.isnan(ratio(np.array([1.0]), np.array([0.0]))).all()
+    empty = np.zeros((1, 5))
+    assert np.isnan(interval(empty, empty, "bootstrap", 95)).all()
+    one = np.ones((1, 2))
+    assert np.isnan(interval(one, one, "bootstrap", 95)).all()
