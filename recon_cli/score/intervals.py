@@ -4,7 +4,7 @@
 sample of: its part over its whole, as if geounits were drawn anew with all who live in them. The
 interval is that of Korn and Graubard (1998): Clopper and Pearson's, exact for a binomial count,
 at the effective sample size that the variance between geounits leaves. So it lies within 0 and
-100%, and has a width at both ends: three of three in three geounits are 29.2 to 100%.
+100%, and has a width at both ends: three of three in three geounits are 29 to 100%.
 
 *Draws.* The estimand is the mean over all ways to break ties between equal candidates, in these
 very files; a Student t interval over the draws. It says nothing of other populations, and a rate
@@ -71,7 +71,7 @@ def _clustered(rates: Floats, whole: Floats, tail: float) -> tuple[Floats, Float
 
 
 def _effective_size(rate: Floats, resampled: Floats, whole: Floats, tail: float) -> Floats:
-    """How many independent records would tell as much as these do of ``rate``.
+    """How many independent records would tell as much as these do of ``rate`` (Eq. (effective) of docs/method.md).
 
     The number of clusters, by their share of the whole (Kish), is what the resamples of the whole
     say: a sum of w times Poisson(1) has variance Σw². At 0 and 100% nothing shows how alike the

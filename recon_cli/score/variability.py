@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.score.sizes import ALL, Sizes
+from recon_cli.seeding import generator
 
 #: Percentiles of inhabited units that Table 6 shows.
 PERCENTILES = tuple(range(5, 101, 5))
@@ -33,11 +34,12 @@ def cumulative_solvar(units: pl.DataFrame) -> tuple[float, float]:
     return reached / people, bound / people
 
 
-def solvar_percentiles(units: pl.DataFrame) -> pl.DataFrame:
+def solvar_percentiles(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
     """Table 6: solvar by percentile of inhabited units, least variable first.
 
     Args:
         units: Rows of ``solvar/``.
+        seed: Breaks ties: units of equal solvar come in random order, as in the study.
 
     Returns:
         ``percentile``, ``solvar_pct`` (of the unit at that percentile, as an upper bound),
@@ -49,9 +51,11 @@ def solvar_percentiles(units: pl.DataFrame) -> pl.DataFrame:
     inhabited = (
         units.filter(pl.col("population") > 0)
         .with_columns(pl.col("solvar_upper_pct").fill_null(100.0))
-        .sort("solvar_upper_pct", units.columns[0])
+        .sort(units.columns[0])
     )
     n = inhabited.height
+    ties = pl.Series(generator(seed, "percentiles").random(n))
+    inhabited = inhabited.sort(pl.col("solvar_upper_pct"), ties)
     ends = [-(-n * percentile // 100) for percentile in PERCENTILES]
     rows = []
     start = 0

@@ -20,6 +20,7 @@ from recon_cli.attack.linkage.specification import (
     LinkageSpecification,
     default_guessers,
     guesser_tables,
+    parent_digits,
 )
 from recon_cli.config.sections.link import Link
 from recon_cli.errors import ConfigError, SchemaError
@@ -151,7 +152,10 @@ def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress)
     units = records[spec.truth].group_by(place).agg(population=pl.len())
     counts = modes.count_gains(spec, records, inputs.margins(work, partition))
     tick(units.height, int(units["population"].sum()))
-    return PartitionGains(counts, tuple(cut(spec.release, partition, units, PIECE_PEOPLE)))
+    # a unit without a mode of its own takes its parent's: no parent may be cut
+    whole = min(spec.release.region.digits, parent_digits(spec.release))
+    pieces = cut(spec.release, partition, units, PIECE_PEOPLE, whole=whole)
+    return PartitionGains(counts, tuple(pieces))
 
 
 def with_modes(inputs: LinkageInputs, counted: Iterable[PartitionGains]) -> LinkageInputs:

@@ -22,7 +22,14 @@ PIECES = "_pieces.json"
 PIECE_PEOPLE = 100_000
 
 
-def cut(release: Release, partition: str, units: pl.DataFrame, people: int) -> list[Piece]:
+def cut(
+    release: Release,
+    partition: str,
+    units: pl.DataFrame,
+    people: int,
+    *,
+    whole: int | None = None,
+) -> list[Piece]:
     """Cut a partition into pieces of whole regions.
 
     Args:
@@ -30,9 +37,10 @@ def cut(release: Release, partition: str, units: pl.DataFrame, people: int) -> l
         partition: Its geoid prefix.
         units: One row a geounit of the finest level: ``geoid``, ``population``.
         people: The most that a piece should hold; a region with more is a piece of its own.
+        whole: Length of the geoids of what is never cut; default the regions'.
     """
     regions = (
-        units.group_by(region=pl.col("geoid").str.head(release.region.digits))
+        units.group_by(region=pl.col("geoid").str.head(whole or release.region.digits))
         .agg(units=pl.len(), people=pl.col("population").fill_null(0).sum())
         .sort("region")
     )

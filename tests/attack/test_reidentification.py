@@ -269,3 +269,31 @@ def test_options_of_a_multiselect_may_be_columns() -> None:
     first, _ = attack(truth, truth)
     again, _ = attack(flags, flags)
     assert first.tallies.equals(again.tallies)
+
+
+def test_people_are_modal_and_unique_whatever_the_attacker_believes_of_them() -> None:
+    truth = people(200, 9)
+    exact = truth.select("pik", "geoid_block", "sex", "age")
+    wrong = exact.with_columns(sex=pl.lit("male"))
+    groups = []
+    for file in (exact, wrong):
+        counted, links = attack(truth, files={"COMRCL": file}, attackers=("COMRCL",), from_truth=())
+        groups.append(counted.targets)
+    assert groups[0].equals(groups[1])
+    assert counted.targets["modal"].null_count() == 0
+    # but a link is only confirmed where the sex is true
+    known = links.filter("confirmed").join(truth, on="pik", suffix="_true")
+    assert known.height > 0
+    assert (known["sex"] == known["sex_true"]).all()
+
+
+def test_modal_people_do_not_depend_on_the_cut_between_block_groups() -> None:
+    truth = people(300, 11, blocks=60)
+    whole, _ = attack(truth)
+    block_group = pl.col("geoid_block").str.head(12)
+    parts = [
+        attack(truth.filter(block_group == each))[0].truth
+        for each in truth.select(block_group).to_series().unique().sort()
+    ]
+    assert len(parts) > 3
+    assert pl.concat(parts).sort("geoid_block").equals(whole.truth)

@@ -92,6 +92,7 @@ def test_a_cut_is_a_partition_of_whole_regions(people: list[int], goal: int) -> 
     assert [piece.units for piece in pieces] == [len(each) for each in inside]
     assert sum(piece.people for piece in pieces) == sum(people)
     assert max(piece.people for piece in pieces) <= 2 * max(goal, *people)
+    assert len(cut(RELEASE, "01001", units, goal, whole=5)) == 1, "no county is cut"
     assert [(piece.number, piece.of) for piece in pieces] == [
         (i, len(pieces)) for i in range(len(pieces))
     ]

@@ -161,3 +161,20 @@ def test_result_tables() -> None:
     assert everything["certain"] == 45
     assert everything["certain_elsewhere"] == 40
     assert everything["unproven_units"] == 1
+
+
+def test_percentiles_break_ties_at_random_but_repeatably() -> None:
+    units = pl.DataFrame(
+        {
+            "geoid_block": [f"{n:04d}" for n in range(2000)],
+            "population": range(1, 2001),
+            "solvar_pct": 0.0,
+            "solvar_upper_pct": 0.0,
+        }
+    )
+    table = solvar_percentiles(units)
+    assert table.equals(solvar_percentiles(units.sample(fraction=1.0, shuffle=True, seed=1)))
+    # in order of geoids the first twentieth would have 5,050 people, a mean one has 100,050
+    assert 70_000 < table["population"][0] < 130_000
+    assert table["population"].sum() == units["population"].sum()
+    assert not table.equals(solvar_percentiles(units, seed=1))
