@@ -71,7 +71,7 @@ def _clustered(rates: Floats, whole: Floats, tail: float) -> tuple[Floats, Float
 
 
 def _effective_size(rate: Floats, resampled: Floats, whole: Floats, tail: float) -> Floats:
-    """How many independent records would tell as much as these do of ``rate`` (Eq. (effective) of docs/method.md).
+    """How many independent records tell as much of ``rate``: Eq. (effective) of docs/method.md.
 
     The number of clusters, by their share of the whole (Kish), is what the resamples of the whole
     say: a sum of w times Poisson(1) has variance Σw². At 0 and 100% nothing shows how alike the
