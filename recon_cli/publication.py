@@ -2,31 +2,22 @@
 
 A count that is absent is zero where its cell was published and unknown where it was not;
 coverage tells the two apart.
+
+The columns named in capitals (`COUNTS`, …) are in `recon_cli.frames`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
-
-import polars as pl
+from typing import TYPE_CHECKING, Protocol
 
 from recon_cli.errors import SourceError
 from recon_cli.schema import Cell, Release, Table
 from recon_cli.statement import EXACT, Protection
 
-#: ``tables/``: one row a non-zero published count; ``cell`` is 1-based, as published.
-COUNTS = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "count": pl.Int32})
-
-#: ``tables/`` of a release that is not exact: a row a count that is not a published zero whose law
-#: says all. ``count`` is null where it is suppressed; the true count lies from ``low`` to ``high``
-#: (null: open); ``law`` is the law's place in `recon_cli.statement.Protection.laws`, null where the
-#: source gave the interval.
-STATEMENTS = pl.Schema([*COUNTS.items(), ("low", pl.Int32), ("high", pl.Int32), ("law", pl.Int8)])
-
-#: What a source says of a geounit; ``pattern`` is an index into the coverage.
-GEOUNITS = pl.Schema({"geoid": pl.String, "level": pl.String, "pattern": pl.Int16})
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -111,6 +102,8 @@ def with_population(
 
     It is null where no published cell counts everybody, or the first that does proves no number.
     """
+    import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+
     totals = []
     for i, pattern in enumerate(coverage):
         total = pattern.total_cell(release)
@@ -137,7 +130,7 @@ def with_population(
             .otherwise(pl.col("_count"))
             .cast(pl.Int32)
         )
-        .select(*GEOUNITS.names(), "population")
+        .select("geoid", "level", "pattern", "population")
     )
 
 
@@ -200,6 +193,8 @@ class Publication:
         protection: Protection = EXACT,
     ) -> Publication:
         """Put the geounits in order."""
+        import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+
         levels = pl.Enum([level.name for level in release.geography.levels])
         order = pl.col("level").cast(levels, strict=False), "geoid"
         return cls(geounits.sort(order, nulls_last=True), counts, coverage, protection)

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from recon_cli.encoding import Integers, encode
 from recon_cli.errors import VerificationError
-from recon_cli.publication import COUNTS
+from recon_cli.frames import COUNTS
 from recon_cli.schema import Feature, Level, Release, Table
 
 Matrix = sparse.csr_array[np.int64, tuple[int, int]]
@@ -47,7 +47,7 @@ def tabulate(
             table's own.
 
     Returns:
-        Columns of `recon_cli.publication.COUNTS`, counts above zero; sorted by level (finest
+        Columns of `recon_cli.frames.COUNTS`, counts above zero; sorted by level (finest
         first), geoid, table (as published) and cell.
 
     Raises:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from recon_cli.errors import VerificationError
-from recon_cli.publication import COUNTS
+from recon_cli.frames import COUNTS
 from recon_cli.schema import Release, load_release, parse_release
 from recon_cli.tabulation import tabulate
 from tests.support.paths import DATA, needs_shared

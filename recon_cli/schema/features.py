@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from recon_cli.errors import SchemaError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Value = bool | int | str
 
@@ -134,6 +136,8 @@ class Recode:
 
 def column_dtype(values: tuple[Value, ...]) -> type[pl.DataType]:
     """The polars type that holds ``values``: Boolean, an integer from Int16 up, or String."""
+    import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+
     if all(isinstance(value, bool) for value in values):
         return pl.Boolean
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from recon_cli.publication import COUNTS
+from recon_cli.frames import COUNTS
 from recon_cli.schema import Release
 
 

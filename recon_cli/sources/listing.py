@@ -16,16 +16,8 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.publication import (
-    COUNTS,
-    GEOUNITS,
-    STATEMENTS,
-    Coverage,
-    CoveragePattern,
-    GeounitBatch,
-    Source,
-    with_population,
-)
+from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS
+from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch, Source, with_population
 from recon_cli.schema import Level, Release
 from recon_cli.sources.tidy import TidySource
 from recon_cli.statement import Protection

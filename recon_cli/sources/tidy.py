@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.publication import COUNTS, GEOUNITS, Coverage, CoveragePattern, GeounitBatch
+from recon_cli.frames import COUNTS, GEOUNITS
+from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch
 from recon_cli.schema import Release, Table
 from recon_cli.sources.cell_sums import is_sum
 from recon_cli.sources.cells import CellIndex

@@ -10,11 +10,12 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from recon_cli.errors import StageError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Fixed, so that equal frames make equal bytes whatever the defaults of the day are.
 _ROW_GROUP = 262_144

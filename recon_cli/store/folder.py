@@ -6,8 +6,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from recon_cli.errors import StageError
 from recon_cli.store.files import digest
@@ -15,6 +14,9 @@ from recon_cli.store.manifest import FileEntry, Manifest, PartitionRow, read_man
 from recon_cli.store.piece import EVERYWHERE, Span, place_of
 from recon_cli.store.recipe import Stage
 from recon_cli.store.staging import intact
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Folder:
         Raises:
             StageError: There is no such partition, or its files are not as recorded.
         """
+        import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+
         row = self._row_of(partition)
         home = self.path / f"{self.manifest.partition_level}={partition}"
         names = sorted(row.files)

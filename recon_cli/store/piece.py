@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class Span:
 
     def holds(self, column: str) -> pl.Expr:
         """Which rows are inside."""
+        import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+
         inside = pl.lit(value=True)
         if self.start is not None:
             inside &= pl.col(column) >= self.start

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from recon_cli.errors import StageError
 from recon_cli.schema import Release
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder
 from recon_cli.store.piece import Piece, Span
+
+if TYPE_CHECKING:
+    import polars as pl
 
 PIECES = "_pieces.json"
 #: About how many people a worker takes at a time, unless the config says otherwise.
@@ -39,6 +41,8 @@ def cut(
         people: The most that a piece should hold; a region with more is a piece of its own.
         whole: Length of the geoids of what is never cut; default the regions'.
     """
+    import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+
     regions = (
         units.group_by(region=pl.col("geoid").str.head(whole or release.region.digits))
         .agg(units=pl.len(), people=pl.col("population").fill_null(0).sum())

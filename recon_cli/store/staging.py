@@ -11,13 +11,15 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from recon_cli.store import files
 from recon_cli.store.manifest import FileEntry, FolderEntry, PartitionEntry, read_entry
 from recon_cli.store.piece import Piece
 from recon_cli.store.recipe import Recipe
+
+if TYPE_CHECKING:
+    import polars as pl
 
 COMMIT = "_commit.json"
 
@@ -172,6 +174,8 @@ class PartWriter:
 
     def read(self, partition: str, folder: str) -> pl.DataFrame:
         """What has been written of a partition."""
+        import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+
         home = self.staging.partition_folder(folder, partition)
         return pl.concat([pl.read_parquet(home / name) for name in self._parts[partition, folder]])
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import recon_cli as recon
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.publication import COUNTS, CoveragePattern, Publication
+from recon_cli.frames import COUNTS
+from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources import read_geounit_list
 from recon_cli.sources.listing import UNLISTED

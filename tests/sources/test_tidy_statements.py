@@ -10,7 +10,8 @@ import pytest
 
 import recon_cli as recon
 from recon_cli.errors import SourceError
-from recon_cli.publication import COUNTS, STATEMENTS, Publication
+from recon_cli.frames import COUNTS, STATEMENTS
+from recon_cli.publication import Publication
 from recon_cli.schema import parse_release
 from recon_cli.sources import open_tidy
 from recon_cli.statement import Protection, Statement, parse_law

@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 import yaml
 
-from recon_cli.publication import COUNTS, CoveragePattern, Publication
+from recon_cli.frames import COUNTS
+from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Release, Table, bits, parse_release
 from recon_cli.tabulation import tabulate
 

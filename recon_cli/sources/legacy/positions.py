@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
-from recon_cli.publication import COUNTS
+from recon_cli.frames import COUNTS
 from recon_cli.sources.legacy.layout import Layout, Segment
 
 

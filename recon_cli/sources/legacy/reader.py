@@ -17,7 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.publication import GEOUNITS, Coverage, CoveragePattern, GeounitBatch
+from recon_cli.frames import GEOUNITS
+from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.legacy.archive import (
