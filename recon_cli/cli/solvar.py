@@ -60,7 +60,7 @@ def command(options: RunOptions, *, mode: str | None, shard: str | None, force: 
 def print_solvar(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
     from recon_cli.progress import plural  # noqa: PLC0415
-    from recon_cli.stages.solvar import read_variability_by_size  # noqa: PLC0415
+    from recon_cli.stages.solvar_pieces import read_variability_by_size  # noqa: PLC0415
 
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses

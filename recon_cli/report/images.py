@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import vl_convert
@@ -40,12 +39,3 @@ def render_picture(spec: dict[str, Any]) -> Picture:
 def chart_library() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that needs nothing else."""
     return vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;")
-
-
-def versions() -> dict[str, str]:
-    """What draws."""
-    return {
-        "vl-convert": version("vl-convert-python"),
-        "vega": vl_convert.get_vega_version(),
-        "vega-embed": vl_convert.get_vega_embed_version(),
-    }

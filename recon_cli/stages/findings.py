@@ -8,9 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.config.sections.score import Score
-from recon_cli.errors import StageError
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.status import manifests_in
 from recon_cli.progress import Task
 from recon_cli.report.findings import (
     Findings,
@@ -25,27 +23,6 @@ from recon_cli.report.findings import (
 from recon_cli.schema import Release
 from recon_cli.score.sizes import Sizes
 from recon_cli.store import Folder, Manifest, Stage, open_folder
-
-
-def reportable(work: Path, *, besides: Stage) -> dict[Path, Manifest]:
-    """Folder → manifest: the first folder of every stage in ``work`` but ``besides``.
-
-    Raises:
-        StageError: There is none, or one is damaged.
-    """
-    manifests, damage = manifests_in(work)
-    if damage:
-        raise damage[0]
-    found = {
-        folder: manifest
-        for folder, manifest in manifests.items()
-        if manifest.stage != besides.name and folder.name == manifest.folders[0]
-    }
-    if not found:
-        raise StageError(
-            f"nothing to report in {work}: run `recon ingest` and `recon reconstruct` first"
-        )
-    return found
 
 
 def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:

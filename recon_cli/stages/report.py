@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 from recon_cli.config.sections.report import Report
+from recon_cli.errors import StageError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import REPORT
-from recon_cli.report.compose import compose_report
-from recon_cli.report.document import ReportDocument
-from recon_cli.report.headline import Headline
-from recon_cli.report.html import html_page
-from recon_cli.report.images import render_picture, versions
-from recon_cli.report.markdown import markdown_page
-from recon_cli.report.markup import to_text
-from recon_cli.stages.findings import gather_findings, reportable
-from recon_cli.store import open_folder
+from recon_cli.pipeline.status import manifests_in
+from recon_cli.store import Manifest, Stage, Transaction, open_folder
 from recon_cli.store.files import file_digest, write_bytes
 from recon_cli.store.manifest import MANIFEST
 
 PAGE = "report.html"
-_MARKDOWN = "report.md"
 
 
 def report(run: Run) -> StageOutcome:
@@ -35,22 +29,30 @@ def report(run: Run) -> StageOutcome:
     found = reportable(run.work, besides=REPORT)
     recipe = run.recipe(
         REPORT,
-        {"title": config.title, "renderers": versions()},
+        {"title": config.title, "renderer": version("vl-convert-python")},
         # the whole file: the report shows times too
         shared={f"{path.name}/{MANIFEST}": file_digest(path / MANIFEST) for path in found},
     )
     with run.transaction(recipe) as stage:
-        current = stage.current
-        if current is None:
-            document = compose_report(gather_findings(run, tuple(found.values())), config.title)
-            for name, data in report_files(document).items():
-                stage.staging.write_extra("report", name, data)
-            outcome = StageOutcome(REPORT, stage.publish([], notes=_notes(document)))
+        if stage.current is None:
+            outcome = StageOutcome(REPORT, _write(run, stage, tuple(found.values())))
         else:
-            outcome = StageOutcome(REPORT, current, skipped=True)
+            outcome = StageOutcome(REPORT, stage.current, skipped=True)
     if config.to is not None:
         write_bytes(config.to, open_folder(run.work, REPORT, "report").beside(PAGE))
     return outcome
+
+
+def _write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...]) -> Manifest:
+    from recon_cli.report.compose import compose_report  # noqa: PLC0415 - loads the chart library
+    from recon_cli.report.files import report_files, report_notes  # noqa: PLC0415
+    from recon_cli.stages.findings import gather_findings  # noqa: PLC0415
+
+    title = run.config.section(Report).title
+    document = compose_report(gather_findings(run, manifests), title)
+    for name, data in report_files(document, PAGE).items():
+        stage.staging.write_extra("report", name, data)
+    return stage.publish([], notes=report_notes(document))
 
 
 def page_of(run: Run) -> Path:
@@ -58,28 +60,22 @@ def page_of(run: Run) -> Path:
     return run.config.section(Report).to or run.work / "report" / PAGE
 
 
-def report_files(document: ReportDocument) -> dict[str, bytes]:
-    """File name → bytes: the page, the Markdown, and every chart as SVG and PNG."""
-    pictures = {figure.name: render_picture(figure.spec) for figure in document.figures}
-    files = {
-        PAGE: html_page(document, pictures).encode(),
-        _MARKDOWN: markdown_page(document).encode(),
+def reportable(work: Path, *, besides: Stage) -> dict[Path, Manifest]:
+    """Folder → manifest: the first folder of every stage in ``work`` but ``besides``.
+
+    Raises:
+        StageError: There is none, or one is damaged.
+    """
+    manifests, damage = manifests_in(work)
+    if damage:
+        raise damage[0]
+    found = {
+        folder: manifest
+        for folder, manifest in manifests.items()
+        if manifest.stage != besides.name and folder.name == manifest.folders[0]
     }
-    for name, picture in pictures.items():
-        files[f"chart-{name}.svg"] = picture.svg.encode()
-        files[f"chart-{name}.png"] = picture.png
-    return files
-
-
-def _notes(document: ReportDocument) -> dict[str, list[str]]:
-    return {"headline": _plain(document.headline), "missing": _gaps(document)}
-
-
-def _plain(headline: Headline) -> list[str]:
-    return [to_text(sentence) for sentence in headline.sentences]
-
-
-def _gaps(document: ReportDocument) -> list[str]:
-    return [
-        f"{section.title}: {gap.why}" for section in document.sections for gap in section.missing
-    ]
+    if not found:
+        raise StageError(
+            f"nothing to report in {work}: run `recon ingest` and `recon reconstruct` first"
+        )
+    return found

@@ -21,8 +21,8 @@ from recon_cli.pipeline.run import Run
 from recon_cli.publication import GeounitBatch
 from recon_cli.schema import load_release
 from recon_cli.sources.legacy import LegacySource
-from recon_cli.stages import ingest as ingest_stage
-from recon_cli.stages import reconstruct as reconstruct_stage
+from recon_cli.stages import ingest_partitions, reconstruct_pieces
+from recon_cli.stages.ingest import ingest
 from recon_cli.store import Piece, partitions, read_partition
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
@@ -108,7 +108,7 @@ def test_an_interrupted_reconstruction_goes_on(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recon("ingest", "-c", config)
-    real, seen = reconstruct_stage.reconstruct_piece, []
+    real, seen = reconstruct_pieces.reconstruct_piece, []
 
     def interrupted(job: Any, piece: Piece, tick: Any) -> None:
         seen.append(piece)
@@ -116,7 +116,7 @@ def test_an_interrupted_reconstruction_goes_on(
             raise KeyboardInterrupt
         real(job, piece, tick)
 
-    monkeypatch.setattr(reconstruct_stage, "reconstruct_piece", interrupted)
+    monkeypatch.setattr(reconstruct_pieces, "reconstruct_piece", interrupted)
     stopped = recon("reconstruct", "-c", config, "--workers", 1, code=130)
     assert "interrupted; finished partitions are kept" in stopped.stderr
     assert not (work(config) / "microdata").exists()
@@ -141,10 +141,10 @@ def test_an_interrupted_ingest_closes_its_files_at_once(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(LegacySource, "batches", watched)
-    monkeypatch.setattr(ingest_stage, "describe_geounits", interrupted)
+    monkeypatch.setattr(ingest_partitions, "describe_geounits", interrupted)
     config = load_config(ROOT / "configs" / "toy.yaml", work=tmp_path)
     with pytest.raises(KeyboardInterrupt) as stopped:
-        ingest_stage.ingest(Run(config, config.load_release()))
+        ingest(Run(config, config.load_release()))
     assert closed, f"still open in the frames of {stopped.tb}"
 
 
@@ -210,7 +210,7 @@ def test_the_size_of_a_write_does_not_change_what_is_read(
 ) -> None:
     recon("ingest", "-c", config)
     whole = read_partition(work(config) / "tables", "001")
-    monkeypatch.setattr(ingest_stage, "_BUFFERED_ROWS", 1)
+    monkeypatch.setattr(ingest_partitions, "_BUFFERED_ROWS", 1)
     recon("ingest", "-c", config, "--force")
     assert read_partition(work(config) / "tables", "001").equals(whole)
 

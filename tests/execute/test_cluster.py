@@ -25,8 +25,7 @@ from recon_cli.errors import ConfigError, ContradictionError, WorkerError
 from recon_cli.execute import DaskWorkers, connection, remote, run_shards
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
-from recon_cli.stages import reconstruct as reconstruct_stage
-from recon_cli.stages import solvar as solvar_stage
+from recon_cli.stages import reconstruct_pieces, solvar_pieces
 from recon_cli.stages.ingest import ingest
 from recon_cli.stages.reconstruct import reconstruct
 from recon_cli.stages.solvar import solvar
@@ -323,8 +322,8 @@ def test_stages_make_the_same_files_wherever_they_run(
         work = Path(shutil.copytree(tmp_path / "ingested", tmp_path / name))
         if name == "cluster":  # a worker of each stage is killed while it is at a solver
             monkeypatch.setenv(shards.LIVES, "1")
-            monkeypatch.setattr(reconstruct_stage, "reconstruct_piece", shards.reconstruct_or_die)
-            monkeypatch.setattr(solvar_stage, "measure_piece", shards.measure_or_die)
+            monkeypatch.setattr(reconstruct_pieces, "reconstruct_piece", shards.reconstruct_or_die)
+            monkeypatch.setattr(solvar_pieces, "measure_piece", shards.measure_or_die)
         for stage in (reconstruct, solvar):
             monkeypatch.setenv(shards.DEATHS, str(tmp_path / f"{name}-{stage.__name__}"))
             stage(run(work, *settings, workers=workers))

@@ -20,8 +20,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import load_release
-from recon_cli.stages import reconstruct as reconstruct_stage
-from recon_cli.stages import solvar as solvar_stage
+from recon_cli.stages import reconstruct_pieces, solvar_pieces
 from recon_cli.stages.ingest import ingest
 from recon_cli.stages.reconstruct import reconstruct
 from recon_cli.stages.solvar import solvar
@@ -178,7 +177,7 @@ def test_a_worker_that_dies_once_changes_nothing(
 ) -> None:
     monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
     monkeypatch.setenv(shards.LIVES, "1")
-    monkeypatch.setattr(reconstruct_stage, "reconstruct_piece", shards.reconstruct_or_die)
+    monkeypatch.setattr(reconstruct_pieces, "reconstruct_piece", shards.reconstruct_or_die)
     manifest = reconstruct(run(in_pieces, workers=2)).manifest
     assert (tmp_path / "deaths").read_text().count("\n") == 1
     assert set(manifest.statuses) == {"unique", "solved"}
@@ -191,7 +190,7 @@ def test_what_kills_the_solver_is_quarantined_and_bounded(
 ) -> None:
     monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
     monkeypatch.setenv(shards.LIVES, "1000")
-    monkeypatch.setattr(reconstruct_stage, "reconstruct_piece", shards.reconstruct_or_die)
+    monkeypatch.setattr(reconstruct_pieces, "reconstruct_piece", shards.reconstruct_or_die)
     manifest = reconstruct(run(in_pieces, workers=2)).manifest
     # twice at the region, once more at the part of it that is to blame
     assert (tmp_path / "deaths").read_text().count("\n") == 3
@@ -229,7 +228,7 @@ def test_solvar_goes_on_without_what_kills_it(
     work = Path(shutil.copytree(whole, tmp_path / "work"))
     monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
     monkeypatch.setenv(shards.LIVES, "1000")
-    monkeypatch.setattr(solvar_stage, "measure_piece", shards.measure_or_die)
+    monkeypatch.setattr(solvar_pieces, "measure_piece", shards.measure_or_die)
     ingest(run(work, "ingest.piece_people=1"))
     reconstruct(run(work))
     solvar(run(work, workers=2, force=True))
@@ -246,7 +245,7 @@ def test_solvar_goes_on_without_what_kills_it(
 def test_a_piece_that_dies_before_any_solver_is_given_up(
     in_pieces: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reconstruct_stage, "reconstruct_piece", shards.die_at_once)
+    monkeypatch.setattr(reconstruct_pieces, "reconstruct_piece", shards.die_at_once)
     with pytest.raises(WorkerError, match="died"):
         reconstruct(run(in_pieces, workers=2))
 

@@ -31,7 +31,8 @@ from recon_cli.report.headline import make_headline
 from recon_cli.report.markup import to_text
 from recon_cli.report.words import words_of
 from recon_cli.score.sizes import Sizes
-from recon_cli.stages.findings import gather_findings, reportable
+from recon_cli.stages.findings import gather_findings
+from recon_cli.stages.report import reportable
 from tests.support import reported
 from tests.support.command_line import recon
 from tests.support.paths import ROOT

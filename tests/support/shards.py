@@ -153,23 +153,23 @@ DEATHS, LIVES = "TESTS_DEATHS", "TESTS_LIVES"
 def reconstruct_or_die(job: Any, piece: Piece, tick: OnProgress) -> None:
     """The real thing, but one component of one piece kills its worker."""
     from recon_cli.attack.reconstruction import solution  # noqa: PLC0415
-    from recon_cli.stages import reconstruct  # noqa: PLC0415
+    from recon_cli.stages import reconstruct_pieces  # noqa: PLC0415
 
     if piece.number == 1:
         solved: Any = solution
         solved._solve = _deadly(solved._solve)
-    reconstruct.reconstruct_piece(job, piece, tick)
+    reconstruct_pieces.reconstruct_piece(job, piece, tick)
 
 
 def measure_or_die(job: Any, piece: Piece, tick: OnProgress) -> None:
     """Likewise for `recon solvar`."""
     from recon_cli.attack.variability import batch as variability  # noqa: PLC0415
-    from recon_cli.stages import solvar  # noqa: PLC0415
+    from recon_cli.stages import solvar_pieces  # noqa: PLC0415
 
     if piece.number == 1:
         measured: Any = variability._Measurement
         measured.add = _deadly(measured.add)
-    solvar.measure_piece(job, piece, tick)
+    solvar_pieces.measure_piece(job, piece, tick)
 
 
 def _deadly(real: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,92 @@
+"""Reconstructing, verifying and writing a piece: what the workers of `recon reconstruct` do."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli import verification
+from recon_cli.attack.reconstruction import partition as attack
+from recon_cli.attack.reconstruction.partition import Reconstruction
+from recon_cli.errors import VerificationError
+from recon_cli.execute import OnProgress
+from recon_cli.model.plan import Plan
+from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.pipeline.quarantine import traced_quarantine
+from recon_cli.publication import Publication
+from recon_cli.store import Piece, Staging, read_published
+
+
+def missing_units(blocks: pl.DataFrame) -> pl.Series:
+    """Geoids of the quarantined units: not all of their people are among the records."""
+    return blocks.filter(pl.col("status") == attack.QUARANTINED).to_series(0)
+
+
+@dataclass(frozen=True)
+class ReconstructionContext:
+    """What all partitions of one reconstruction share."""
+
+    plan: Plan
+    work: Path
+    staging: Staging
+    seed: int
+    verify: bool
+
+
+def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProgress) -> None:
+    """Reconstruct, verify and write one piece; runs in a worker."""
+    started = time.perf_counter()
+    published = read_published(context.work, context.plan.release, piece.partition, piece.span)
+    with log_disagreements(context.work), traced_quarantine(context.staging, piece) as guard:
+        result = attack.reconstruct_plan(
+            context.plan, published, seed=context.seed, on_progress=tick, guard=guard
+        )
+    compared = 0
+    if context.verify:
+        compared = _verified(context, piece, published, result)
+    blocks = result.blocks
+    methods = blocks["method"].value_counts().iter_rows()
+    context.staging.write(
+        piece,
+        {"microdata": result.microdata, "blocks": blocks},
+        statuses=dict(blocks["status"].value_counts().iter_rows()),
+        totals={
+            "units": blocks.height,
+            "people": result.microdata.height,
+            "certain": int(result.microdata["certain"].sum()),
+            "people_in_unique": int(
+                blocks.filter(pl.col("status") == "unique")["population"].sum()
+            ),
+            "candidates": int(blocks["candidates"].sum()),
+            "free": int(blocks["free"].sum()),
+            "cells_compared": compared,
+            **{f"by_{method}": count for method, count in methods},
+        },
+        started=started,
+    )
+
+
+def _verified(
+    context: ReconstructionContext, piece: Piece, published: Publication, result: Reconstruction
+) -> int:
+    """The number of published cells compared: all but those of quarantined regions."""
+    release = context.plan.release
+    gone = missing_units(result.blocks).str.head(release.region.digits).unique().implode()
+    region = pl.col("geoid").str.head(release.region.digits)
+    kept = Publication(
+        published.geounits.filter(~region.is_in(gone)),
+        published.counts.filter(~region.is_in(gone)),
+        published.coverage,
+    )
+    of_region = pl.col(release.geoid_column).str.head(release.region.digits)
+    records = result.microdata.filter(~of_region.is_in(gone))
+    found = verification.verify(release, kept, records, context.plan.tables)
+    try:
+        found.require()
+    except VerificationError as error:
+        level = context.plan.release.geography.partition
+        raise VerificationError(f"{level} {piece.name}: {error}") from error
+    return int(found.cells_compared)
