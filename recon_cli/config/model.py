@@ -63,7 +63,7 @@ TableChoice = Annotated[str | tuple[str, ...], BeforeValidator(choose)]
 class Section(BaseModel):
     """Base of everything in the file: frozen, unknown keys refused, no silent conversion."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     def check(self, release: Release) -> None:
         """Refuse what the release does not have, before the first stage runs.

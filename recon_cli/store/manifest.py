@@ -24,7 +24,7 @@ MANIFEST = "_manifest.json"
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 class FileEntry(_Record):

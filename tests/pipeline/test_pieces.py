@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recon_cli.cli._options import RunOptions
@@ -73,6 +73,7 @@ def in_pieces(ingested: Path, tmp_path: Path) -> Path:
 regions = st.lists(st.integers(0, 50), min_size=1, max_size=8)
 
 
+@settings(deadline=None)  # the first call loads polars
 @given(regions, st.integers(1, 120))
 def test_a_cut_is_a_partition_of_whole_regions(people: list[int], goal: int) -> None:
     geoids = [f"01001{i:06d}{block}001" for i in range(len(people)) for block in (1, 2)]
