@@ -28,7 +28,7 @@ from benchmarks.machine import (
 )
 from benchmarks.peer.ratios import compare
 
-#: The real tract of 1,170 people beside the checkout, or a made-up one of the shipped toy.
+#: The real tract of 1,170 people beside the checkout, or a synthetic one of the shipped toy.
 REAL = (ROOT.parent / "shared" / "data" / "sf1" / "nd2010.sf1.zip", "38005956500")
 TOY = (ROOT / "fixtures" / "toy2010.sf1.zip", "01841000100")
 #: Wall seconds after which an engine is stopped.

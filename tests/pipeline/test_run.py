@@ -56,7 +56,7 @@ def clinic(tmp_path: Path, *arguments: object, code: int = 0) -> Result:
 
 
 def test_the_order_follows_from_what_is_read_and_made() -> None:
-    assert names(ROOT / "configs" / "made_up.yaml") == [
+    assert names(ROOT / "configs" / "synthetic.yaml") == [
         *("synth", "attacker", "swap", "tabulate", "ingest"),
         *("reconstruct", "solvar", "link", "score", "report"),
     ]
@@ -104,7 +104,7 @@ def test_a_config_without_stages_is_refused(tmp_path: Path) -> None:
 
 
 def test_choosing_stages() -> None:
-    stages = stages_of(load_config(ROOT / "configs" / "made_up.yaml"))
+    stages = stages_of(load_config(ROOT / "configs" / "synthetic.yaml"))
 
     def chosen(first: str | None, last: str | None, only: str | None = None) -> list[str]:
         return [stage.short_name for stage in select(stages, first, last, only)]
@@ -142,9 +142,11 @@ def test_every_section_that_is_no_stage_is_known() -> None:
 
 
 def test_the_whole_attack_from_one_config(tmp_path: Path) -> None:
-    made_up = (ROOT / "configs" / "made_up.yaml").read_text().replace("../work/made_up", "work")
-    path = tmp_path / "made_up.yaml"
-    path.write_text(made_up)
+    synthetic = (
+        (ROOT / "configs" / "synthetic.yaml").read_text().replace("../work/synthetic", "work")
+    )
+    path = tmp_path / "synthetic.yaml"
+    path.write_text(synthetic)
     shared = ("-c", path, "--set", "synth.people=1500", "--until", "score")
     done = recon("run", *shared)
     assert lines_of(done)[-1].startswith("run: 9 stages: 9 done, 0 up to date, ")
@@ -364,7 +366,7 @@ ATTACK = (
 KILLED = [
     ("clinic", 2, ATTACK[4:7]),
     ("toy", 1, ATTACK[4:7]),
-    *([("made_up", 2, ATTACK)] if "RECON_EXAMPLES" in os.environ else []),
+    *([("synthetic", 2, ATTACK)] if "RECON_EXAMPLES" in os.environ else []),
 ]
 
 
@@ -372,9 +374,9 @@ def arguments_of(folder: Path, config: str, workers: int) -> tuple[list[str], Pa
     """What to start, and the work folder, which lies in ``folder``."""
     path, work = ROOT / "configs" / f"{config}.yaml", folder / "work"
     more = ["--until", "solvar"]
-    if config == "made_up":
-        text = path.read_text().replace("../work/made_up", "work")
-        path = folder / "made_up.yaml"
+    if config == "synthetic":
+        text = path.read_text().replace("../work/synthetic", "work")
+        path = folder / "synthetic.yaml"
         path.write_text(text)
         sizes = ("people=2500", "people_per_county=1000", "people_per_tract=500")
         more = ["--until", "score", *(f"--set=synth.{size}" for size in sizes)]

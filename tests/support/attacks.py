@@ -1,4 +1,4 @@
-"""Made-up files for tests of linking and scoring, and a spec of everything."""
+"""Synthetic files for tests of linking and scoring, and a spec of everything."""
 
 from __future__ import annotations
 

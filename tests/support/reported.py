@@ -86,7 +86,7 @@ _WIDTH = 1000
 def main_picture(target: Path) -> None:
     """Take the picture of a report's top and its first chart, for the README."""
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
-        page = write_report(attacked(Path(folder)), "--title", "A made-up county")
+        page = write_report(attacked(Path(folder)), "--title", "A synthetic county")
         with opened(browser, page, width=_WIDTH) as sight:
             sight.page.wait_for_selector("html[data-drawn]")
             hidden = "nav, section:has(#terms), section > p, summary { display: none }"

@@ -1,4 +1,4 @@
-"""``calibrate:`` a made-up nation beside the published one."""
+"""``calibrate:`` a synthetic population beside the published figures."""
 
 from __future__ import annotations
 

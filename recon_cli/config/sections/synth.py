@@ -1,4 +1,4 @@
-"""``synth:`` the size of a made-up nation, and what it is like."""
+"""``synth:`` the size of a synthetic population, and its parameters."""
 
 from __future__ import annotations
 
