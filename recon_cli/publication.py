@@ -9,15 +9,22 @@ The columns named in capitals (`COUNTS`, …) are in `recon_cli.frames`.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from recon_cli.errors import SourceError
 from recon_cli.schema import Cell, Release, Table
-from recon_cli.statement import EXACT, Protection
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from recon_cli.statement import Protection
+
+
+def _exact() -> Protection:
+    from recon_cli.statement import EXACT  # noqa: PLC0415 - slow to load, like polars
+
+    return EXACT
 
 
 @dataclass(frozen=True)
@@ -96,7 +103,10 @@ class GeounitBatch:
 
 
 def with_population(
-    release: Release, coverage: Coverage, batch: GeounitBatch, protection: Protection = EXACT
+    release: Release,
+    coverage: Coverage,
+    batch: GeounitBatch,
+    protection: Protection | None = None,
 ) -> pl.DataFrame:
     """The batch's geounits with ``population``.
 
@@ -104,6 +114,7 @@ def with_population(
     """
     import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
 
+    protection = protection or _exact()
     totals = []
     for i, pattern in enumerate(coverage):
         total = pattern.total_cell(release)
@@ -165,7 +176,7 @@ class Publication:
     geounits: pl.DataFrame
     counts: pl.DataFrame
     coverage: Coverage
-    protection: Protection = EXACT
+    protection: Protection = field(default_factory=_exact)
 
     @property
     def is_exact(self) -> bool:
@@ -190,11 +201,11 @@ class Publication:
         geounits: pl.DataFrame,
         counts: pl.DataFrame,
         coverage: Coverage,
-        protection: Protection = EXACT,
+        protection: Protection | None = None,
     ) -> Publication:
         """Put the geounits in order."""
         import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
 
         levels = pl.Enum([level.name for level in release.geography.levels])
         order = pl.col("level").cast(levels, strict=False), "geoid"
-        return cls(geounits.sort(order, nulls_last=True), counts, coverage, protection)
+        return cls(geounits.sort(order, nulls_last=True), counts, coverage, protection or _exact())

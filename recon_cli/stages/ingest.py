@@ -10,7 +10,6 @@ from recon_cli.config import Ingest
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Task
-from recon_cli.statement import EXACT, PROTECTION
 from recon_cli.store import (
     INGEST,
     InputFile,
@@ -20,7 +19,7 @@ from recon_cli.store import (
 )
 from recon_cli.store.files import file_digest
 from recon_cli.store.pieces import PIECES, pieces_bytes
-from recon_cli.store.published import COVERAGE, protection_files
+from recon_cli.store.published import COVERAGE
 
 
 def ingest(run: Run) -> StageOutcome:
@@ -45,10 +44,12 @@ def ingest(run: Run) -> StageOutcome:
         task = Task("ingest", run.release.geography.unit.name)
         with run.reporter.bar(task) as bar:
             buffer = work.PartitionBuffer(run.release, PartWriter(stage.staging))
-            work.read_source(run.release, source, protection or EXACT, buffer, bar)
+            work.read_source(run.release, source, protection, buffer, bar)
             pieces = buffer.finish(config.piece_people)
         stage.staging.write_extra("tables", COVERAGE, coverage_bytes(source.coverage, run.release))
         if protection is not None:
+            from recon_cli.store.protection import protection_files  # noqa: PLC0415
+
             for name, content in protection_files(protection, run.release).items():
                 stage.staging.write_extra("tables", name, content)
         stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
@@ -59,6 +60,8 @@ def protection_path(config: Ingest) -> Path | None:
     """The file that the config names, or the one beside the published files."""
     if config.protection is not None or config.source != "tidy":
         return config.protection
+    from recon_cli.statement import PROTECTION  # noqa: PLC0415 - loads numpy
+
     folders = [path if path.is_dir() else path.parent for path in config.paths]
     return next((each for each in (f / PROTECTION for f in folders) if each.is_file()), None)
 

@@ -15,7 +15,7 @@ from recon_cli.publication import Source
 from recon_cli.schema import Release
 from recon_cli.stages.geounits import describe_geounits
 from recon_cli.stages.ingest import protection_path
-from recon_cli.statement import Protection, load_protection
+from recon_cli.statement import EXACT, Protection, load_protection
 from recon_cli.store import (
     PartWriter,
     Piece,
@@ -46,7 +46,11 @@ def open_source(release: Release, config: Ingest) -> tuple[Source, Protection | 
 
 
 def read_source(
-    release: Release, source: Source, protection: Protection, buffer: PartitionBuffer, bar: Bar
+    release: Release,
+    source: Source,
+    protection: Protection | None,
+    buffer: PartitionBuffer,
+    bar: Bar,
 ) -> None:
     """Hand every geounit and count of a source to ``buffer``.
 
@@ -56,7 +60,7 @@ def read_source(
     unit = release.geography.unit.name
     with closing(source.batches()) as batches:  # or an interrupt would leave files open
         for batch in batches:
-            geounits = describe_geounits(release, source.coverage, batch, protection)
+            geounits = describe_geounits(release, source.coverage, batch, protection or EXACT)
             buffer.add("geounits", geounits)
             buffer.add("tables", batch.counts)
             here = geounits.filter(pl.col("level") == unit)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recon_cli.errors import ConfigError, SourceError, StageError
+from recon_cli.errors import SourceError, StageError
 from recon_cli.publication import Coverage, CoveragePattern, Publication
 from recon_cli.schema import Release
-from recon_cli.statement import EXACT, Exact, Protection, Statement, load_protection
-from recon_cli.statement.cell_key import CellKey
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder, open_folder
 from recon_cli.store.piece import EVERYWHERE, Span
@@ -25,7 +22,6 @@ INGEST = Stage(
     function="recon_cli.stages.ingest:ingest",
 )
 COVERAGE = "_coverage.json"
-PROTECTION = "_statements.json"
 
 
 def coverage_bytes(coverage: Coverage, release: Release) -> bytes:
@@ -52,36 +48,6 @@ def read_coverage(tables: Folder, release: Release) -> Coverage:
     return coverage
 
 
-def protection_files(protection: Protection, release: Release) -> dict[str, bytes]:
-    """The laws of a release that is not exact, as files beside ``tables``: name → content."""
-    files: dict[str, bytes] = {}
-    entries = []
-    for number, statement in enumerate(protection.statements or (Statement(Exact()),)):
-        law = statement.law
-        if isinstance(law, CellKey) and law.table is not None:
-            name = f"_ptable_{number}.csv"
-            files[name] = law.table.read_bytes()
-            law = law.model_copy(update={"table": Path(name)})
-        entries.append(replace(statement, law=law).document())
-    files[PROTECTION] = json_bytes({"release": release.name, "statements": entries})
-    return files
-
-
-def read_protection(tables: Folder, release: Release) -> Protection:
-    """The laws that lie beside ``tables``; without any all counts are exact.
-
-    Raises:
-        StageError: They are damaged, or do not fit ``release``.
-    """
-    path = tables.path / PROTECTION
-    if not path.exists():
-        return EXACT
-    try:
-        return load_protection(path, release)
-    except ConfigError as error:
-        raise StageError(f"{error}; run `{INGEST.command} --force`") from error
-
-
 def read_published(
     work: Path, release: Release, partition: str, span: Span = EVERYWHERE
 ) -> Publication:
@@ -90,6 +56,8 @@ def read_published(
     Raises:
         StageError: They are missing, damaged, or of another release.
     """
+    from recon_cli.store.protection import read_protection  # noqa: PLC0415 - loads numpy
+
     tables, geounits = open_published(work, release)
     coverage = read_coverage(tables, release)
     found = geounits.read(partition, span)

@@ -1,0 +1,46 @@
+"""The laws of a release that is not exact, as `recon ingest` leaves them beside ``tables/``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from recon_cli.errors import ConfigError, StageError
+from recon_cli.schema import Release
+from recon_cli.statement import EXACT, Exact, Protection, Statement, load_protection
+from recon_cli.statement.cell_key import CellKey
+from recon_cli.store.files import json_bytes
+from recon_cli.store.folder import Folder
+from recon_cli.store.published import INGEST
+
+PROTECTION = "_statements.json"
+
+
+def protection_files(protection: Protection, release: Release) -> dict[str, bytes]:
+    """The laws of a release that is not exact, as files beside ``tables``: name → content."""
+    files: dict[str, bytes] = {}
+    entries = []
+    for number, statement in enumerate(protection.statements or (Statement(Exact()),)):
+        law = statement.law
+        if isinstance(law, CellKey) and law.table is not None:
+            name = f"_ptable_{number}.csv"
+            files[name] = law.table.read_bytes()
+            law = law.model_copy(update={"table": Path(name)})
+        entries.append(replace(statement, law=law).document())
+    files[PROTECTION] = json_bytes({"release": release.name, "statements": entries})
+    return files
+
+
+def read_protection(tables: Folder, release: Release) -> Protection:
+    """The laws that lie beside ``tables``; without any all counts are exact.
+
+    Raises:
+        StageError: They are damaged, or do not fit ``release``.
+    """
+    path = tables.path / PROTECTION
+    if not path.exists():
+        return EXACT
+    try:
+        return load_protection(path, release)
+    except ConfigError as error:
+        raise StageError(f"{error}; run `{INGEST.command} --force`") from error
