@@ -35,7 +35,9 @@ class Bounds:
 
 
 def propagate(rows: LinearConstraints) -> Bounds:
-    """Tighten ``0 <= x`` under rows to a fixed point.
+    """Tighten ``0 <= x`` under rows to a fixed point: Eq. (upper) and (lower) of docs/method.md.
+
+    One sweep takes all rows at once, as sparse products: new upper bounds, then lower bounds.
 
     Args:
         rows: Every cell is in some row, with a positive coefficient.

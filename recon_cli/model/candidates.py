@@ -56,7 +56,7 @@ class Candidates:
 
 
 def find_candidates(grain: Grain, units: int, strata: Sequence[Stratum]) -> Candidates:
-    """Every histogram cell of every unit that lies under no zero, and under some row.
+    """Every histogram cell of every unit under no zero, and under some row: Eq. (candidates).
 
     A cell that no row mentions is left out: no table bounds the people in it.
 

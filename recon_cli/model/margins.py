@@ -57,7 +57,7 @@ class Margins:
 
 
 def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margins:
-    """Close published cells under differences and keep the minimal margins.
+    """Close published cells under differences, Eq. (closure), and keep the minimal margins.
 
     Args:
         release: Gives the cells' predicates.
@@ -131,7 +131,12 @@ class _Closure:
             self._touched[line] = None
 
     def drop_sums(self) -> None:
-        """Find the margins that are sums of smaller ones only across several features."""
+        """Drop margins that are sums of disjoint smaller ones across several features.
+
+        Greedy: the parts of a margin are picked from the largest to the smallest, each disjoint
+        from those before. What is dropped is such a sum, and the sum is checked against the
+        counts; but not every such sum is found. One that stays is right, too: it costs time only.
+        """
         rows = [masks for masks, _ in self.minimal()]
         pairs = _Pairs(rows)
         volume = np.array([math.prod(m.bit_count() for m in masks) for masks in rows], dtype=float)

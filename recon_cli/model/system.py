@@ -54,7 +54,7 @@ class System:
 
 
 def build_systems(plan: Plan, counts: PartitionCounts, batch: int = _BATCH) -> Iterator[System]:
-    """The systems of a partition, a batch of whole regions at a time.
+    """The systems of a partition, Eq. (published), a batch of whole regions at a time.
 
     Args:
         plan: The static half.
@@ -76,19 +76,19 @@ def _build(plan: Plan, counts: PartitionCounts, batch: slice) -> System:
     units = counts.units[batch]
     strata, fine, suspects = _strata(plan, counts, batch)
     candidates = find_candidates(plan.grain, len(units), strata)
-    rows, row_geounit, empty = _equations(plan, strata, candidates)
+    equations = _equations(plan, strata, candidates)
     return System(
         units=units,
         regions=counts.region[batch],
         strata=tuple(strata),
         candidates=candidates,
-        rows=rows,
-        row_geounit=row_geounit,
+        rows=equations.rows,
+        row_geounit=equations.row_geounit,
         fine=tuple(fine),
         is_bounded=_bounded(plan, strata, len(units)) & counts.is_listed[units],
         has_total=_has_total(plan, strata, len(units)),
         seen=_seen(plan, strata, len(units)),
-        suspects=np.unique(np.concatenate([*suspects, empty])),
+        suspects=np.unique(np.concatenate([*suspects, equations.unmatched])),
     )
 
 
@@ -193,13 +193,26 @@ def _broken(
     return different
 
 
-def _equations(
-    plan: Plan, strata: Sequence[Stratum], candidates: Candidates
-) -> tuple[LinearConstraints, IntArray, IntArray]:
-    """Rows with at least one candidate; geounits with a count but no candidate are reported."""
+@dataclass(frozen=True)
+class _Equations:
+    """The equations of a batch.
+
+    Attributes:
+        rows: One equality for each right-hand side that has a candidate.
+        row_geounit: For each row the row number of its geounit in the partition.
+        unmatched: Row numbers of geounits with a positive count that no candidate can fill.
+    """
+
+    rows: LinearConstraints
+    row_geounit: IntArray
+    unmatched: IntArray
+
+
+def _equations(plan: Plan, strata: Sequence[Stratum], candidates: Candidates) -> _Equations:
+    """Rows with at least one candidate: Eq. (published), less the zeros that candidates meet."""
     none = np.empty(0, dtype=np.int64)  # so that a release that publishes nothing has no rows
     numbers, cells, coefficients = [none], [none], [none]
-    rhs, geounits, empty = [none], [none], [none]
+    rhs, geounits, unmatched = [none], [none], [none]
     rows = 0
     for stratum in strata:
         width = stratum.rhs.shape[1]
@@ -210,22 +223,24 @@ def _equations(
             used[keys[-1]] = True
             cells.append(cell)
             coefficients.append(coefficient)
-        found = np.flatnonzero(used)
+        keys_used = np.flatnonzero(used)
         number = np.empty(len(used), dtype=np.int64)
-        number[found] = np.arange(rows, rows + len(found))
-        rows += len(found)
+        number[keys_used] = np.arange(rows, rows + len(keys_used))
+        rows += len(keys_used)
         numbers.append(number[np.concatenate(keys)])
-        of_row, column = np.divmod(found, max(width, 1))
+        of_row, column = np.divmod(keys_used, max(width, 1))
         rhs.append(stratum.rhs[of_row, column])
         geounits.append(stratum.geounits[of_row])
         hopeless = (stratum.rhs > 0) & ~used.reshape(stratum.rhs.shape)
-        empty.append(stratum.geounits[hopeless.any(axis=1)])
+        unmatched.append(stratum.geounits[hopeless.any(axis=1)])
     entries = (np.concatenate(numbers), np.concatenate(cells))
     A = sparse.csr_array(
         (np.concatenate(coefficients), entries), shape=(rows, len(candidates.unit))
     )
     b = np.concatenate(rhs)
-    return LinearConstraints(A, b, b), np.concatenate(geounits), np.concatenate(empty)
+    return _Equations(
+        LinearConstraints(A, b, b), np.concatenate(geounits), np.concatenate(unmatched)
+    )
 
 
 def _entries(

@@ -73,7 +73,7 @@ class Rules:
 
 
 def link_rates(collected: Collected, family: TableFamily, rules: Rules) -> pl.DataFrame:
-    """Putative, confirmed and precision rates of a family of tables (`ROW`)."""
+    """Putative, confirmed and precision rates of a family of tables (`ROW`): Eq. (rates)."""
     frames = [pl.DataFrame(schema=ROW)]
     attackers = collected.targets.keys["attacker"].unique().sort()
     for attacker in attackers:

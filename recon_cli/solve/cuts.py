@@ -39,7 +39,10 @@ class Cut:
 def feasibility_cut(
     program: IntegerProgram, variables: IntArray, values: IntArray, limit: float
 ) -> Cut:
-    """An inequality that ``values`` break, if the relaxation shows why they cannot be.
+    """An inequality that ``values`` break, if the relaxation shows why they cannot be: Eq. (cut).
+
+    The duals tell how the least violation grows with each right-hand side, so their negatives are
+    weights whose sum of rows bounds from above; they hold for any weights, rounded ones too.
 
     Args:
         program: The program.
@@ -91,7 +94,11 @@ def _largest_sum(program: IntegerProgram, weights: FloatArray) -> float:
 def _added_up(
     program: IntegerProgram, variables: IntArray, others: IntArray, weights: IntArray
 ) -> LinearConstraints:
-    """``coefficients @ x[variables] ≤ most``, from all rows with a weight each."""
+    """``coefficients @ x[variables] ≤ most``, from all rows with a weight each: Eq. (cut).
+
+    A row with a positive weight counts with its upper bound, one with a negative weight with its
+    lower bound; variables elsewhere with whichever bound makes the inequality hold for all.
+    """
     rows = program.constraints
     coefficients: IntArray = rows.A.T @ weights
     lower, upper = program.lower, program.upper

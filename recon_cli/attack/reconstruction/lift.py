@@ -21,8 +21,9 @@ def lift_values(
 ) -> None:
     """Give the people of lifted cells their fine values, in place.
 
-    Within one sum people take the fine values in the order of their random keys, which is a
-    uniform draw among the allocations of people to values.
+    Eq. (lift) of docs/method.md is why any allocation meets every fine count. Within one sum
+    people take the fine values in the order of their random keys, which is a uniform draw among
+    the allocations of people to values.
 
     Args:
         plan: The static half.

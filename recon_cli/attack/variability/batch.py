@@ -141,6 +141,8 @@ def measure_batch(
 ) -> BatchVariability:
     """Intervals, certain records, solvar and diameter of every unit of a batch.
 
+    Eq. (solvar) of docs/method.md; a diameter is at most twice a solvar by Eq. (twice).
+
     Args:
         space: The solutions.
         histogram: The histogram cells that count.

@@ -128,7 +128,7 @@ def measure_variability(
 def flag_certain(
     release: Release, microdata: pl.DataFrame, measurement: Measurement
 ) -> pl.DataFrame:
-    """Which records are in every solution: the first ``lower`` of each histogram cell.
+    """Which records are in every solution: the first ``lower`` of each cell, Eq. (certain).
 
     Args:
         release: The schema.

@@ -1,0 +1,36 @@
+"""Every equation of docs/method.md names the function that holds it, and the function names it."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+
+from tests.support.paths import ROOT
+
+METHOD = (ROOT / "docs" / "method.md").read_text()
+LABELS = re.findall(r"^\$\$ \((\w+)\)$", METHOD, flags=re.MULTILINE)
+HELD = dict(re.findall(r"^\| \{eq\}`(\w+)` \| `([\w.]+)` \|$", METHOD, flags=re.MULTILINE))
+
+
+def docstring(reference: str) -> str:
+    module, name = reference.rsplit(".", 1)
+    return getattr(importlib.import_module(module), name).__doc__ or ""
+
+
+def test_every_equation_is_in_the_table_once() -> None:
+    assert sorted(HELD) == sorted(LABELS)
+    assert len(set(LABELS)) == len(LABELS) > 12
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_the_function_names_its_equation(label: str) -> None:
+    named = re.findall(r"Eq\. ([^.:]*\))", docstring(HELD[label]))
+    assert f"({label})" in " ".join(named)
+
+
+def test_no_docstring_names_an_equation_that_is_not_there() -> None:
+    for path in (ROOT / "recon_cli").rglob("*.py"):
+        for label in re.findall(r"Eq\. \((\w+)\)", path.read_text()):
+            assert label in LABELS, f"{path}: Eq. ({label})"
