@@ -1,4 +1,4 @@
-"""Measures of synthetic populations beside the published ones, and whether they are near enough."""
+"""Measures of synthetic populations beside the published ones, and whether they are close."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ _Row = tuple[str, str, float, float | None, float | None]
 def _ratio(study: Study, counts: pl.DataFrame, ratio: Ratio) -> Iterator[_Row]:
     published = study.classes
     both = published.select("size", "label", "lower").join(counts, on="size", how="left")
-    found = ratio.scale * _column(both, ratio.over) / _column(both, ratio.under)
+    values = ratio.scale * _column(both, ratio.over) / _column(both, ratio.under)
     if isinstance(ratio.published, str):
         wanted = published[ratio.published]
         total = study.all.get(ratio.published)
@@ -112,7 +112,7 @@ def _ratio(study: Study, counts: pl.DataFrame, ratio: Ratio) -> Iterator[_Row]:
         whole = [float(_column(published, name).sum()) for name in (over, under)]
         total = ratio.scale * whole[0] / whole[1]
     for label, lower, value, target in zip(
-        both["label"], both["lower"], found, wanted, strict=True
+        both["label"], both["lower"], values, wanted, strict=True
     ):
         if value is not None and value == value:  # noqa: PLR0124 - not a number: no such block
             bound = ratio.bound_big if lower >= _BIG else ratio.bound
@@ -155,9 +155,9 @@ def _races(study: Study, answers: pl.DataFrame) -> Iterator[_Row]:
     both = study.race.join(
         shares, on=["hispanic", "races"], how="left", maintain_order="left"
     ).fill_null(0.0)
-    for hispanic, races_, published, found in both.iter_rows():
+    for hispanic, races_, published, share in both.iter_rows():
         name = f"{'Hispanic' if hispanic else 'not Hispanic'}, {races_}"
-        yield "People by race and ethnicity", name, found, published, None
+        yield "People by race and ethnicity", name, share, published, None
 
 
 def judge(measures: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""The published numbers that a synthetic population is held against."""
+"""The published numbers that a synthetic population is compared with."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def load_study() -> Study:
     )
     # Every record of COMRCL that matches the CEF is of a modal or of a nonmodal person.
     matched = nonmodal["comrcl_population"] + modal["comrcl_population"]
-    found = {
+    rates = {
         "nonmodal": share.round(1),
         "agree_exact": agreement["agree_exact_pct"],
         "agree_binned": agreement["agree_binned_pct"],
@@ -81,7 +81,7 @@ def load_study() -> Study:
         "matched_nonmodal": nonmodal["comrcl_population"],
     }
     classes = pl.DataFrame(
-        {**columns, **{name: values.cast(pl.Float64)[1:] for name, values in found.items()}}
+        {**columns, **{name: values.cast(pl.Float64)[1:] for name, values in rates.items()}}
     ).with_row_index("size")
     others: dict[str, Any] = parse_yaml(
         (_HERE / _OTHERS).read_text(encoding="utf-8"), source=_OTHERS
@@ -93,7 +93,7 @@ def load_study() -> Study:
     ]
     return Study(
         classes=classes.cast({"size": pl.Int64}),
-        all={name: float(values[0]) for name, values in found.items()},
+        all={name: float(values[0]) for name, values in rates.items()},
         race=pl.DataFrame(race, schema=["hispanic", "races", "published"], orient="row"),
         text={name: float(value) for name, value in others.items()},
     )

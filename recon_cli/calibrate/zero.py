@@ -63,13 +63,13 @@ def zero_solvar(release: Release, published: Publication, tables: Sequence[str])
     plan = make_relaxed_plan(release, release.select_tables(tuple(tables)), published.coverage)
     counts = arrange_counts(plan, published)
     levels = published.geounits["level"].to_numpy()
-    found = [pl.DataFrame(schema={release.geoid_column: pl.String, "zero_solvar": pl.Boolean})]
+    frames = [pl.DataFrame(schema={release.geoid_column: pl.String, "zero_solvar": pl.Boolean})]
     for system in build_systems(plan, counts):
         unit = system.candidates.unit
         own = (levels[system.row_geounit] == release.geography.unit.name).astype(bool)
         bounds = propagate(relax(system.rows, own, unit))
         free = np.bincount(unit, weights=bounds.free, minlength=len(system.units))
-        found.append(
+        frames.append(
             pl.DataFrame(
                 {
                     release.geoid_column: counts.geoids.gather(system.units),
@@ -77,4 +77,4 @@ def zero_solvar(release: Release, published: Publication, tables: Sequence[str])
                 }
             )
         )
-    return pl.concat(found)
+    return pl.concat(frames)

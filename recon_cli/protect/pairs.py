@@ -37,9 +37,9 @@ def match_pairs(
     left = candidates
     for reach in reaches:
         group = [*key, reach]
-        found = _pair_within(left, group, apart).with_columns(reach=pl.lit(reach))
-        made.append(found.select(PAIRS.names()).cast(PAIRS))
-        used = pl.concat([found["first"], found["second"]])
+        pairs = _pair_within(left, group, apart).with_columns(reach=pl.lit(reach))
+        made.append(pairs.select(PAIRS.names()).cast(PAIRS))
+        used = pl.concat([pairs["first"], pairs["second"]])
         left = left.filter(~pl.col("row").is_in(used.implode()))
     return pl.concat(made)
 

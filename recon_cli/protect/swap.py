@@ -54,11 +54,11 @@ def choose_swaps(
         state=pl.lit(""),
     )
     if isinstance(settings, Targeted):
-        found = _targeted(ordered, settings, rng)
+        pairs = _targeted(ordered, settings, rng)
     else:
-        found = _experimental(ordered, settings, rng)
-    one = ordered[found["first"]].select(NEEDED)
-    two = ordered[found["second"]].select(NEEDED)
+        pairs = _experimental(ordered, settings, rng)
+    one = ordered[pairs["first"]].select(NEEDED)
+    two = ordered[pairs["second"]].select(NEEDED)
     return pl.DataFrame(
         {
             "household": one["household"],
@@ -67,7 +67,7 @@ def choose_swaps(
             "partner_block": two["geoid_block"],
             "people": one["people"],
             "partner_people": two["people"],
-            "reach": found["reach"],
+            "reach": pairs["reach"],
         },
         schema=SWAPS,
     ).sort("household")

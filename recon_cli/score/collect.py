@@ -41,7 +41,7 @@ class Partition:
         targets: Attacker records by draw, geounit and group.
         tallies: Links by draw, geounit and group.
         agreement: By geounit and pair of files.
-        zero: Geoids of the geounits with a proof of zero variability; None if nobody knows.
+        zero: Geoids of the geounits with a proof of zero variability; None if unknown.
     """
 
     name: str

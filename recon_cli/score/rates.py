@@ -154,7 +154,7 @@ def _classes(
     )
     if not by_size:
         return [whole]
-    # a panel that nobody is in says nothing of anybody
+    # an empty panel reveals nothing
     present = np.where(counts.sum(axis=1, keepdims=True) > 0, counts, np.inf)
     smallest = np.where(np.isfinite(present).any(axis=0), present.min(axis=0), 0)
     sizes = label_classes(
@@ -170,11 +170,11 @@ def _labelled(sums: Sums, labels: pl.DataFrame) -> Sums:
 
 def _link_rows(links: Sums, targets: Sums, labels: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     people = _labelled(targets, labels).by(*_LABELS)
-    found = _labelled(links, labels)
+    labelled = _labelled(links, labels)
     # every source has a row for every class with people, links or none
-    sources = found.keys.select("source").unique()
+    sources = labelled.keys.select("source").unique()
     keys = sources.join(people.keys, how="cross").sort("source", "rank")
-    counts = found.by("source", *_LABELS).aligned(keys)
+    counts = labelled.by("source", *_LABELS).aligned(keys)
     whole = people.aligned(keys).of("records")
     putative, confirmed = counts.of("putative"), counts.of("confirmed")
     frames = [
@@ -183,7 +183,7 @@ def _link_rows(links: Sums, targets: Sums, labels: pl.DataFrame, rules: Rules) -
         _rows(keys, "precision", confirmed, putative, rules),
     ]
     expected = _rows(keys, "expected", counts.of("expected"), putative, rules)
-    frames.append(expected.filter(pl.col("source").is_in(_with_expectation(found).implode())))
+    frames.append(expected.filter(pl.col("source").is_in(_with_expectation(labelled).implode())))
     return pl.concat(frames)
 
 

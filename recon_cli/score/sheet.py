@@ -29,7 +29,7 @@ class ResultTable:
     """Rows of text under a header.
 
     Attributes:
-        title: What stands over it.
+        title: Its heading.
         header: Column names.
         rows: Cells, as many as columns.
         text_columns: How many columns, from the left, are words and not numbers.
@@ -66,10 +66,10 @@ def lay_out(title: str, rows: pl.DataFrame) -> ResultTable:
     words = [*(["people"] if panels else []), "block size", "source"]
     header = [*words, *(h for name in against for h in _header(name, rates, compared=compared))]
     body = []
-    for (panel, block_size, source), found in index.items():
+    for (panel, block_size, source), by_rate in index.items():
         cells = [*([panel.replace("_", " ")] if panels else []), block_size, source]
         for name in against:
-            cells += _cells({r: found.get((name, r), {}) for r in rates}, compared=compared)
+            cells += _cells({r: by_rate.get((name, r), {}) for r in rates}, compared=compared)
         body.append(tuple(cells))
     return ResultTable(title, tuple(header), tuple(body), len(words))
 
@@ -89,7 +89,7 @@ def brief(title: str, rows: pl.DataFrame) -> list[ResultTable]:
     rates = [rate for rate in _RATES if rate in rows["rate"].unique()]
     panels = rows["panel"].n_unique() > 1
     last = rates[-1]
-    found = []
+    tables = []
     for against in rows["against"].unique(maintain_order=True):
         here = rows.filter(pl.col("against") == against)
         sized = here["block_size"].n_unique() > 1
@@ -114,8 +114,8 @@ def brief(title: str, rows: pl.DataFrame) -> list[ResultTable]:
                 cells.append(_decimal(each[last].get("published_pct")))
                 cells.append(_decimal(each[last].get("difference"), sign="+"))
             body.append(tuple(cells))
-        found.append(ResultTable(f"{title}: {against}", tuple(header), tuple(body), len(words)))
-    return found
+        tables.append(ResultTable(f"{title}: {against}", tuple(header), tuple(body), len(words)))
+    return tables
 
 
 def _range(row: Mapping[str, Any]) -> str:

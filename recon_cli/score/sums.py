@@ -58,7 +58,7 @@ class Sums:
         Groups that are not there are zero.
         """
         columns = self.keys.columns
-        found = keys.select(columns).join(
+        places = keys.select(columns).join(
             self.keys.with_row_index("_at"),
             on=columns,
             how="left",
@@ -66,7 +66,7 @@ class Sums:
             maintain_order="left",
         )["_at"]
         padded = np.concatenate([self.values, np.zeros((1, *self.values.shape[1:]))])
-        rows = found.fill_null(self.keys.height).to_numpy()
+        rows = places.fill_null(self.keys.height).to_numpy()
         return Sums(keys, self.measures, padded[rows])
 
 

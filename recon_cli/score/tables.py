@@ -60,7 +60,7 @@ class Sources:
         order: All of them.
         alternatives: Those of Tables 11 and 15–17 only; the study's are protected otherwise.
         records: Those with records of their own: the others guess.
-        modal: The modal guesser that stands beside every rate, if there is one.
+        modal: The modal guesser shown beside every rate, if there is one.
         proportional: Likewise.
         ceiling: The truth as a source.
     """
@@ -87,7 +87,7 @@ class Sources:
         Args:
             order: All of them, guessers too.
             guessers: Those that guess, and whether ``modal`` or ``proportional``.
-            leave_one_out: Guessers that stand beside nothing, since they leave somebody out.
+            leave_one_out: Guessers that leave somebody out: shown beside no rate.
             truth: The ceiling.
             alternatives: See there.
         """
@@ -187,6 +187,6 @@ def _beside(rows: pl.DataFrame, sources: Sources) -> pl.DataFrame:
     }
     for column, source in references.items():
         own = rows.filter(pl.col("source") == source) if source is not None else rows.clear()
-        found = own.select(*keys, pl.col("pct").alias(column))
-        rows = rows.join(found, on=keys, how="left", maintain_order="left")
+        beside = own.select(*keys, pl.col("pct").alias(column))
+        rows = rows.join(beside, on=keys, how="left", maintain_order="left")
     return rows

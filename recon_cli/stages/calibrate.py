@@ -61,14 +61,14 @@ def calibrate(run: Run) -> Calibrated:
         WorkerError: A worker died.
     """
     config = run.config.section(Calibrate)
-    found, people = [], 0
+    measures, people = [], 0
     for seed in config.seeds:
         nation = _of_seed(run, seed)
         people = synth(nation).manifest.totals["people"]
         attacker(nation)
         swap(nation)
-        found.append(_measured(nation, seed))
-    judged = judge(pl.concat(found))
+        measures.append(_measured(nation, seed))
+    judged = judge(pl.concat(measures))
     page = config.page or run.work / PAGE
     write_bytes(page, calibration_page(judged, people, config.seeds).encode())
     return Calibrated(page, judged, people, config.seeds)

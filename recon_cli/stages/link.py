@@ -44,9 +44,9 @@ def link(run: Run) -> StageOutcome:
     config = run.config.section(Link)
     inputs = open_linkage_inputs(run)
     slices = {name: file.slices() for name, file in inputs.files.items()}
-    inputs = replace(inputs, present={name: frozenset(found) for name, found in slices.items()})
+    inputs = replace(inputs, present={name: frozenset(parts) for name, parts in slices.items()})
     partitions = {
-        name: {file: found[name].digest for file, found in slices.items() if name in found}
+        name: {file: parts[name].digest for file, parts in slices.items() if name in parts}
         for name in slices[inputs.spec.truth]
     }
     if TABLES in inputs.spec.used:
@@ -182,7 +182,7 @@ def _notes(inputs: LinkageInputs, slices: Mapping[str, Mapping[str, Slice]]) -> 
         "origin": {each.name: each.origin for each in spec.guessers},
         "attackers": list(spec.attackers),
         "outside_partitions": {
-            name: sum(each.rows for partition, each in found.items() if partition not in known)
-            for name, found in slices.items()
+            name: sum(each.rows for partition, each in parts.items() if partition not in known)
+            for name, parts in slices.items()
         },
     }

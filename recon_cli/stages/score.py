@@ -99,16 +99,16 @@ def sheets(rates: pl.DataFrame) -> dict[str, ResultTable]:
 
 def result_files(rates: pl.DataFrame) -> dict[str, bytes]:
     """File name → bytes: all rates, and each table as Parquet, CSV and Markdown."""
-    found = {
+    files = {
         f"{RATES}.parquet": parquet_bytes(rates),
         f"{RATES}.csv": rates.write_csv().encode(),
     }
     for name, sheet in sheets(rates).items():
         rows = rates.filter(pl.col("table") == name)
-        found[f"{name}.parquet"] = parquet_bytes(rows)
-        found[f"{name}.csv"] = rows.write_csv(float_precision=4).encode()
-        found[f"{name}.md"] = sheet.markdown().encode()
-    return found
+        files[f"{name}.parquet"] = parquet_bytes(rows)
+        files[f"{name}.csv"] = rows.write_csv(float_precision=4).encode()
+        files[f"{name}.md"] = sheet.markdown().encode()
+    return files
 
 
 def find_zero(run: Run) -> Zero:
@@ -168,10 +168,10 @@ def _collect(
         for name in truth.partitions:
             frames = {folder: folders[folder].read(name) for folder in folders}
             partition = Partition(name=name, zero=_proofs(zero, name, place), **frames)
-            found = collect(
+            sums = collect(
                 partition, place, sizes, draws=draws, resamples=config.bootstrap, seed=seed
             )
-            total = found if total is None else add_up([total, found])
+            total = sums if total is None else add_up([total, sums])
             people = int(frames["truth"]["population"].sum())
             bar.advance(frames["truth"].height, people)
     if total is None:

@@ -212,7 +212,7 @@ class _CommercialFile:
         return replace(true, male=true.male ^ flip, age=age), taken
 
     def _stale(self, there: Integers) -> tuple[_Records, Integers]:
-        """Adults at an address of the past; and the places for which nobody was found."""
+        """Adults at an address of the past; and the places left without one."""
         known = np.flatnonzero(self.defined)
         people = known[self.rng.integers(0, len(known), len(there))] if len(there) else there
         block = self.block.gather(there)

@@ -182,8 +182,8 @@ def draw(shares: Floats, rng: np.random.Generator) -> Integers:
     """One column for each row, with the row's shares as probabilities."""
     cumulative = np.cumsum(shares, axis=1)
     at = rng.random(len(shares)) * cumulative[:, -1]
-    found = (cumulative < at[:, None]).sum(1)
-    return np.asarray(np.minimum(found, shares.shape[1] - 1), np.int64)
+    column = (cumulative < at[:, None]).sum(1)
+    return np.asarray(np.minimum(column, shares.shape[1] - 1), np.int64)
 
 
 @dataclass(frozen=True)

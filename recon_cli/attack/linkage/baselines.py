@@ -1,6 +1,6 @@
 """What an attacker can guess without linking: the modal and the proportional guesser.
 
-MDG says of everybody what is most frequent in the geounit; PRG draws from the geounit's own
+MDG guesses the most frequent value of the geounit for everybody; PRG draws from the geounit's own
 distribution. A reconstruction that does no better tells an attacker nothing. Both are made from
 records (the study took the HDF's) or from published counts; *leave one out* makes the guess for a
 person from everybody else.
@@ -114,7 +114,7 @@ def most_frequent(counts: Mapping[int, int]) -> int:
 
 def _mode_of(counts: pl.DataFrame, units: int) -> tuple[Integers, Integers, Integers, Integers]:
     """For each unit: a most frequent value, how often it occurs, how many tie, people in all."""
-    found = (
+    modes = (
         counts.group_by("unit")
         .agg(
             pl.col("gain").sort_by("n", "gain", descending=[True, False]).first(),
@@ -124,11 +124,11 @@ def _mode_of(counts: pl.DataFrame, units: int) -> tuple[Integers, Integers, Inte
         )
         .filter(pl.col("top") > 0)
     )
-    at = found["unit"].to_numpy()
+    at = modes["unit"].to_numpy()
     columns = []
     for name in ("gain", "top", "ties", "total"):
         column = np.zeros(units, np.int64)
-        column[at] = found[name].to_numpy()
+        column[at] = modes[name].to_numpy()
         columns.append(column)
     return columns[0], columns[1], columns[2], columns[3]
 
@@ -261,8 +261,8 @@ def expected_correct(values: ValueCounts) -> pl.DataFrame:
     """How many people of each unit the guessers are right about, on their own source.
 
     The closed forms: Σ over the people of a unit of the chance that the guess is right. Divided
-    by the people that is the modal share, Σp², and what is left of them when nobody helps to
-    guess himself.
+    by the people that is the modal share and Σp²; ``_without`` leaves everybody out of the guess
+    about himself.
 
     Returns:
         ``unit``, ``people`` (Int64), ``modal``, ``proportional``, ``modal_without``,

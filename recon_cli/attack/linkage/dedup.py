@@ -80,7 +80,7 @@ def is_set(flag: str) -> pl.Expr:
 
 
 def unique_on(records: pl.DataFrame, key: str) -> pl.Series:
-    """Whether nobody else has the record's key (``binned``: unique on block × sex × agebin)."""
+    """Whether no other record has the key (``binned``: unique on block × sex × agebin)."""
     return records.select(pl.len().over(key) == 1).to_series().alias("unique")
 
 

@@ -127,7 +127,7 @@ class KeyEncoder:
         Args:
             records: The gained columns.
             name: What messages call the file.
-            people: For how many people each row stands; default one.
+            people: How many people each row counts; default one.
 
         Raises:
             SourceError: See `column_codes`.
@@ -171,8 +171,8 @@ def require(records: pl.DataFrame, columns: Sequence[str], name: str) -> None:
     """
     for column in columns:
         if column not in records.columns:
-            found = ", ".join(records.columns)
-            raise SourceError(f"{name}: no column {column!r} (columns: {found})")
+            known = ", ".join(records.columns)
+            raise SourceError(f"{name}: no column {column!r} (columns: {known})")
 
 
 def column_codes(
@@ -191,12 +191,12 @@ def column_codes(
     """
     groups = release.column_groups(column)
     feature = release.features[release.feature_index[groups.feature]]
-    found = _feature_column(records, feature)
-    if found is None:
+    values = _feature_column(records, feature)
+    if values is None:
         if column == feature.name or column not in records.columns:
             require(records, (feature.name,), name)
         return _places(records[column], groups.labels, name, lenient=lenient)
-    codes = _places(found, feature.values, name, lenient=lenient)
+    codes = _places(values, feature.values, name, lenient=lenient)
     if column == feature.name:
         return codes
     group_of = [0] * len(feature.values)

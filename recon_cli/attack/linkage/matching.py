@@ -42,13 +42,13 @@ def match(
     rest_left = left.select(*columns, order).with_row_index("left")
     rest_right = right.select(*columns, order).with_row_index("right")
     for number, (name, keys) in enumerate(passes.items(), start=1):
-        found = _ranked(rest_left, "left", keys, order).join(
+        matched = _ranked(rest_left, "left", keys, order).join(
             _ranked(rest_right, "right", keys, order), on=[*keys, "_rank"]
         )
-        pairs.append(found.select("left", "right", pl.lit(name, dtype=kind).alias("pass")))
+        pairs.append(matched.select("left", "right", pl.lit(name, dtype=kind).alias("pass")))
         if number < len(passes):
-            rest_left = rest_left.join(found, on="left", how="anti")
-            rest_right = rest_right.join(found, on="right", how="anti")
+            rest_left = rest_left.join(matched, on="left", how="anti")
+            rest_right = rest_right.join(matched, on="right", how="anti")
     return pl.concat(pairs)
 
 

@@ -193,7 +193,7 @@ class PartitionLinkage:
 
     @cached_property
     def linkable(self) -> pl.DataFrame:
-        """The truth's records that a person can be found by: data-defined, one for each id."""
+        """The truth's records that can be linked: data-defined, one for each id."""
         name, flag = self.spec.truth, self.spec.data_defined
         people = self.truth
         if flag is not None:

@@ -87,14 +87,14 @@ def published_margin(
             "name tables that do"
         )
     counts = _counts(units["geoid"], published.counts, used)
-    found = np.rint(counts @ inverse.T).astype(np.int64)
-    wrong = np.flatnonzero((found @ equations.T != counts).any(axis=1) | (found < 0).any(axis=1))
+    people = np.rint(counts @ inverse.T).astype(np.int64)
+    wrong = np.flatnonzero((people @ equations.T != counts).any(axis=1) | (people < 0).any(axis=1))
     if len(wrong):
         raise SourceError(
             f"{units['geoid'][int(wrong[0])]}: the published counts by {' × '.join(columns)} "
             f"contradict each other ({len(wrong):,} such units)"
         )
-    unit, atom = np.nonzero(found)
+    unit, atom = np.nonzero(people)
     labels = list(itertools.product(*(range(len(group.labels)) for group in groups)))
     places = np.array(labels, np.int64)[atom]
     shown = [
@@ -102,7 +102,7 @@ def published_margin(
         for i, (column, group) in enumerate(zip(columns, groups, strict=True))
     ]
     geoids = units["geoid"].gather(unit).alias("geoid")
-    return pl.DataFrame([geoids, *shown, pl.Series("n", found[unit, atom])])
+    return pl.DataFrame([geoids, *shown, pl.Series("n", people[unit, atom])])
 
 
 def margin_records(
@@ -118,14 +118,14 @@ def margin_records(
         ConfigError: The tables do not determine the binned keys.
         SourceError: The published counts contradict each other.
     """
-    found = published_margin(release, published, tables, keys.binned)
-    rows = np.repeat(np.arange(found.height), found["n"].to_numpy())
+    margin = published_margin(release, published, tables, keys.binned)
+    rows = np.repeat(np.arange(margin.height), margin["n"].to_numpy())
     unknown = [
         pl.lit(None, dtype=release.column_groups(column).dtype).alias(column)
         for column in keys.exact
         if column not in keys.binned
     ]
-    people = found.drop("n")[rows].rename({"geoid": release.geoid_column})
+    people = margin.drop("n")[rows].rename({"geoid": release.geoid_column})
     return people.with_columns(unknown)
 
 
@@ -140,11 +140,11 @@ def _cells(
     known = {group.feature for group in groups}
     others = [i for i, feature in enumerate(release.features) if feature.name not in known]
     patterns = [published.coverage[number] for number in units["pattern"].unique()]
-    found = []
+    used = []
     for table in tables:
         numbers = [set(pattern.cells.get(table.name, ())) for pattern in patterns]
         everywhere = set.intersection(*numbers) if numbers else set()
-        found += [
+        used += [
             (table.name, cell)
             for cell in table.cells
             if cell.number in everywhere
@@ -152,7 +152,7 @@ def _cells(
             and all(cell.masks[i] == release.features[i].full for i in others)
             and _is_union(release, cell, groups)
         ]
-    return found
+    return used
 
 
 def _is_union(release: Release, cell: Cell, groups: Sequence[Recode]) -> bool:
@@ -194,6 +194,6 @@ def _counts(geoids: pl.Series, counts: pl.DataFrame, used: Sequence[tuple[str, C
         orient="row",
     )
     rows = pl.DataFrame({"geoid": geoids}).with_row_index("_row")
-    found = counts.join(columns, on=["table", "cell"]).join(rows, on="geoid")
-    matrix[found["_row"].to_numpy(), found["_column"].to_numpy()] = found["count"].to_numpy()
+    cells = counts.join(columns, on=["table", "cell"]).join(rows, on="geoid")
+    matrix[cells["_row"].to_numpy(), cells["_column"].to_numpy()] = cells["count"].to_numpy()
     return matrix

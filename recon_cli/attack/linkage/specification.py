@@ -23,9 +23,8 @@ class Guesser:
 
     Attributes:
         name: What results call it.
-        kind: MDG or PRG.
-        origin: Where it knows the geounits' values and the records' keys from: a source, or
-            `TABLES`.
+        kind: ``modal`` (MDG) or ``proportional`` (PRG).
+        origin: The source of the geounits' values and the records' keys, or `TABLES`.
         leave_one_out: Whether each guess is made from everybody else.
     """
 
@@ -89,7 +88,7 @@ class LinkageSpecification:
         modes: Origin → its most frequent gained value, over all partitions; a packed number.
         seed: The seed.
         id: Column with a person's identifier.
-        data_defined: Column of the truth that is false for records that nobody can be found by.
+        data_defined: Column of the truth that is false for records that cannot be linked.
     """
 
     release: Release
