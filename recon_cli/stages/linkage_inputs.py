@@ -101,7 +101,6 @@ def open_linkage_inputs(run: Run) -> LinkageInputs:
     config = run.config.section(Link)
     keys = _keys(run.release, config)
     files = _origins(run, config)
-    guessers = _guessers(run, config, files)
     attackers = _attackers(run, config, files)
     truth_columns = files[CEF].columns()
     defined = config.data_defined
@@ -109,17 +108,19 @@ def open_linkage_inputs(run: Run) -> LinkageInputs:
         defined = DATA_DEFINED
     elif defined is not None and defined not in truth_columns:
         raise ConfigError(f"link.data_defined: CEF has no column {defined!r}")
-    origins = tuple(files)
-    spec = LinkageSpecification.of(
-        run.release,
-        keys,
-        origins=origins,
-        guessers=guessers,
-        attackers={name: file is None for name, file in attackers.items()},
-        seed=run.config.top.seed if config.seed is None else config.seed,
-        id=config.id,
-        data_defined=defined,
-    )
+    try:
+        spec = LinkageSpecification.of(
+            run.release,
+            keys,
+            origins=tuple(files),
+            guessers=_guessers(run, config, files),
+            attackers={name: file is None for name, file in attackers.items()},
+            seed=run.config.top.seed if config.seed is None else config.seed,
+            id=config.id,
+            data_defined=defined,
+        )
+    except ConfigError as error:
+        raise ConfigError(f"link.{error}") from error
     own_files = {name: file for name, file in attackers.items() if file is not None}
     return LinkageInputs(spec, {**files, **own_files}, _tables(run, config))
 
@@ -219,18 +220,8 @@ def _guessers(run: Run, config: Link, files: Mapping[str, RecordFile]) -> tuple[
         published = (run.work / INGEST.folders[0] / MANIFEST).is_file()
         return default_guessers(files, published=published)
     for name, section in config.guessers.items():
-        where = f"link.guessers.{name}"
-        if name in (*files, TABLES):
-            raise ConfigError(f"{where}: a source has that name")
-        if section.of not in (*files, TABLES):
-            known = ", ".join((*files, TABLES))
-            raise ConfigError(f"{where}.of: no source {section.of!r} (known: {known})")
-        if section.of == TABLES and section.leave_one_out:
-            raise ConfigError(
-                f"{where}.leave_one_out: published tables hold no records to leave out"
-            )
         if section.tables is not None and section.of != TABLES:
-            raise ConfigError(f"{where}.tables: only with `of: {TABLES}`")
+            raise ConfigError(f"guessers.{name}.tables: only with `of: {TABLES}`")
     return tuple(
         Guesser(name, section.guess, section.of, section.leave_one_out)
         for name, section in config.guessers.items()

@@ -152,6 +152,12 @@ def test_refusals_name_the_row() -> None:
     with pytest.raises(ConfigError, match="no table 'P1'"):
         recon.reconstruct(SURVEY, published, tables=["P1"])
     guesser = recon.Guesser("MDG", "modal", "tables")
+    for wrong_guesser, message in (
+        (recon.Guesser("MDG", "modal", "HDF"), r"guessers.MDG: no source 'HDF' \(known: CEF, tab"),
+        (recon.Guesser("CEF", "modal", "CEF"), "guessers.CEF: a source has that name"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            recon.link(CENSUS, people(20, 1), {}, guessers=[wrong_guesser])
     with pytest.raises(ConfigError, match="need the published counts"):
         recon.link(CENSUS, people(20, 1), {}, guessers=[guesser])
     at = counts().with_row_index().filter(geoid="D02003", table="SMOKERS", cell=2)["index"][0]

@@ -199,12 +199,12 @@ def test_a_release_that_is_not_a_census(tmp_path: Path) -> None:
         (
             {"guessers": {"G": {"guess": "modal", "of": "rHDF"}}},
             2,
-            "link.guessers.G.of: no source 'rHDF' (known: CEF, HDF, rHDF_bt, tables)",
+            "link.guessers.G: no source 'rHDF' (known: CEF, HDF, rHDF_bt, tables)",
         ),
         (
             {"guessers": {"G": {"guess": "modal", "of": "tables", "leave_one_out": True}}},
             2,
-            "published tables hold no records to leave out",
+            "link.guessers.G: published tables hold no records to leave out",
         ),
         ({"guessers": {"G": {"guess": "modal", "of": "tables"}}}, 5, "run `recon ingest` first"),
         ({"seeds": 3}, 2, "link.seeds: unknown key"),

@@ -26,12 +26,21 @@ class Guesser:
         kind: ``modal`` (MDG) or ``proportional`` (PRG).
         origin: The source of the geounits' values and the records' keys, or `TABLES`.
         leave_one_out: Whether each guess is made from everybody else.
+
+    Raises:
+        ConfigError: Nobody can be left out of published tables.
     """
 
     name: str
     kind: Literal["modal", "proportional"]
     origin: str
     leave_one_out: bool = False
+
+    def __post_init__(self) -> None:
+        if self.origin == TABLES and self.leave_one_out:
+            raise ConfigError(
+                f"guessers.{self.name}: published tables hold no records to leave out"
+            )
 
 
 def default_guessers(origins: Collection[str], *, published: bool) -> tuple[Guesser, ...]:
@@ -89,6 +98,9 @@ class LinkageSpecification:
         seed: The seed.
         id: Column with a person's identifier.
         data_defined: Column of the truth that is false for records that cannot be linked.
+
+    Raises:
+        ConfigError: A guesser has the name of a source, or guesses from none.
     """
 
     release: Release
@@ -104,6 +116,17 @@ class LinkageSpecification:
     seed: int
     id: str = "pik"
     data_defined: str | None = None
+
+    def __post_init__(self) -> None:
+        known = (*self.origins, TABLES)
+        for guesser in self.guessers:
+            if guesser.name in known:
+                raise ConfigError(f"guessers.{guesser.name}: a source has that name")
+            if guesser.origin not in known:
+                raise ConfigError(
+                    f"guessers.{guesser.name}: no source {guesser.origin!r} "
+                    f"(known: {', '.join(known)})"
+                )
 
     @classmethod
     def of(
