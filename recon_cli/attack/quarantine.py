@@ -1,8 +1,8 @@
-"""What is known of attempts that killed their worker, and what this one leaves behind.
+"""What quarantine means to an attack: regions solved part by part, geounits left to propagation.
 
-A solver that crashes, or takes all memory, takes its process with it. So before a solver is let
-at a geounit its name is left where the parent can read it. Whoever is named twice is solved with
-care, part by part; who is named again is quarantined: no solver, what propagation proves stands.
+A solver that crashes, or takes all memory, takes its process with it. So before a solver is
+started on a geounit, the geounit is announced to whoever watches the process. What is done after a
+death is decided in `recon_cli.pipeline.quarantine`; here it is only obeyed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.program import connected_parts
 
 
-def _tell_nobody(_geoid: str) -> None:
-    pass
+def _unwatched(_geoid: str) -> None:
+    """Nobody watches this process."""
 
 
 @dataclass(frozen=True)
@@ -27,56 +27,61 @@ class Quarantine:
     """How to treat the regions of a partition.
 
     Attributes:
-        careful: Regions whose components are solved one connected part at a time.
-        quarantine: Geounits that no solver is let at: units, or regions for parts that span
+        split_regions: Regions whose components are solved one connected part at a time.
+        excluded: Geounits that no solver is started on: units, or regions for parts that span
             several units.
-        enter: Told the geounit before a solver is let at it.
+        announce: Called with the geounit before a solver is started on it.
     """
 
-    careful: frozenset[str] = frozenset()
-    quarantine: frozenset[str] = frozenset()
-    enter: Callable[[str], None] = _tell_nobody
+    split_regions: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
+    announce: Callable[[str], None] = _unwatched
+
+    def of_batch(self, units: pl.Series, regions: pl.Series) -> BatchQuarantine:
+        """The same for one batch; see `BatchQuarantine`."""
+        return BatchQuarantine(self, units, regions)
 
 
-#: Nothing is known of earlier attempts, and nobody is told of this one.
+#: Nothing is split or excluded, and nobody watches.
 NO_QUARANTINE = Quarantine()
 
 
 @dataclass(frozen=True)
 class BatchQuarantine:
-    """A guard over one batch.
+    """A quarantine over one batch.
 
     Attributes:
-        guard: The guard.
+        quarantine: That of the partition.
         units: Geoids of the batch's units.
         regions: For each unit the geoid of its region.
     """
 
-    guard: Quarantine
+    quarantine: Quarantine
     units: pl.Series
     regions: pl.Series
 
-    def parts(self, component: Component, unit: IntArray, targets: IntArray) -> Iterator[Component]:
-        """The component; its connected parts where its region is solved with care.
+    def parts(self, component: Component, unit: IntArray, groups: IntArray) -> Iterator[Component]:
+        """The component; its connected parts where its region is split.
 
         Args:
             component: Of one region.
-            unit: For each cell of the component its unit.
-            targets: For each cell what it counts to; cells of one target stay together.
+            unit: For each variable of the component its unit.
+            groups: For each variable a label; variables with equal labels stay together.
         """
-        if self.regions[int(unit[0])] not in self.guard.careful:
+        if self.regions[int(unit[0])] not in self.quarantine.split_regions:
             yield component
             return
-        _, labels = connected_parts(component.program.constraints.A, targets)
-        for label in np.unique(labels):
-            yield component.subset(np.flatnonzero(labels == label))
+        _, part = connected_parts(component.program.constraints.A, groups)
+        for number in np.unique(part):
+            yield component.subset(np.flatnonzero(part == number))
 
     def admits(self, unit: IntArray) -> bool:
-        """Whether a solver may be let at a part with cells in these units; says that it is."""
+        """Whether a solver may be started on a part of these units; if so, it is announced."""
         region = self.regions[int(unit[0])]
-        alone = region in self.guard.careful and (unit == unit[0]).all()
-        name = self.units[int(unit[0])] if alone else region
-        if name in self.guard.quarantine:
+        is_one_unit = (unit == unit[0]).all()
+        is_split = region in self.quarantine.split_regions
+        geoid = self.units[int(unit[0])] if is_split and is_one_unit else region
+        if geoid in self.quarantine.excluded:
             return False
-        self.guard.enter(name)
+        self.quarantine.announce(geoid)
         return True

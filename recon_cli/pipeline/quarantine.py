@@ -1,4 +1,13 @@
-"""What to do about a piece that killed its worker; see `recon_cli.attack.quarantine`."""
+"""Quarantine: what is done with a piece that killed its worker.
+
+The policy: the first death at a place is taken for bad luck, and the piece is done again with the
+same result. The second makes the place's region be solved part by part, so that a death names a
+smaller place. The third excludes that place from solvers: what propagation proves stands. A piece
+that dies outside of any solver, or too often, is given up.
+
+Each worker leaves the geounit that it is at in a trace file, where the parent finds it. What an
+attack does with split regions and excluded geounits is in `recon_cli.attack.quarantine`.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +22,15 @@ from recon_cli.progress import Reporter
 from recon_cli.store import Piece, Staging
 from recon_cli.store.files import disk
 
-#: Deaths that a piece is given up after, whatever the reason.
-_PATIENCE = 20
-#: Deaths outside of any solver that a piece is given up after.
+#: Deaths after which a piece is given up, whatever the reason.
+_MOST_DEATHS = 20
+#: Deaths at one place after which more than another attempt is needed.
 _TWICE = 2
 
 
 @contextmanager
 def traced_quarantine(staging: Staging, piece: Piece) -> Iterator[Quarantine]:
-    """A guard that leaves a trace in the stage's folder while the block runs.
+    """A quarantine that keeps a trace in the stage's folder while the block runs.
 
     Raises:
         StageError: The disk refused.
@@ -31,25 +40,21 @@ def traced_quarantine(staging: Staging, piece: Piece) -> Iterator[Quarantine]:
         path.parent.mkdir(parents=True, exist_ok=True)
         trace = path.open("w", encoding="utf-8")
 
-    def enter(geoid: str) -> None:
+    def announce(geoid: str) -> None:
         trace.seek(0)
         trace.write(geoid)
         trace.truncate()
         trace.flush()  # a process that dies has handed it to the system
 
     with trace:
-        yield Quarantine(piece.careful, piece.quarantine, enter)
+        yield Quarantine(piece.split_regions, piece.excluded, announce)
     with disk(path):
         path.unlink()
 
 
 @dataclass
 class QuarantineOnDeath:
-    """Decides what is done with a piece whose worker died.
-
-    The first death at a place is taken for bad luck: the piece is simply done again, and its
-    result is the same. The second makes the region be solved with care, the third quarantines
-    the unit.
+    """Decides what is done with a piece whose worker died: the policy of this module.
 
     Attributes:
         label: What notes call the stage.
@@ -69,19 +74,23 @@ class QuarantineOnDeath:
         self._deaths[piece.name, where] += 1
         self._deaths[piece.name, "all"] += 1
         deaths = self._deaths[piece.name, where]
-        if self._deaths[piece.name, "all"] >= _PATIENCE or (not where and deaths >= _TWICE):
+        if self._deaths[piece.name, "all"] >= _MOST_DEATHS or (not where and deaths >= _TWICE):
             return None
         at = f"at {where}" if where else "outside of any solver"
         note = f"{self.label}: a worker died ({cause}) on {shard.name}, {at}"
-        region = next((each for each in sorted(piece.careful) if where.startswith(each)), None)
+        region = next(
+            (each for each in sorted(piece.split_regions) if where.startswith(each)), None
+        )
         if region is not None:
             self.reporter.note(
                 f"{note}; {where} is quarantined: bounded by propagation, not solved"
             )
-            return replace(shard, payload=replace(piece, quarantine=piece.quarantine | {where}))
+            return replace(shard, payload=replace(piece, excluded=piece.excluded | {where}))
         if deaths >= _TWICE:
             self.reporter.note(f"{note}, again; {where} is solved part by part")
-            return replace(shard, payload=replace(piece, careful=piece.careful | {where}))
+            return replace(
+                shard, payload=replace(piece, split_regions=piece.split_regions | {where})
+            )
         self.reporter.note(f"{note}; tried again")
         return shard
 

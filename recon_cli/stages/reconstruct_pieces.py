@@ -40,9 +40,9 @@ def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProg
     """Reconstruct, verify and write one piece; runs in a worker."""
     started = time.perf_counter()
     published = read_published(context.work, context.plan.release, piece.partition, piece.span)
-    with log_disagreements(context.work), traced_quarantine(context.staging, piece) as guard:
+    with log_disagreements(context.work), traced_quarantine(context.staging, piece) as quarantine:
         result = attack.reconstruct_plan(
-            context.plan, published, seed=context.seed, on_progress=tick, guard=guard
+            context.plan, published, seed=context.seed, on_progress=tick, quarantine=quarantine
         )
     compared = 0
     if context.verify:

@@ -47,9 +47,15 @@ def measure_piece(context: VariabilityContext, piece: Piece, tick: OnProgress) -
     published = read_published(context.work, context.plan.release, piece.partition, piece.span)
     microdata = context.microdata.read(piece.partition, piece.span)
     missing = missing_units(context.blocks.read(piece.partition, piece.span))
-    with log_disagreements(context.work), traced_quarantine(context.staging, piece) as guard:
+    with log_disagreements(context.work), traced_quarantine(context.staging, piece) as quarantine:
         found = measure_with_plan(
-            context.plan, published, microdata, context.question, tick, guard=guard, missing=missing
+            context.plan,
+            published,
+            microdata,
+            context.question,
+            tick,
+            quarantine=quarantine,
+            missing=missing,
         )
     units = _with_uniques(context.plan.release, found.units, microdata)
     methods = units["method"].value_counts().iter_rows()

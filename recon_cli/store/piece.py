@@ -57,8 +57,8 @@ class Piece:
         span: Its geoids.
         units: Geounits of the finest level.
         people: People, as published.
-        careful: Regions to be solved part by part, because workers died at them.
-        quarantine: Geounits that no solver is let at, because workers died at them again.
+        split_regions: Regions to be solved part by part; see `recon_cli.pipeline.quarantine`.
+        excluded: Geounits that no solver is started on; likewise.
     """
 
     partition: str
@@ -67,8 +67,8 @@ class Piece:
     span: Span = EVERYWHERE
     units: int = 0
     people: int = 0
-    careful: frozenset[str] = frozenset()
-    quarantine: frozenset[str] = frozenset()
+    split_regions: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:

@@ -36,9 +36,10 @@ class Reconstruction:
             ``candidates``, ``free`` (candidates
             that propagation left open), ``status`` (``unique``: proven the only solution on the
             release's histogram; ``solved``: not proven unique; ``open``: the tables in use do
-            not bound everybody, so there may be more people; ``quarantined``: a solver was
-            kept from it, so that people are missing, see `recon_cli.attack.quarantine`), ``method``
-            (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
+            not bound everybody, so there may be more people; ``quarantined``: no solver was
+            started on it, so that people are missing, see `recon_cli.attack.quarantine`),
+            ``method`` (``propagation``, ``solver``) and ``seconds``, the
+            solver's deterministic effort.
     """
 
     microdata: pl.DataFrame
@@ -77,13 +78,16 @@ def reconstruct_plan(
     *,
     seed: int,
     on_progress: OnProgress = ignore_progress,
-    guard: Quarantine = NO_QUARANTINE,
+    quarantine: Quarantine = NO_QUARANTINE,
 ) -> Reconstruction:
-    """`reconstruct` with a plan already made; see there. ``guard`` is for attempts that died."""
+    """`reconstruct` with a plan already made; see there.
+
+    ``quarantine`` is for attempts that died.
+    """
     counts = arrange_counts(plan, published)
     microdata, blocks = [], []
     for system in build_systems(plan, counts):
-        solved = solve_system(plan, published, counts, system, seed=seed, guard=guard)
+        solved = solve_system(plan, published, counts, system, seed=seed, quarantine=quarantine)
         records = person_records(plan, counts, solved, seed)
         microdata.append(records)
         units = _unit_records(plan, counts, solved)

@@ -67,7 +67,7 @@ def solve_system(
     system: System,
     *,
     seed: int,
-    guard: Quarantine,
+    quarantine: Quarantine,
 ) -> BatchSolution:
     """One solution of a batch: bounds first, the solver on the residue only.
 
@@ -86,15 +86,15 @@ def solve_system(
     used_solver = np.zeros(len(system.units), dtype=bool)
     unsolved = np.zeros(len(system.units), dtype=bool)
     regions = system.regions[system.candidates.unit]
-    watch = quarantine_of_batch(guard, counts, system)
+    watched = quarantine_of_batch(quarantine, counts, system)
     components = split_components(system.rows, bounds, regions)
     for component in (
         part
         for whole in components
-        for part in watch.parts(whole, system.candidates.unit[whole.columns], whole.columns)
+        for part in watched.parts(whole, system.candidates.unit[whole.columns], whole.columns)
     ):
         units = system.candidates.unit[component.columns]
-        if not watch.admits(units):
+        if not watched.admits(units):
             unsolved[units] = True
             continue
         region = counts.region_geoids[int(system.regions[units[0]])]
@@ -114,7 +114,8 @@ def _solve(component: Component, seed: int) -> ProgramSolution:
 
 
 def quarantine_of_batch(
-    guard: Quarantine, counts: PartitionCounts, system: System
+    quarantine: Quarantine, counts: PartitionCounts, system: System
 ) -> BatchQuarantine:
-    """The guard over one batch."""
-    return BatchQuarantine(guard, counts.geoids[system.units], counts.region_geoids[system.regions])
+    """The quarantine over one batch."""
+    units, regions = counts.geoids[system.units], counts.region_geoids[system.regions]
+    return quarantine.of_batch(units, regions)

@@ -164,12 +164,12 @@ def measure_with_plan(
     options: VariabilityOptions,
     on_progress: OnProgress = ignore_progress,
     *,
-    guard: Quarantine = NO_QUARANTINE,
+    quarantine: Quarantine = NO_QUARANTINE,
     missing: pl.Series | None = None,
 ) -> Measurement:
     """`measure_variability` with a plan already made; see there.
 
-    ``guard`` is for attempts that died; ``missing`` are the geoids of units that were
+    ``quarantine`` is for attempts that died; ``missing`` are the geoids of units that were
     quarantined when ``microdata`` was made.
     """
     columns = histogram_columns(plan.release, plan.tables, published.coverage)
@@ -178,8 +178,8 @@ def measure_with_plan(
     intervals = [pl.DataFrame(schema=_interval_schema(plan, columns))]
     regions = [pl.DataFrame(schema=_REGIONS)]
     for system in build_systems(plan, counts):
-        quarantine = quarantine_of_batch(guard, counts, system)
-        missing_units = _among(quarantine.units, missing)
+        watched = quarantine_of_batch(quarantine, counts, system)
+        missing_units = _among(watched.units, missing)
         incumbent = encode_incumbent(plan, counts, system, microdata, missing_units)
         histogram = histogram_of(plan, system.candidates, columns)
         name = counts.region_geoids[int(system.regions[0])]
@@ -193,7 +193,7 @@ def measure_with_plan(
             options.intervals == "exact",
         )
         with errors_naming(f"{plan.release.region.name}s from", name):
-            variability = measure_batch(space, histogram, system.regions, budget, quarantine)
+            variability = measure_batch(space, histogram, system.regions, budget, watched)
         frames = _BatchFrames(plan, counts, system, histogram, variability, people)
         batch_units = frames.units(_unit_schema(plan, options))
         units.append(batch_units)
