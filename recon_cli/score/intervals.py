@@ -37,6 +37,8 @@ def ratio(part: Floats, whole: Floats) -> Floats:
 def interval(part: Floats, whole: Floats, kind: Kind, coverage: float) -> tuple[Floats, Floats]:
     """Lower and upper end of the rate ``part / whole``, in percent, for each group.
 
+    Of a bootstrap by the effective sample size, Eq. (effective) of docs/method.md.
+
     Args:
         part: Groups × slots; slot 0 is the count, the others its resamples or draws.
         whole: Likewise, what it is a part of.
