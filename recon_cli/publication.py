@@ -4,6 +4,8 @@ A count that is absent is zero where its cell was published and unknown where it
 coverage tells the two apart.
 
 The columns named in capitals (`COUNTS`, …) are in `recon_cli.frames`.
+
+See *coverage pattern* in docs/glossary.md.
 """
 
 from __future__ import annotations

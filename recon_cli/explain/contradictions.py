@@ -2,6 +2,8 @@
 
 The smallest part that contradicts itself is looked for first: a single geounit, then a coarse
 geounit against the sum of its units, then a whole region.
+
+See *contradiction* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ The unknowns are all histogram cells of all units, published zeros included as f
 cells that none of the chosen facts tells apart are one class, so a few facts make a small integer
 program, whatever the size of the domain. A counterexample is a change of the reconstruction that
 breaks the claim and none of the facts.
+
+See *claim* and *counterexample* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ So take the cheapest facts that hit all counterexamples known so far: either the
 or a new counterexample shows what they lack (counterexample-guided, as for minimum unsatisfiable
 subsets: Ignatiev et al. 2015). A set found so is minimal with witnesses: for each of its facts
 there is a counterexample that breaks no other.
+
+See *minimal explanation* and *hitting set* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Feasibility intervals by bounds propagation (the shuttle algorithm; iterated Fréchet bounds)."""
+"""Feasibility intervals by bounds propagation (the shuttle algorithm; iterated Fréchet bounds).
+
+See *bounds propagation* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 The domain (9,576 histogram cells a block for the 2010 Census) is never written out. Small sets of
 features are enumerated for every unit and cut by the zeros of their margins; joining the
 survivors by unit and cutting again gives the candidates.
+
+See *candidate* in docs/glossary.md.
 """
 
 from __future__ import annotations

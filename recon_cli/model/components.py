@@ -2,6 +2,8 @@
 
 Parts of one region that are small are packed together: starting a solver costs more than solving
 a dozen variables. Packs depend on the region alone, so any batch or shard gives the same ones.
+
+See *component* in docs/glossary.md.
 """
 
 from __future__ import annotations

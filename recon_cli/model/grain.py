@@ -2,6 +2,8 @@
 
 Two values of a feature that no row tells apart are one atom. A histogram cell of the working
 grain is one atom of every feature; its code is the mixed-radix number of the atoms.
+
+See *atom* and *grain* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 When a region's tables know the full joint of a finer feature (single years of age) with the
 features they cross it with, the working grain need not carry it: the fine counts are summed to
 the working grain as rows, and any allocation within each sum meets the fine counts exactly.
+
+See *lift* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ feature, one inside the other, give a third: their difference (total minus Hispa
 Hispanic). Published cells are closed under such one-feature differences, and only the margins
 that are not sums of smaller ones are kept: bounds from a sum of disjoint margins are never
 tighter than the bounds from its parts.
+
+See *margin* and *closure* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A plan is made once for a release, a choice of tables and a coverage; it then serves every
 geounit. It holds the working grain and, for each coverage pattern, the rows over that grain as
 integer combinations of published counts.
+
+See *plan* in docs/glossary.md.
 """
 
 from __future__ import annotations

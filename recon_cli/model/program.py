@@ -2,6 +2,8 @@
 
 An integer program is Eq. (program) of docs/method.md. It knows nothing of the system that it came
 from; where that matters, a `Subprogram` keeps the index maps.
+
+See *integer program* in docs/glossary.md.
 """
 
 from __future__ import annotations

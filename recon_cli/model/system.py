@@ -1,4 +1,7 @@
-"""One batch of regions as a sparse system: rows × candidates = published counts."""
+"""One batch of regions as a sparse system: rows × candidates = published counts.
+
+See *system* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 

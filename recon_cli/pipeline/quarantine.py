@@ -7,6 +7,8 @@ that dies outside of any solver, or too often, is given up.
 
 Each worker leaves the geounit that it is at in a trace file, where the parent finds it. What an
 attack does with split regions and excluded geounits is in `recon_cli.attack.quarantine`.
+
+See *quarantine* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Which pieces of a stage a process works on: all, one shard of them (job arrays), or none."""
+"""Which pieces of a stage a process works on: all, one shard of them (job arrays), or none.
+
+See *shard* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A swap exchanges the blocks of two households of one state. Nobody's answers change, so the
 nation's totals stay; block populations stay too when partners are of equal size.
+
+See *swapping* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Intervals of histogram cells, and with them certain records, are asked of it; an
 functionals may be. Solutions are looked for that reach as many open ends as possible: ends that
 are reached are exact. When no solution reaches any of them, two engines agreeing, all move in by
 one, and the end that is still farthest from the known solutions is optimised by itself.
+
+See *bound tightening* in docs/glossary.md.
 """
 
 from __future__ import annotations

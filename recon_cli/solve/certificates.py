@@ -1,6 +1,8 @@
 """Certificates of infeasibility: what CP-SAT claims, SCIP confirms.
 
 Single engines have declared feasible programs infeasible, so no such claim rests on one alone.
+
+See *certificate* in docs/glossary.md.
 """
 
 from __future__ import annotations

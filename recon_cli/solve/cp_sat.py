@@ -1,6 +1,8 @@
 """CP-SAT on one integer program: the only place that writes and reads its models.
 
 Every solve is repeatable: one thread, a fixed seed, and limits in the solver's deterministic time.
+
+See *deterministic time* in docs/glossary.md.
 """
 
 from __future__ import annotations

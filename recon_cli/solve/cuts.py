@@ -3,6 +3,8 @@
 A feasibility cut (Benders 1962). Rows are added up, each with a weight, and the variables that were
 not asked about are put at their bounds. That holds for any weights, so the relaxation's duals
 may be rounded to integers: the inequality is exact, whatever floating point did.
+
+See *feasibility cut* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Rounding, and the nearest point of the linear relaxation, in turns (Fischetti, Glover and Lodi
 2005). From what is nearly right the dual simplex takes a few hundred pivots, where CP-SAT would
 look at everything anew; mostly one turn will do.
+
+See *feasibility pump* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Counts in margins are nearly network flows, so the vertices of the relaxation are mostly whole
 numbers. Floating point only proposes: a solution is one because the integers say so, and that
 none was found means nothing.
+
+See *linear relaxation* and *dual* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Both ask for the least L1 deviation: of variables from given values (`min_l1_repair`), or of
 right-hand sides from published counts (`min_l1_correction`).
+
+See *repair* and *correction* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ A law says how an agency made published numbers of true counts. Read backwards, 
 c proves that the true count n lies in an interval, and gives each n in it a cost, −log p(c | n) up
 to a constant. The interval feeds what is proven; the cost only what is likely (docs/method.md,
 "Statements").
+
+See *law* in docs/glossary.md.
 """
 
 from __future__ import annotations

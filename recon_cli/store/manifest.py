@@ -1,6 +1,8 @@
 """``_manifest.json``: where a folder's data come from, and what they are.
 
 Everything that two equal runs share stands outside ``run``; times and memory stand in it.
+
+See *manifest* in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a worker does at a time, and the geoids that belong to it."""
+"""What a worker does at a time, and the geoids that belong to it.
+
+See *piece* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a stage's output depends on, and the keys that say whether it is still good."""
+"""What a stage's output depends on, and the keys that say whether it is still good.
+
+See *recipe* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_what_is_named_exists(name: str) -> None:
 def terms() -> set[str]:
     """Terms of the glossary: the first column of its tables, a term for each comma."""
     rows = re.findall(r"^\| ([^|]+?) \| .* \|$", GLOSSARY.read_text(), re.MULTILINE)
-    found = {re.sub(r" \(.*\)", "", part) for row in rows for part in row.split(", ")}
+    found = {part for row in rows for part in re.sub(r" \(.*\)", "", row).split(", ")}
     return found - {"term", "---"}
 
 
@@ -63,8 +63,9 @@ def linked_terms() -> Iterator[tuple[str, str]]:
 
 
 def test_docstrings_link_to_terms_of_the_glossary() -> None:
-    known = terms()
-    assert [(path, term) for path, term in linked_terms() if term not in known] == []
+    links, known = list(linked_terms()), terms()
+    assert len(links) > 30
+    assert [(path, term) for path, term in links if term not in known] == []
 
 
 CORE = [

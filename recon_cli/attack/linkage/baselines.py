@@ -4,6 +4,8 @@ MDG guesses the most frequent value of the geounit for everybody; PRG draws from
 distribution. A reconstruction that does no better tells an attacker nothing. Both are made from
 records (the study took the HDF's) or from published counts; *leave one out* makes the guess for a
 person from everybody else.
+
+See *modal* and *guesser* in docs/glossary.md.
 """
 
 from __future__ import annotations

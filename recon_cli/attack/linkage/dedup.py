@@ -1,6 +1,8 @@
 """The files of a linking attack, ready to be matched: truth, attackers, sources.
 
 All frames here hold the integers of `recon_cli.attack.linkage.key_encoding`.
+
+See *deduplication* in docs/glossary.md.
 """
 
 from __future__ import annotations

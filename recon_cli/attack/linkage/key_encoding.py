@@ -3,6 +3,8 @@
 Linking compares columns for equality only, so a record is reduced to ``unit`` (the place of its
 geoid among the geounits of the truth), ``exact`` and ``binned`` (unit and keys in one number) and
 ``gain`` (the columns that an attacker gains in one number).
+
+See *blocking* and *linkage key* in docs/glossary.md.
 """
 
 from __future__ import annotations

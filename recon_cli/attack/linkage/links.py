@@ -3,6 +3,8 @@
 *Putative*: a record of an attacker file is matched with one of a source on unit and keys; the
 attacker gains the source's values. *Confirmed*: the truth has a record with that unit, id, keys
 and gained values. Because ids are unique in a unit on both sides, the second match is a look-up.
+
+See *putative* and *confirmed* in docs/glossary.md.
 """
 
 from __future__ import annotations

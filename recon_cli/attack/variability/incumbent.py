@@ -1,4 +1,7 @@
-"""Records back to counts of candidates: the solution that variability is measured from."""
+"""Records back to counts of candidates: the solution that variability is measured from.
+
+See *incumbent* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Solution variability of a partition: from reconstructed records to frames."""
+"""Solution variability of a partition: from reconstructed records to frames.
+
+See *solution variability* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 
