@@ -43,7 +43,7 @@ def packaged_releases() -> tuple[str, ...]:
     """Names of the schemas that come with the program.
 
     >>> packaged_releases()
-    ('clinic_visits', 'sf1_2010')
+    ('clinic_visits', 'dhc_2020', 'pl_2010', 'pl_2020', 'sf1_2010')
     """
     folder = resources.files("recon_cli.schema") / "releases"
     names = [entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml")]
