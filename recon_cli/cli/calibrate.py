@@ -12,11 +12,11 @@ from recon_cli.cli._output import show
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
-    """Put made-up nations beside the published one.
+    """Compare synthetic populations with the published one.
 
-    Makes a nation from each seed (`recon synth`, `recon synth attacker`, `recon protect swap`,
-    each in its own folder of the work folder), measures it, and writes a Markdown page with
-    every measure, the published value and the bound.
+    Generates a population from each seed (`recon synth`, `recon synth attacker`, `recon protect
+    swap`, each in its own folder of the work folder), measures it, and writes a Markdown page
+    with every measure, the published value and the bound.
 
     \b
     Example:

@@ -29,12 +29,12 @@ def command(
     blocks: int | None,
     force: bool,
 ) -> None:
-    """Make up a nation that behaves like the real one of 2010.
+    """Generate a synthetic population like that of the 2010 Census.
 
     Writes persons/ (one row a person), households/ (one row a housing unit, with the features
     of the 2010 unit tables) and places/ (every block). The same seed and size give the same
-    nation, whatever the number of workers. `recon synth attacker` then makes what attackers
-    hold of it.
+    population, whatever the number of workers. `recon synth attacker` then makes the files that
+    attackers hold of it.
 
     \b
     Example:

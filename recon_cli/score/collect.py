@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from recon_cli.score.intervals import Kind
+from recon_cli.score.intervals import Floats, Kind
 from recon_cli.score.sizes import Sizes
-from recon_cli.score.sums import Floats, Sums, concat, stack, weighted
+from recon_cli.score.sums import Sums, concat, stack, weighted
 from recon_cli.seeding import generator
 
 #: What is kept of a geounit: its class, and whether only one reconstruction is possible.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-Floats = npt.NDArray[np.float64]
+from recon_cli.score.intervals import Floats
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Synthetic files for tests of linking and scoring, and a spec of everything."""
+"""Synthetic files for tests of linking and scoring, and a specification of everything."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ class Calibrate(Section):
     """The section ``calibrate``.
 
     Attributes:
-        seeds: A nation is made from each.
+        seeds: A synthetic population is generated from each.
         page: Markdown page to write; default ``calibration.md`` in the work folder.
     """
 
