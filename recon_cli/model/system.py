@@ -114,8 +114,8 @@ def _strata(
         )
         table = counts.matrix[geounits]
         published[pattern.pattern] = (table, place)
-        found = (table @ sums.matrix).toarray()
-        rhs, lifted, screens, checks = np.split(found, sums.ends, axis=1)
+        combined = (table @ sums.matrix).toarray()
+        rhs, lifted, screens, checks = np.split(combined, sums.ends, axis=1)
         fine.append(lifted)
         wrong = (rhs < 0).any(axis=1) | (lifted < 0).any(axis=1) | (checks != 0).any(axis=1)
         suspects.append(geounits[wrong])
@@ -153,17 +153,17 @@ def _bounded(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
             if used:
                 mentioned = mentioned | plan.mentioned[stratum.pattern]
         bounded[column] = mentioned.all()
-    found: BoolArray = bounded[which.ravel()]
-    return found
+    is_bounded: BoolArray = bounded[which.ravel()]
+    return is_bounded
 
 
 def _has_total(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
-    found = np.zeros(units, dtype=bool)
+    has_total = np.zeros(units, dtype=bool)
     for stratum in strata:
         pattern = plan.patterns[stratum.pattern]
         if pattern.level == plan.release.geography.unit.name:
-            found[stratum.of_unit >= 0] |= plan.release.full in pattern.margins.known
-    return found
+            has_total[stratum.of_unit >= 0] |= plan.release.full in pattern.margins.known
+    return has_total
 
 
 def _seen(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:

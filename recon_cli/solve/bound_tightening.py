@@ -1,9 +1,9 @@
 """Bound tightening: the least and the greatest ``c·x`` over all solutions of an integer program.
 
-Intervals of histogram cells, and with them certain records, are asked of it; any other integer
-functionals may be. Solutions are looked for that reach as many open ends as possible: ends that
-are reached are exact. When no solution reaches any of them, two engines agreeing, all move in by
-one, and the end that is still farthest from the known solutions is optimised by itself.
+Intervals of histogram cells, and with them certain records, are such ends; so are those of any
+other integer functionals. Solutions are looked for that reach as many open ends as possible: ends
+that are reached are exact. When no solution reaches any of them, two engines agreeing, all move in
+by one, and the end that is still farthest from the known solutions is optimised by itself.
 
 See *bound tightening* in docs/glossary.md.
 """

@@ -1,7 +1,7 @@
 """Why some variables cannot be as proposed: an inequality that they break and every solution meets.
 
 A feasibility cut (Benders 1962). Rows are added up, each with a weight, and the variables that were
-not asked about are put at their bounds. That holds for any weights, so the relaxation's duals
+not in doubt are put at their bounds. That holds for any weights, so the relaxation's duals
 may be rounded to integers: the inequality is exact, whatever floating point did.
 
 See *feasibility cut* in docs/glossary.md.
@@ -30,7 +30,7 @@ class Cut:
     """A feasibility cut, or none.
 
     Attributes:
-        rows: One row over the variables that were asked about, or none.
+        rows: One row over the variables in doubt, or none.
         deterministic_time: Seconds of the relaxation.
     """
 

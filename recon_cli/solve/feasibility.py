@@ -1,7 +1,7 @@
 """A solution of one integer program, repeatable, with every outcome told apart.
 
-A vertex of the linear relaxation, rounded and repaired, is nearly always one. CP-SAT is asked where
-it is not, or where there is none.
+A vertex of the linear relaxation, rounded and repaired, is nearly always one. CP-SAT decides
+where it is not, or where there is none.
 """
 
 from __future__ import annotations

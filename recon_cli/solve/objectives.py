@@ -1,7 +1,7 @@
 """Objectives over an integer program: interval ends reached, distance from a solution, diameter.
 
 They are written over linear functionals ``y = C x`` of the program's variables. Every objective is
-linear, so that a second engine can be asked for the same program.
+linear, so that a second engine can solve the same program.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Maximization:
     """Maximise the sum of ``terms @ x + constants`` over a program.
 
     Attributes:
-        program: The variables asked about first, then those that the objective adds.
+        program: The original program's variables first, then those that the objective adds.
         terms: Sparse (functionals × variables): what each functional adds to the objective.
         constants: For each functional a constant that it adds.
     """
@@ -120,9 +120,9 @@ def interval_ends(
 
     Args:
         program: The program.
-        functionals: With ``lower < upper`` where an end is asked for.
-        at_lower: Functionals whose lower end is asked for.
-        at_upper: Functionals whose upper end is asked for.
+        functionals: With ``lower < upper`` where an end is to be reached.
+        at_lower: Functionals whose lower end is to be reached.
+        at_upper: Functionals whose upper end is to be reached.
     """
     narrow = functionals.width == 1
     # A functional between two neighbouring values is its own indicator.

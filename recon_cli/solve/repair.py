@@ -1,6 +1,6 @@
-"""The least change, in total, that mends something: values to a solution, or counts to a system.
+"""The least total change: of values until they are a solution, of counts until there is one.
 
-Both ask for the least L1 deviation: of variables from given values (`min_l1_repair`), or of
+Both minimise an L1 deviation: of variables from given values (`min_l1_repair`), or of
 right-hand sides from published counts (`min_l1_correction`).
 
 See *repair* and *correction* in docs/glossary.md.

@@ -53,7 +53,7 @@ def solvar(run: Run) -> StageOutcome:
 
         pieces = read_pieces(geounits)
         people = sum(piece.people for piece in pieces)
-        question = VariabilityOptions(
+        options = VariabilityOptions(
             config.mode,
             seed,
             config.unit_seconds,
@@ -65,7 +65,7 @@ def solvar(run: Run) -> StageOutcome:
         def prepare() -> worker.VariabilityContext:
             plan = make_variability_plan(run.release, selection.tables, coverage, config.mode)
             return worker.VariabilityContext(
-                plan, run.work, stage.staging, microdata, blocks, question
+                plan, run.work, stage.staging, microdata, blocks, options
             )
 
         on_death = QuarantineOnDeath("solvar", stage.staging, run.reporter)

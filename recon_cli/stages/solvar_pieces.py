@@ -38,7 +38,7 @@ class VariabilityContext:
     staging: Staging
     microdata: Folder
     blocks: Folder
-    question: VariabilityOptions
+    options: VariabilityOptions
 
 
 def measure_piece(context: VariabilityContext, piece: Piece, tick: OnProgress) -> None:
@@ -52,7 +52,7 @@ def measure_piece(context: VariabilityContext, piece: Piece, tick: OnProgress) -
             context.plan,
             published,
             microdata,
-            context.question,
+            context.options,
             tick,
             quarantine=quarantine,
             missing=missing,

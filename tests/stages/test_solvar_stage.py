@@ -8,10 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from recon_cli.attack.variability import batch
 from recon_cli.errors import DisagreementError
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.variability import cumulative_solvar, solvar_percentiles, variability_by_size
-from recon_cli.solve import bound_tightening as extremes
+from recon_cli.solve import bound_tightening
 from tests.support.command_line import recon
 from tests.support.paths import DATA, ROOT, needs_shared
 
@@ -95,7 +96,7 @@ def test_a_disagreement_is_loud_and_keeps_the_model(
     def disagree(*_: object) -> None:
         raise DisagreementError("the engines differ", json.dumps({"lower": [0]}))
 
-    monkeypatch.setattr(extremes, "confirm_infeasible", disagree)
+    monkeypatch.setattr(bound_tightening, "confirm_infeasible", disagree)
     shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
     recon("run", *shared, "--until", "reconstruct")
     message = recon("solvar", *shared, code=8).output
@@ -105,6 +106,27 @@ def test_a_disagreement_is_loud_and_keeps_the_model(
     assert str(kept) in message
     assert json.loads(kept.read_text()) == {"lower": [0]}
     assert not (tmp_path / "solvar").exists()
+
+
+def test_a_second_engine_without_time_bounds_and_proves_no_zero(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
+    recon("run", *shared, "--until", "reconstruct")
+    recon("solvar", *shared)
+    confirmed = read(tmp_path / "solvar").sort("geoid_block")
+    certain = read(tmp_path / "intervals")
+    monkeypatch.setattr(batch, "_CONFIRMATION", 0.0)
+    monkeypatch.setattr(bound_tightening, "_CONFIRMATION", 0.0)
+    recon("solvar", *shared, "--force")
+    bounded = read(tmp_path / "solvar").sort("geoid_block")
+    by_solver = bounded.filter(pl.col("method") == "solver")
+    assert by_solver.height > 0
+    assert (by_solver["solvar_upper_pct"] > 0).all()
+    assert (bounded["solvar_upper_pct"] >= confirmed["solvar_upper_pct"]).all()
+    assert (bounded["certain_records"] <= confirmed["certain_records"]).all()
+    assert (bounded["certain_upper"] >= bounded["certain_records"]).all()
+    assert read(tmp_path / "intervals")["exact"].sum() < certain["exact"].sum()
 
 
 @needs_shared

@@ -31,7 +31,7 @@ def lift_values(
         person_cell: For each person the candidate.
         values: (people × features) positions of feature values; lifted ones are overwritten.
         order: For each person a random key.
-        settled: For each unit whether everybody of its region is there; elsewhere nothing is
+        settled: For each unit whether its region is solved completely; elsewhere nothing is
             lifted.
     """
     for at, stratum in enumerate(system.strata):

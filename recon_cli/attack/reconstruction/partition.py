@@ -36,7 +36,7 @@ class Reconstruction:
             ``candidates``, ``free`` (candidates
             that propagation left open), ``status`` (``unique``: proven the only solution on the
             release's histogram; ``solved``: not proven unique; ``open``: the tables in use do
-            not bound everybody, so there may be more people; ``quarantined``: no solver was
+            not bound the number of people, so there may be more; ``quarantined``: no solver was
             started on it, so that people are missing, see `recon_cli.attack.quarantine`),
             ``method`` (``propagation``, ``solver``) and ``seconds``, the
             solver's deterministic effort.

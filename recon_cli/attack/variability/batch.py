@@ -231,7 +231,7 @@ class _Measurement:
         self.intervals.lowest[numbers] = fixed + tightened.least
 
     def leave(self, component: Component) -> None:
-        """Count a component that no solver may be let at: the bounds of propagation stand."""
+        """Count a component that no solver is started on: the bounds of propagation stay."""
         part = self._part(component)
         missing = self.space.missing[part.unit]
         widths = part.highest(DIAMETER)

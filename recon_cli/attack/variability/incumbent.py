@@ -62,7 +62,7 @@ def encode_incumbent(
 
 
 def _without(system: System, missing: npt.NDArray[np.bool_]) -> LinearConstraints:
-    """The rows that count nobody of the missing units."""
+    """The rows that count no people of the missing units."""
     if not missing.any():
         return system.rows
     A = system.rows.A

@@ -80,7 +80,7 @@ class Measurement:
             ``diameter_pct`` and ``diameter_upper_pct`` if asked for, ``certain_records`` and
             ``certain_upper`` (people in every solution, at least and at most), ``status``
             (``proven``: the two solvar columns agree; ``bounded``; ``open``: the tables in use
-            do not bound everybody, and nothing can be said from above), ``method``
+            do not bound the number of people, so there is no upper bound), ``method``
             (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
         intervals: One row a histogram cell that varies or is never empty: the unit's geoid, the
             histogram columns, ``lower``, ``upper``, and ``exact``, whether solutions reach both.
@@ -358,7 +358,7 @@ def _percent(
 
 
 def _share(distance: IntArray, people: IntArray) -> npt.NDArray[np.float64]:
-    """Percent of twice the people; of nobody, all if another solution has people there."""
+    """Percent of twice the people; of an empty unit, 100 if another solution has people there."""
     twice = np.where(people > 0, 2 * people, np.maximum(distance, 1))
     return 100 * distance / twice
 

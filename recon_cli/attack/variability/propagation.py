@@ -1,4 +1,4 @@
-"""Intervals of histogram cells from propagation alone, where nobody measured them."""
+"""Intervals of histogram cells from propagation alone, where solvar was not run."""
 
 from __future__ import annotations
 
