@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,14 @@ def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bo
     found = recognise(paths, release)
     if to.exists() and not force:
         raise ConfigError(f"{to}: is there already; choose another with --to, or give --force")
+    if found.draft is not None:
+        schema = to.parent / found.release
+        if schema.exists() and not force:
+            raise ConfigError(
+                f"{schema}: is there already; name it with --release to use it, or give --force"
+            )
+        write_bytes(schema, found.draft.encode())
+        found = replace(found, release=str(schema))
     write_bytes(to, compose(found, to).encode())
     show(f"init: wrote {to}", _facts(found))
     chosen = "" if to == Path(_DEFAULT) else f" -c {shlex.quote(str(to))}"
@@ -63,4 +72,5 @@ def _facts(found: RecognisedFiles) -> list[Fact]:
         ("source", f"{found.source}, {len(found.paths)} path{'s' * (len(found.paths) > 1)}"),
         ("release", f"{found.release} ({found.schema.title})"),
         *(("about" if not i else "", line) for i, line in enumerate(about)),
+        *(("not told" if not i else "", line) for i, line in enumerate(found.doubts)),
     ]

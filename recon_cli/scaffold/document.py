@@ -58,6 +58,7 @@ def compose(found: RecognisedFiles, target: Path) -> str:
         "ingest": {
             "source": found.source,
             "paths": [_relative(path, target) for path in found.paths],
+            **({"mapping": found.mapping} if found.mapping else {}),
         },
         "reconstruct": {"tables": "+".join(name for name in levels if name in finest)},
         "solvar": {"mode": "relaxed"},
@@ -73,6 +74,8 @@ def _opening(found: RecognisedFiles) -> Iterator[str]:
     yield from _comment(f"{found.schema.title}.")
     for about in found.about:
         yield from _comment(f"{about}.")
+    for doubt in found.doubts:
+        yield from _comment(f"Could not be told: {doubt}.")
     yield from _comment(
         "A key behind # has its default; take the # away to change it. `recon run` does the "
         "sections that are here."
@@ -161,7 +164,11 @@ def _limits(metadata: list[Any]) -> Iterator[str]:
 
 
 def _entry(name: str, value: object, indent: str) -> Iterator[str]:
-    if isinstance(value, list):
+    if isinstance(value, Mapping) and value:
+        yield f"{indent}{name}:"
+        for key, each in value.items():
+            yield from _entry(_yaml(key), each, f"{indent}  ")
+    elif isinstance(value, list):
         yield f"{indent}{name}:"
         yield from (f"{indent}  - {_yaml(item)}" for item in value)
     else:

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.fetch import catalogued_releases, load_catalogue
+from recon_cli.scaffold.tables import (
+    Fit,
+    draft_release,
+    fit,
+    open_table_files,
+    product_of,
+    release_name,
+)
 from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources import open_legacy
+from recon_cli.sources.formats import is_companion
 from recon_cli.sources.legacy import LAYOUT, legacy_layout
 from recon_cli.sources.legacy.summary import summarise
-from recon_cli.sources.tidy_file import open_file, published_cells
+from recon_cli.sources.tabular import document_of, open_documents
+from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
 
 TIDY: Final = "tidy"
 
 _TIDY_SUFFIXES: Final = (".csv", ".parquet")
-_READABLE: Final = "state zips (al2010.sf1.zip), a folder of their members, .csv or .parquet files"
+_READABLE: Final = (
+    "state zips (al2010.sf1.zip), a folder of their members, .csv or .parquet files, or tables as "
+    "they are downloaded (.csv, .tsv, .xlsx, .json, or zips of them)"
+)
+#: Tables of any other format; which, is told from what is in them.
+_TABLES: Final = "tables"
+_TABLE_SUFFIXES: Final = (".csv", ".tsv", ".tab", ".xlsx", ".json", ".gz", ".zip")
 #: Rows of a tidy file that are looked at.
 _SAMPLE: Final = 10_000
 
@@ -33,6 +50,9 @@ class RecognisedFiles:
         schema: The release.
         paths: Files, and folders of members.
         about: A few words on each, for people; may be fewer than paths.
+        mapping: Keys of ``ingest.mapping`` that they need.
+        doubts: What could not be told, a sentence each.
+        draft: The text of a schema that was drafted from them, where no release fits.
     """
 
     source: str
@@ -40,6 +60,9 @@ class RecognisedFiles:
     schema: Release
     paths: tuple[Path, ...]
     about: tuple[str, ...]
+    mapping: Mapping[str, object] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+    draft: str | None = None
 
 
 def recognise(paths: Sequence[Path], release: str | None = None) -> RecognisedFiles:
@@ -64,7 +87,9 @@ def recognise(paths: Sequence[Path], release: str | None = None) -> RecognisedFi
     candidates = {name: load_release(name) for name in names}
     if LAYOUT in kinds:
         return _legacy(files, candidates)
-    return _tidy(files, candidates)
+    if TIDY in kinds:
+        return _tidy(files, candidates)
+    return _tables(files, candidates, named=release is not None)
 
 
 def _expand(path: Path) -> Iterable[tuple[str, Path]]:
@@ -90,9 +115,23 @@ def _expand(path: Path) -> Iterable[tuple[str, Path]]:
 
 def _kind(file: Path) -> str | None:
     suffix = file.suffix.lower()
+    if suffix == ".parquet":
+        return TIDY
     if suffix == ".zip":
-        return LAYOUT
-    return TIDY if suffix in _TIDY_SUFFIXES else None
+        return _TABLES if _holds_tables(file) else LAYOUT
+    if suffix not in _TABLE_SUFFIXES or is_companion(document_of(file)):
+        return None
+    return TIDY if suffix in _TIDY_SUFFIXES and is_tidy(file) else _TABLES
+
+
+def _holds_tables(archive: Path) -> bool:
+    """Whether a zip has tables, not a state's members."""
+    try:
+        documents = open_documents(archive)
+    except SourceError:
+        return False  # the reader of a state's zips says what is wrong with it
+    members = [each for each in documents if each.label != str(archive)]
+    return any(Path(each.name).suffix.lower() in _TABLE_SUFFIXES for each in members)
 
 
 def _legacy(files: tuple[Path, ...], candidates: dict[str, Release]) -> RecognisedFiles:
@@ -126,6 +165,47 @@ def _tidy(files: tuple[Path, ...], candidates: dict[str, Release]) -> Recognised
 
     name = _the_one(files, candidates, check)
     return RecognisedFiles(TIDY, name, candidates[name], files, ())
+
+
+def _tables(
+    paths: tuple[Path, ...], candidates: Mapping[str, Release], *, named: bool
+) -> RecognisedFiles:
+    """Files of another format: of a release that has their cells, or of one drafted from them."""
+    files = open_table_files(paths)
+    source = files[0].form.name
+    if named:
+        ((name, schema),) = candidates.items()
+        fitting = fit(files, schema, lenient=True)
+        return _of_release(source, name, schema, fitting)
+    product = product_of(files)
+    fits: dict[str, Fit] = {}
+    for name, schema in candidates.items():
+        if product in (None, name):
+            with contextlib.suppress(ConfigError, SourceError):
+                fits[name] = fit(files, schema, lenient=False)
+    most = max((len(each.files) for each in fits.values()), default=0)
+    best = [name for name, each in fits.items() if len(each.files) == most]
+    if len(best) > 1:
+        raise ConfigError(
+            f"{files[0].path}: fits several releases ({', '.join(best)}); give --release"
+        )
+    if best:
+        return _of_release(source, best[0], candidates[best[0]], fits[best[0]])
+    drafted = draft_release(files, release_name(files[0].path))
+    found = _of_release(source, f"{drafted.release.name}.yaml", drafted.release, drafted.fit)
+    doubts = (*drafted.draft.doubts, *found.doubts)
+    return replace(found, draft=drafted.draft.text, doubts=doubts)
+
+
+def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> RecognisedFiles:
+    form = fitting.files[0].form
+    places = sum(len(file.survey.geoids) for file in fitting.files)
+    about = (
+        f"{form.title}: {len(fitting.files)} file{'s' * (len(fitting.files) > 1)}, "
+        f"{places:,} rows of places",
+    )
+    paths = tuple(dict.fromkeys(file.path for file in fitting.files))
+    return RecognisedFiles(source, name, schema, paths, about, fitting.mapping, fitting.doubts)
 
 
 def _the_one(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import polars as pl
 
@@ -19,11 +19,30 @@ from recon_cli.errors import SourceError
 from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS
 from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch, Source, with_population
 from recon_cli.schema import Level, Release
-from recon_cli.sources.tidy import TidySource
 from recon_cli.statement import Protection
 
 #: Fills up the geoid of the unit that stands for those which are not listed; in no other geoid.
 UNLISTED: Final = "_"
+
+
+class IncompleteSource(Source, Protocol):
+    """A source that may lack geounits of which no cell is published."""
+
+    @property
+    def absent(self) -> Mapping[str, CoveragePattern]:
+        """Level → the cells that are zero for a geounit without any row."""
+
+    @property
+    def may_lack_geounits(self) -> bool:
+        """Whether a geounit that is not in the files may have people."""
+
+    @property
+    def protection(self) -> Protection:
+        """The laws of the counts."""
+
+    @property
+    def has_statements(self) -> bool:
+        """Whether counts come with intervals."""
 
 
 class CompletedSource:
@@ -161,7 +180,7 @@ class CompletedSource:
 
 
 def complete_geounits(
-    release: Release, source: TidySource, listed: pl.DataFrame | None = None
+    release: Release, source: IncompleteSource, listed: pl.DataFrame | None = None
 ) -> Source:
     """Add the geounits of which nothing is published.
 

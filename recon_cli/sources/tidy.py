@@ -277,7 +277,7 @@ def open_tidy(
     """
     if not paths:
         raise ConfigError("tidy: expected the path of at least one .csv or .parquet file")
-    unpublished = _tables_without_zeros(release, absent)
+    unpublished = tables_without_zeros(release, absent)
     names = [file for path in paths for file in _files(Path(path))]
     files = tuple(open_file(name, has_statements=protection is not None) for name in names)
     if any(file.has_statements for file in files):
@@ -316,12 +316,12 @@ def tidy_frame(
         ConfigError: ``absent`` is neither word or names an unknown table.
         SourceError: The frame is malformed; names the row and what was expected.
     """
-    unpublished = _tables_without_zeros(release, absent)
+    unpublished = tables_without_zeros(release, absent)
     file = open_frame(counts, name, has_statements=protection is not None)
     return TidySource(release, (file,), unpublished, GROUP_ROWS, protection or EXACT)
 
 
-def _tables_without_zeros(release: Release, absent: AbsentCells) -> frozenset[str]:
+def tables_without_zeros(release: Release, absent: AbsentCells) -> frozenset[str]:
     """Names of the tables of which only what has a row is published.
 
     Raises:

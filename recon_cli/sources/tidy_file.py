@@ -146,6 +146,16 @@ def open_file(path: Path, *, has_statements: bool = False) -> TidyFile:
     raise SourceError(f"{path}: expected a file named .csv or .parquet")
 
 
+def is_tidy(path: Path) -> bool:
+    """Whether the first line of a CSV file names the columns of tidy counts."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            columns = next(csv.reader([file.readline(1000)]), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return False
+    return {"geoid", "count"} <= set(columns) or "cell" in columns
+
+
 def unreadable(path: Path, error: Exception) -> SourceError:
     """What polars could not read, on one line, with the line number where it can be found."""
     if path.suffix.lower() == ".csv" and (found := _first_broken_line(path)):

@@ -32,8 +32,10 @@ def ingest(run: Run) -> StageOutcome:
     """
     config = run.config.section(Ingest)
     settings: dict[str, Any] = {"source": config.source, "piece_people": config.piece_people}
-    if config.source == "tidy":
-        settings["absent"] = config.absent
+    if config.source != "sf1-legacy":
+        settings["absent"] = config.absent_cells
+    if config.mapping is not None:
+        settings["mapping"] = config.mapping.model_dump()
     recipe = run.recipe(INGEST, settings, files=input_files([*config.paths, *_beside(config)]))
     with run.transaction(recipe) as stage:
         if stage.current is not None:

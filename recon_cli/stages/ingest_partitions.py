@@ -33,16 +33,34 @@ def open_source(release: Release, config: Ingest) -> tuple[Source, Protection | 
         ConfigError: The protection file is wrong.
         SourceError: Another file is not what it should be.
     """
-    if config.source != "tidy":
+    if config.source == "sf1-legacy":
         return sources.open_legacy(release, config.paths), None
     path = protection_path(config)
     protection = None if path is None else load_protection(path, release)
-    tidy = sources.open_tidy(release, config.paths, absent=config.absent, protection=protection)
+    counts = _open_counts(release, config, protection)
     listed = None
     if config.geounits is not None:
         listed = sources.read_geounit_list(release, config.geounits)
-    source = sources.complete_geounits(release, tidy, listed)
-    return source, tidy.protection if tidy.has_statements else None
+    source = sources.complete_geounits(release, counts, listed)
+    return source, counts.protection if counts.has_statements else None
+
+
+def _open_counts(
+    release: Release, config: Ingest, protection: Protection | None
+) -> sources.TidySource | sources.DenseSource:
+    """Files that may lack geounits."""
+    absent = config.absent_cells
+    if config.source == "tidy":
+        return sources.open_tidy(release, config.paths, absent=absent, protection=protection)
+    mapping = sources.FileMapping()
+    if config.mapping is not None:
+        given = config.mapping.model_dump()
+        said = given.pop("dimensions").items()
+        dimensions = {name: sources.DimensionMapping(**each) for name, each in said}
+        mapping = sources.FileMapping(**given, dimensions=dimensions)
+    return sources.open_tables(
+        release, config.source, config.paths, mapping=mapping, absent=absent
+    )
 
 
 def read_source(

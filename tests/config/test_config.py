@@ -50,7 +50,7 @@ def test_a_good_file(tmp_path: Path) -> None:
     config = load(tmp_path, GOOD)
     assert config.work == tmp_path / "work" / "al"
     assert config.section(Ingest).paths == (tmp_path / "al2010.sf1.zip",)
-    assert config.section(Ingest).absent == "zero"
+    assert config.section(Ingest).absent is None
     assert config.section(Reconstruct) == Reconstruct(tables="block+tract", seed=5)
     assert config.section(Tabulate) == Tabulate()
     assert set(config.sections) == {"ingest", "reconstruct"}
@@ -95,7 +95,9 @@ def test_an_unknown_section_lists_the_known_ones(tmp_path: Path) -> None:
         (
             "sf1-legacy",
             "sf2",
-            "al.yaml:3: ingest.source: must be 'sf1-legacy' or 'tidy' (found 'sf2')",
+            "al.yaml:3: ingest.source: must be 'sf1-legacy', 'tidy', 'census-api', 'json-stat', "
+            "'data-census-gov', 'factfinder', 'nhgis', 'nomis', 'eurostat-tsv', 'sdmx-csv', "
+            "'ons-bulk', 'ons-filtered', 'statcan-profile', 'long' or 'wide' (found 'sf2')",
         ),
         ("[al2010.sf1.zip]", "[3]", "al.yaml:3: ingest.paths[0]: a path is expected (found 3)"),
         ("[al2010.sf1.zip]", "[]", "al.yaml:3: ingest.paths: at least one is expected (found [])"),

@@ -17,6 +17,8 @@ from recon_cli.config.sections.solvar import Solvar
 from recon_cli.scaffold import compose, recognise, recognition
 from recon_cli.scaffold.document import descriptions
 from tests.support.command_line import recon
+from tests.support.layouts import LAYOUTS, counts_of
+from tests.support.layouts import SCHEMA as SEX_BY_AGE
 from tests.support.paths import ROOT
 from tests.support.website import Reply, website
 
@@ -84,7 +86,7 @@ def test_comments_are_the_models_own_words() -> None:
         described = descriptions(model)
         assert set(described) == set(model.model_fields), f"{model.__name__}: a key has no words"
         assert all(words in text for words in described.values())
-    assert "Format of the files. (sf1-legacy or tidy)" in text
+    assert "Format of the files. (sf1-legacy or tidy or census-api or" in text
     assert "before it is published. (true or false)" in text
     assert "Coverage of intervals, in percent. (number, more than 0, less than 100)" in text
     assert "default one a core. (whole number, 1 or more)" in text
@@ -201,7 +203,7 @@ def test_files_that_fit_several_releases(monkeypatch: pytest.MonkeyPatch) -> Non
     ("name", "content", "code", "message"),
     [
         ("x.zip", b"<html>", 4, "x.zip: expected a zip file or a folder"),
-        ("x.csv", b"a,b\n1,2\n", 4, "expected columns geoid, count and cell"),
+        ("x.csv", b"a,b\n1,2\n", 4, "which of the columns 'a', 'b' has the geoids? mapping.place"),
         ("x.txt", b"", 2, "x.txt: cannot be read; expected state zips"),
         ("empty/x.txt", b"", 2, "empty: nothing in this folder can be read"),
     ],
@@ -222,12 +224,20 @@ def test_nothing_there_or_too_much() -> None:
 
 
 def test_every_source_can_be_recognised() -> None:
-    sources = get_args(Ingest.model_fields["source"].annotation)
-    assert {recognise([path]).source for path in (TOY, CLINIC)} == set(sources)
+    sources = set(get_args(Ingest.model_fields["source"].annotation))
+    Path("sexage.yaml").write_text(SEX_BY_AGE)
+    seen = {recognise([path]).source for path in (TOY, CLINIC)}
+    for name, make in LAYOUTS.items():
+        folder = Path(name)
+        folder.mkdir()
+        layout = make(counts_of({"340210001001000": [1, 2, 3, 4, 5, 6]}), folder)
+        found = recognise(list(layout.paths), "sexage.yaml")
+        assert found.source == layout.source, name
+        seen.add(found.source)
+    assert seen == sources - {"ons-filtered"}  # in the samples
 
 
-def test_output_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
+def test_output_fits_a_narrow_terminal() -> None:
     Path("toy.zip").write_bytes(TOY.read_bytes())
-    lines = recon("init", "toy.zip").stdout.splitlines()
+    lines = recon("init", "toy.zip", width=60).stdout.splitlines()
     assert max(len(line.rstrip()) for line in lines) <= 60

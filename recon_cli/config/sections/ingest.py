@@ -7,12 +7,30 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from recon_cli.config.mapping import Mapping
 from recon_cli.config.model import ConfigPath, ConfigPaths, Section
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 from recon_cli.store.pieces import PIECE_PEOPLE
 
 Absent = Literal["zero", "unpublished"]
+SourceFormat = Literal[
+    "sf1-legacy",
+    "tidy",
+    "census-api",
+    "json-stat",
+    "data-census-gov",
+    "factfinder",
+    "nhgis",
+    "nomis",
+    "eurostat-tsv",
+    "sdmx-csv",
+    "ons-bulk",
+    "ons-filtered",
+    "statcan-profile",
+    "long",
+    "wide",
+]
 
 
 class Ingest(Section):
@@ -21,8 +39,9 @@ class Ingest(Section):
     Attributes:
         source: Format of the files.
         paths: Files, or folders of files.
-        absent: For ``tidy``: what a cell without a row means; for all tables, or by table, where
-            those that are not named have zeros.
+        mapping: What the files do not say themselves; `recon init` drafts it.
+        absent: What a cell without a count means; default ``zero`` for ``tidy``, ``unpublished``
+            for all others. For all tables, or by table, where those that are not named have zeros.
         geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``. Without
             one, a geounit without any published cell is not known.
         protection: For ``tidy``: a file that declares by which law counts were suppressed, rounded
@@ -30,19 +49,29 @@ class Ingest(Section):
         piece_people: About how many people a worker takes at a time; fewer need less memory.
     """
 
-    source: Literal["sf1-legacy", "tidy"]
+    source: SourceFormat
     paths: ConfigPaths
-    absent: Absent | dict[str, Absent] = "zero"
+    mapping: Mapping | None = None
+    absent: Absent | dict[str, Absent] | None = None
     geounits: ConfigPath | None = None
     protection: ConfigPath | None = None
     piece_people: Annotated[int, Field(ge=1)] = PIECE_PEOPLE
 
+    @property
+    def absent_cells(self) -> Absent | dict[str, Absent]:
+        """What a cell without a count means, the default of the format included."""
+        if self.absent is not None:
+            return self.absent
+        return "zero" if self.source == "tidy" else "unpublished"
+
     def check(self, release: Release) -> None:
         """Refuse tables that the release does not have, and a list that the files have."""
-        if self.geounits is not None and self.source != "tidy":
-            raise ConfigError("geounits: only tidy files need a list; these name every geounit")
+        if self.source == "sf1-legacy" and self.geounits is not None:
+            raise ConfigError("geounits: these files name every geounit, they need no list")
         if self.protection is not None and self.source != "tidy":
             raise ConfigError("protection: counts of these files are exact")
+        if self.source in ("sf1-legacy", "tidy") and self.mapping is not None:
+            raise ConfigError(f"mapping: {self.source} files say themselves what they count")
         for name in self.absent if isinstance(self.absent, dict) else ():
             if name not in release.table_by_name:
                 raise ConfigError(f"absent: no table {name!r} in release {release.name!r}")

@@ -1,0 +1,73 @@
+"""``ingest.mapping:`` what published tables do not say themselves."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from recon_cli.config.model import Section, as_list
+
+
+def _text(value: object) -> object:
+    """Numbers that YAML has read stay the text that they are in the files."""
+    many = value if isinstance(value, list | tuple) else [value]
+    return as_list([str(each) if type(each) is int else each for each in many])
+
+
+def _keys_as_text(value: object) -> object:
+    return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
+
+
+Texts = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_text)]
+HeaderRows = Annotated[
+    tuple[Annotated[int, Field(ge=1)], ...],
+    Field(strict=False),
+    BeforeValidator(lambda value: [value] if isinstance(value, int) else value),
+]
+
+
+class Dimension(BaseModel):
+    """A dimension column.
+
+    Attributes:
+        feature: The feature or recode that it is of; nothing for one that is left out.
+        values: Code or label → value of the feature or group of the recode, or ``total``.
+    """
+
+    model_config = Section.model_config
+
+    feature: str | None = None
+    values: Annotated[dict[str, str], BeforeValidator(_keys_as_text)] = Field(default_factory=dict)
+
+
+class Mapping(BaseModel):
+    """What the files do not say themselves.
+
+    Attributes:
+        sheet: Of a workbook: the name of the sheet.
+        header: Numbers of the header rows, from 1.
+        place: Header of the column with the geoids.
+        levels: Read only the rows of these levels.
+        where: Header → the values of that column whose rows are read.
+        columns: Header of a column of counts → code of its cell; nothing to leave it out.
+        dimensions: Header of a dimension column → how it is read.
+        table: The table that all counts are of.
+        thousands: What is between groups of three digits.
+        unpublished: Texts in place of a count that is not published.
+    """
+
+    model_config = Section.model_config
+
+    sheet: str | None = None
+    header: HeaderRows = ()
+    place: str | None = None
+    levels: Texts = ()
+    where: Annotated[dict[str, Texts], BeforeValidator(_keys_as_text)] = Field(default_factory=dict)
+    columns: Annotated[dict[str, str | None], BeforeValidator(_keys_as_text)] = Field(
+        default_factory=dict
+    )
+    dimensions: dict[str, Dimension] = Field(default_factory=dict)
+    table: str | None = None
+    thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    unpublished: Texts = ()

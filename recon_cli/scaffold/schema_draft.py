@@ -1,0 +1,263 @@
+"""A release schema drafted from a table, as YAML with comments, and what could not be told."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+import yaml
+
+from recon_cli.scaffold.axes import Axis, Node, slug
+from recon_cli.sources.formats.vocabulary import Interval
+
+#: Length of a geoid of the US census → level.
+_CENSUS_LEVELS: Final = {15: "block", 12: "block_group", 11: "tract", 5: "county", 2: "state"}
+#: Files are split by the coarsest level, or by fewer characters if it has more places than that.
+_MOST_PARTITIONS: Final = 200
+_OLDEST: Final = 110
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A schema that was drafted.
+
+    Attributes:
+        text: YAML.
+        doubts: What could not be told, a sentence each.
+    """
+
+    text: str
+    doubts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TableDraft:
+    """A table.
+
+    Attributes:
+        name: Its name.
+        code: Pattern of its cell codes.
+        features: Feature → its lines of YAML below ``features``.
+        recodes: Recode → its form.
+        cells: The pattern of its cells.
+        doubts: What could not be told.
+    """
+
+    name: str
+    code: str
+    features: dict[str, object]
+    recodes: dict[str, object]
+    cells: list[object]
+    doubts: tuple[str, ...] = ()
+
+
+def crossed_table(name: str, code: str, axes: Sequence[Axis]) -> TableDraft:
+    """A table of every combination of some axes."""
+    features: dict[str, object] = {}
+    recodes: dict[str, object] = {}
+    groups: list[tuple[str, bool]] = []
+    for axis in axes:
+        values, unions = _categories(axis)
+        features[axis.name] = {"categories": values}
+        by = axis.name
+        if unions:
+            by = f"{axis.name}_groups"
+            recodes[by] = {"of": axis.name, "groups": unions}
+        groups.append((by, axis.has_total))
+    return TableDraft(name, code, features, recodes, _crossed(groups), _axis_doubts(axes))
+
+
+def _crossed(groups: Sequence[tuple[str, bool]]) -> list[object]:
+    if not groups:
+        return ["total"]
+    (by, has_total), *rest = groups
+    inner = _crossed(rest)
+    nested: dict[str, object] = {"by": by} if inner == ["total"] else {"by": by, "cells": inner}
+    return [*inner, nested] if has_total else [nested]
+
+
+def _categories(axis: Axis) -> tuple[list[str], dict[str, object]]:
+    """Values that do not overlap, and the groups that the categories are of them, if they do."""
+    if axis.intervals is None:
+        return [slug(label) for label in axis.labels], {}
+    cuts = sorted({low for low, _ in axis.intervals} | {_next(each) for each in axis.intervals})
+    spans = [(low, high - 1) for low, high in itertools.pairwise(cuts)]
+    pieces = [
+        (low, None if high >= _OLDEST else high)
+        for low, high in spans
+        if any(_holds(each, low) for each in axis.intervals)
+    ]
+    names = [_span(each) for each in pieces]
+    if set(pieces) == set(axis.intervals):
+        return [_span(each) for each in axis.intervals], {}
+    groups: dict[str, object] = {
+        _span(each): [
+            name for name, piece in zip(names, pieces, strict=True) if _holds(each, piece[0])
+        ]
+        for each in axis.intervals
+    }
+    return names, groups
+
+
+def _next(each: Interval) -> int:
+    return _OLDEST + 1 if each[1] is None else each[1] + 1
+
+
+def _holds(each: Interval, age: int) -> bool:
+    return each[0] <= age and (each[1] is None or age <= each[1])
+
+
+def _span(each: Interval) -> str:
+    low, high = each
+    if high is None:
+        return f"{low}+"
+    return f"{low}-{high}"
+
+
+def _axis_doubts(axes: Sequence[Axis]) -> tuple[str, ...]:
+    doubts = [
+        f"the name of {axis.name}, which the labels do not have"
+        for axis in axes
+        if axis.name.startswith("feature_")
+    ]
+    doubts += [
+        f"whether somebody is in none or several of {axis.name}'s categories; as there is no "
+        "total, everybody is taken to be in one"
+        for axis in axes
+        if not axis.has_total
+    ]
+    return tuple(doubts)
+
+
+def tree_table(name: str, code: str, nodes: Sequence[Node]) -> TableDraft:
+    """A table whose labels are a tree: one feature, whose values are the leaves."""
+    leaves = [i for i, node in enumerate(nodes) if node.leaves == (i,)]
+    names = _leaf_names(nodes, leaves)
+    feature = f"{slug(name)}_category"
+    cells: list[object] = []
+    for node in nodes:
+        own = [names[i] for i in node.leaves]
+        if len(own) == len(leaves):
+            cells.append("total")
+        else:
+            cells.append({"where": {feature: own if len(own) > 1 else own[0]}})
+    doubt = (
+        f"table {name}: its labels are taken as a tree, one feature with {len(leaves)} values; "
+        "if they are several features crossed, describe them as such, or the counts that other "
+        "tables share with it are not seen to be shared"
+    )
+    values = {"categories": [names[i] for i in leaves]}
+    return TableDraft(name, code, {feature: values}, {}, cells, (doubt,))
+
+
+def _leaf_names(nodes: Sequence[Node], leaves: Sequence[int]) -> dict[int, str]:
+    """The last word of each leaf; with the word above where several leaves have it."""
+    names = {i: slug(nodes[i].path[-1]) or f"cell_{i + 1}" for i in leaves}
+    often = {name for name in names.values() if list(names.values()).count(name) > 1}
+    for i, name in names.items():
+        if name in often:
+            names[i] = f"{slug('_'.join(nodes[i].path[-2:]))}_{i + 1}"
+    return names
+
+
+def draft_schema(
+    release: str, title: str, tables: Sequence[TableDraft], geoids: pl.Series, *, census: bool
+) -> Draft:
+    """A schema for some tables.
+
+    Args:
+        release: Its name.
+        title: For people.
+        tables: Its tables.
+        geoids: All places.
+        census: Whether geoids are those of the US census.
+    """
+    levels, partition, doubts = _geography(geoids, census=census)
+    if len(tables) > 1:
+        names = ", ".join(table.name for table in tables)
+        doubts = (*doubts, f"whether {names} count the same people: give each its universe")
+    features = {name: form for table in tables for name, form in table.features.items()}
+    recodes = {name: form for table in tables for name, form in table.recodes.items()}
+    lengths = set(geoids.str.len_chars())
+    published = [name for name, digits in levels if digits in lengths]
+    lines = [
+        f"# Drafted from {title}. Check it: a wrong schema gives wrong answers.",
+        *(f"# Could not be told: {doubt}." for doubt in _all_doubts(tables, doubts)),
+        f"release: {release}",
+        f"title: {_flow(title)}",
+        "",
+        "features:            # what a record says of a person",
+        *(f"  {name}: {_flow(form)}" for name, form in features.items()),
+        "",
+    ]
+    if recodes:
+        lines += ["recodes:             # groups of their values"]
+        lines += [f"  {name}: {_flow(form)}" for name, form in recodes.items()] + [""]
+    lines += [
+        "geography:           # finest first; a geoid starts with its parent's",
+        "  levels:",
+        *(f"    - {{level: {name}, digits: {digits}}}" for name, digits in levels),
+        f"  partition: {partition}",
+        "",
+        f"microdata: [{', '.join(features)}]",
+        f"histogram: [{', '.join(features)}]",
+        "",
+        "families:            # `recon releases FILE` shows the cells that the patterns write out",
+        *_families(tables, published),
+    ]
+    return Draft("\n".join(lines) + "\n", _all_doubts(tables, doubts))
+
+
+def _all_doubts(tables: Sequence[TableDraft], doubts: Sequence[str]) -> tuple[str, ...]:
+    return (*(doubt for table in tables for doubt in table.doubts), *doubts)
+
+
+def _families(tables: Sequence[TableDraft], levels: Sequence[str]) -> Iterator[str]:
+    for table in tables:
+        yield f"  - levels: [{', '.join(levels)}]"
+        yield "    cells:"
+        yield from (f"      - {_flow(cell)}" for cell in table.cells)
+        yield f"    tables: {{{table.name}: {{code: {table.code!r}}}}}"
+
+
+def _geography(
+    geoids: pl.Series, *, census: bool
+) -> tuple[list[tuple[str, int]], str, tuple[str, ...]]:
+    """Name and length of each level, the partition, and doubts."""
+    lengths = sorted(set(geoids.str.len_chars()), reverse=True)
+    names = _CENSUS_LEVELS if census else {}
+    levels = [(names.get(digits, f"level_{digits}"), digits) for digits in lengths]
+    doubts = [] if census else ["the names of the geographic levels"]
+    for (_, fine), (name, coarse) in itertools.pairwise(levels):
+        parents = geoids.filter(geoids.str.len_chars() == coarse)
+        children = geoids.filter(geoids.str.len_chars() == fine)
+        lost = children.filter(~children.str.slice(0, coarse).is_in(parents.implode()))
+        if len(lost):
+            doubts.append(
+                f"where {len(lost)} places with geoids of {fine} characters belong ({lost[0]} "
+                f"starts with no geoid of {name})"
+            )
+    coarsest = lengths[-1]
+    split = next(
+        (
+            digits
+            for digits in (coarsest, *((5, 2) if census else range(coarsest - 1, 0, -1)))
+            if digits <= coarsest and geoids.str.slice(0, digits).n_unique() <= _MOST_PARTITIONS
+        ),
+        1,
+    )
+    if census and coarsest > 5 and geoids.str.slice(0, 5).n_unique() <= _MOST_PARTITIONS:
+        split = 5
+    if split != coarsest:
+        levels.append((names.get(split, f"first_{split}"), split))
+    return levels, levels[-1][0], tuple(doubts)
+
+
+def _flow(value: object) -> str:
+    text = yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=True, width=10**6, sort_keys=False
+    )
+    return str(text).removesuffix("...\n").strip()

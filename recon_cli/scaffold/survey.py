@@ -1,0 +1,115 @@
+"""What is in a sheet whose columns have roles: places, categories, and texts that are no counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
+from recon_cli.sources.formats.reading import THOUSANDS
+
+#: As many texts in place of counts as are worth naming.
+_MOST_TEXTS: Final = 8
+_COUNT: Final = r"^[0-9]+(\.0)?$"
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a sheet has.
+
+    Attributes:
+        geoids: All places, sorted.
+        rows: Number of rows.
+        categories: Dimension → code and label of every category, in order of appearance.
+        texts: Place of a column of counts → texts in it that are no counts, most frequent first.
+    """
+
+    geoids: pl.Series
+    rows: int
+    categories: Mapping[str, Sequence[tuple[str, str]]]
+    texts: Mapping[int, Sequence[str]]
+
+    def lengths(self) -> dict[int, int]:
+        """Number of characters → number of places, the longest first."""
+        return dict(
+            self.geoids.str.len_chars().value_counts().sort("geoid", descending=True).iter_rows()
+        )
+
+    @property
+    def unpublished(self) -> list[str]:
+        """Texts that stand for counts that are not published; nothing is one."""
+        return sorted(
+            {text for texts in self.texts.values() for text in texts if not has_digits(text)}
+        )
+
+    @property
+    def thousands(self) -> str | None:
+        """What is between groups of three digits, if it is the same everywhere."""
+        marks = {
+            match[1]
+            for texts in self.texts.values()
+            for text in texts
+            if (match := THOUSANDS.fullmatch(text))
+        }
+        return marks.pop() if len(marks) == 1 else None
+
+
+def has_digits(text: str) -> bool:
+    """Whether a text may be a number."""
+    return re.search("[0-9]", text) is not None
+
+
+def survey(sheet: CountSheet) -> Survey:
+    """Read a sheet once.
+
+    Raises:
+        SourceError: It is damaged.
+    """
+    geoids: list[pl.Series] = []
+    categories: dict[str, dict[str, str]] = {each.name: {} for each in sheet.dimensions}
+    texts: dict[int, dict[str, int]] = {each.at: {} for each in sheet.counts}
+    rows = 0
+    for batch in sheet.sheet.rows(sheet.skip):
+        placed = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet))
+        for at, values in sheet.where.items():
+            placed = placed.filter(cell_text(at).is_in(list(values)))
+        rows += placed.height
+        geoids.append(placed["geoid"].drop_nulls().unique())
+        for each in sheet.dimensions:
+            label = each.code if each.label is None else each.label
+            pairs = placed.select(
+                code=cell_text(each.code).fill_null(""), label=cell_text(label).fill_null("")
+            )
+            for code, words in pairs.unique(maintain_order=True).iter_rows():
+                categories[each.name].setdefault(code, words or code)
+        for column in sheet.counts:
+            text = _count_text(sheet, column.at)
+            odd = placed.select(text=text).filter(~pl.col("text").str.contains(_COUNT))
+            for word, number in odd["text"].value_counts().iter_rows():
+                texts[column.at][word] = texts[column.at].get(word, 0) + number
+    return Survey(
+        pl.concat(geoids).unique().sort().rename("geoid"),
+        rows,
+        {name: list(each.items()) for name, each in categories.items()},
+        {
+            at: sorted(each, key=lambda word: -each[word])[:_MOST_TEXTS]
+            for at, each in texts.items()
+            if each
+        },
+    )
+
+
+def _has_counts(sheet: CountSheet) -> pl.Expr:
+    return pl.any_horizontal(_count_text(sheet, each.at) != "" for each in sheet.counts)
+
+
+def _count_text(sheet: CountSheet, at: int) -> pl.Expr:
+    """A count as it is written, or its flag; a number with a flag is a count."""
+    text = pl.coalesce(cell_text(at), *(cell_text(flag) for flag in sheet.flags))
+    if sheet.number is not None:
+        text = text.str.replace(sheet.number, "${1}")
+    return text.fill_null("")

@@ -1,0 +1,19 @@
+"""Published formats, one a file: which columns are place, counts, dimensions and flags."""
+
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Dimension
+from recon_cli.sources.formats.form import Format
+from recon_cli.sources.formats.mapping import NO_MAPPING, DimensionMapping, FileMapping
+from recon_cli.sources.formats.registry import FORMATS, is_companion, recognise_format
+
+__all__ = [
+    "FORMATS",
+    "NO_MAPPING",
+    "CountColumn",
+    "CountSheet",
+    "Dimension",
+    "DimensionMapping",
+    "FileMapping",
+    "Format",
+    "is_companion",
+    "recognise_format",
+]

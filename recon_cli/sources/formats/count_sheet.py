@@ -1,0 +1,99 @@
+"""A sheet whose columns have been given their roles: place, counts, dimensions, flags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.tabular import Sheet
+
+
+@dataclass(frozen=True)
+class CountColumn:
+    """A column of counts.
+
+    Attributes:
+        at: Its place in the sheet, from 0.
+        header: As the sheet has it.
+        code: Published code of its cell, where the format has codes: ``P12_003N``.
+        table: Published name of its table, where the format tells it.
+        number: Number of the cell in the table, where the format tells it.
+        parts: The words of its label, outermost first.
+    """
+
+    at: int
+    header: str
+    code: str | None = None
+    table: str | None = None
+    number: int | None = None
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Columns that say what a row counts.
+
+    Attributes:
+        name: Its name.
+        code: Place of the column with its codes.
+        label: Place of the column with their labels, if there is one.
+    """
+
+    name: str
+    code: int
+    label: int | None = None
+
+
+@dataclass(frozen=True)
+class CountSheet:
+    """A sheet with roles.
+
+    Attributes:
+        sheet: The sheet.
+        skip: Number of rows above the first row of counts.
+        headers: Names of its columns.
+        place: Columns that the geoid is made of.
+        geoid: The geoid of a row, from those columns.
+        counts: Columns of counts.
+        dimensions: Columns that say what the counts of a row are of; none in a wide sheet.
+        flags: Columns that say why a count is not there.
+        where: Place of a column → the values whose rows are counts, unless the user says so.
+        number: Pattern of a count with a flag behind it; its first group is the count.
+        labels: Published code of a cell → its label in words, where the file has them.
+    """
+
+    sheet: Sheet
+    skip: int
+    headers: tuple[str, ...]
+    place: tuple[int, ...]
+    geoid: pl.Expr
+    counts: tuple[CountColumn, ...]
+    dimensions: tuple[Dimension, ...] = ()
+    flags: tuple[int, ...] = ()
+    where: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    number: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.counts:
+            raise SourceError(
+                f"{self.sheet.label}: expected columns of counts, found {_some(self.headers)}"
+            )
+
+    def column(self, header: str) -> int | None:
+        """Place of the column with that header; None if there is none."""
+        return self.headers.index(header) if header in self.headers else None
+
+
+def _some(names: tuple[str, ...]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown + ", …" * (len(names) > 8)
+
+
+def cell_text(column: int) -> pl.Expr:
+    """The text of a column without blanks around it; null where there is none."""
+    text = pl.col(str(column)).str.strip_chars()
+    return pl.when(text != "").then(text)

@@ -1,0 +1,45 @@
+"""Geoids from the ways in which files name a place."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from recon_cli.sources.formats.count_sheet import cell_text
+
+#: Columns of the Census Bureau's API whose codes are together a geoid.
+NESTED = ("state", "county", "tract", "block group", "block")
+
+
+def from_text(column: int) -> pl.Expr:
+    """The text as it is."""
+    return cell_text(column)
+
+
+def from_geo_id(column: int) -> pl.Expr:
+    """``1000000US340210001001000``: what follows ``US``, of a whole geounit (variant 0000)."""
+    text = cell_text(column)
+    return pl.coalesce(text.str.extract("^[0-9]{3}0000US([0-9]*)$"), text)
+
+
+def from_gisjoin(column: int) -> pl.Expr:
+    """``G34002100001001000``: NHGIS puts a 0 after state and county.
+
+    State G+3, county G+7, tract G+13, block group G+14, block G+17 characters.
+    """
+    text = cell_text(column)
+    parts = text.str.extract_groups("^G([0-9]{2})0(?:([0-9]{3})0([0-9]{0,10}))?$")
+    joined = pl.concat_str(
+        parts.struct[0], parts.struct[1].fill_null(""), parts.struct[2].fill_null("")
+    )
+    return pl.coalesce(joined, text)
+
+
+def from_nested(columns: dict[str, int]) -> pl.Expr:
+    """Codes of state, county, tract and block, one a column.
+
+    A block's first digit is its block group, so that column is passed over.
+    """
+    names = [name for name in NESTED if name in columns]
+    if "block" in names:
+        names = [name for name in names if name != "block group"]
+    return pl.concat_str(*(cell_text(columns[name]) for name in names))

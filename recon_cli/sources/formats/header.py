@@ -1,0 +1,77 @@
+"""Where the header of a sheet is, and what it says of each column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.tabular import Sheet
+
+_NUMBER: Final = re.compile(r"-?[0-9]+([.,][0-9]+)*%?")
+
+
+def row_with(sheet: Sheet, names: Collection[str]) -> int | None:
+    """Index of the first row that has all ``names``; None if there is none."""
+    for i, row in enumerate(sheet.head):
+        if set(names) <= set(row):
+            return i
+    return None
+
+
+def numbers_in(row: Sequence[str]) -> int:
+    """How many cells of a row are numbers."""
+    return sum(_NUMBER.fullmatch(cell) is not None for cell in row)
+
+
+def header_rows(sheet: Sheet, chosen: Sequence[int]) -> tuple[int, ...]:
+    """Indices of the header rows: those chosen (from 1), or those above the first numbers.
+
+    Raises:
+        SourceError: No header can be told.
+    """
+    if chosen:
+        if max(chosen) > len(sheet.head) or min(chosen) < 1:
+            raise SourceError(
+                f"{sheet.label}: mapping.header: rows 1 to {len(sheet.head)} can be a header"
+            )
+        return tuple(number - 1 for number in chosen)
+    first = next(
+        (i for i, row in enumerate(sheet.head) if numbers_in(row) >= max(1, _filled(row) // 3)),
+        None,
+    )
+    if not first:
+        raise SourceError(
+            f"{sheet.label}: cannot tell header and counts apart; "
+            "give the numbers of the header rows: mapping.header"
+        )
+    rows = [first - 1]
+    while rows[0] > 0 and _filled(sheet.head[rows[0] - 1]) > 1:
+        rows.insert(0, rows[0] - 1)
+    return tuple(rows)
+
+
+def joined_headers(sheet: Sheet, rows: Sequence[int]) -> tuple[tuple[str, ...], ...]:
+    """For each column the words of its header, outermost first.
+
+    In all rows but the last an empty cell continues the one at its left, as merged cells do,
+    if there is a word below it.
+    """
+    *upper, last = (sheet.head[i] for i in rows)
+    spread = [_continued(row) for row in upper]
+    return tuple(
+        tuple(word for word in (*(row[at] for row in spread if last[at]), last[at]) if word)
+        for at in range(sheet.width)
+    )
+
+
+def _continued(row: Sequence[str]) -> list[str]:
+    words: list[str] = []
+    for word in row:
+        words.append(word or (words[-1] if words else ""))
+    return words
+
+
+def _filled(row: Sequence[str]) -> int:
+    return sum(map(bool, row))

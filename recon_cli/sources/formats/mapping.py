@@ -1,0 +1,51 @@
+"""What a user says of his files where they do not say it themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class DimensionMapping:
+    """How a dimension column is read.
+
+    Attributes:
+        feature: The feature or recode; None for one that is left out.
+        values: Code or label → value of the feature or group of the recode, or ``total``.
+    """
+
+    feature: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FileMapping:
+    """The keys of ``ingest.mapping``.
+
+    Attributes:
+        sheet: Of a workbook: the sheet's name.
+        header: Numbers of the header rows; told by their content if empty.
+        place: Header of the column with the geoids.
+        levels: Only rows of geounits of these levels are read, if there are any.
+        where: Header → the values of that column whose rows are read.
+        columns: Header of a column of counts → code of its cell; None for a column to leave out.
+        dimensions: Header of a dimension column → how it is read.
+        table: The table that all counts are of.
+        thousands: What is between groups of three digits.
+        unpublished: Texts in place of a count that is not published.
+    """
+
+    sheet: str | None = None
+    header: Sequence[int] = ()
+    place: str | None = None
+    levels: Sequence[str] = ()
+    where: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    columns: Mapping[str, str | None] = field(default_factory=dict)
+    dimensions: Mapping[str, DimensionMapping] = field(default_factory=dict)
+    table: str | None = None
+    thousands: str | None = None
+    unpublished: Sequence[str] = ()
+
+
+NO_MAPPING = FileMapping()

@@ -1,0 +1,56 @@
+"""Nomis: a row a count, with code and name of each dimension; several measures a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Dimension
+from recon_cli.sources.formats.form import Format
+from recon_cli.sources.formats.geoids import from_text
+from recon_cli.sources.formats.header import row_with
+from recon_cli.sources.formats.mapping import FileMapping
+from recon_cli.sources.tabular import Document, read_sheet
+
+_PLACE: Final = "GEOGRAPHY_CODE"
+_VALUE: Final = "OBS_VALUE"
+_NAME: Final = "_NAME"
+_GEOGRAPHY: Final = "GEOGRAPHY"
+_MEASURES: Final = "MEASURES"
+#: The measure that is a count; others are percentages of it.
+_COUNT: Final = "20100"
+
+
+def recognises(document: Document) -> bool:
+    """``GEOGRAPHY_CODE`` and ``OBS_VALUE`` in the first row."""
+    line = document.start()[:20_000].split(b"\n")[0]
+    return _PLACE.encode() in line and _VALUE.encode() in line
+
+
+def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
+    """Dimensions are the columns that have a ``…_NAME`` beside them."""
+    sheet = read_sheet(document, mapping.sheet)
+    at = row_with(sheet, {_PLACE, _VALUE})
+    if at is None:
+        raise SourceError(f"{sheet.label}: expected a row with {_PLACE!r} and {_VALUE!r}")
+    headers = sheet.head[at]
+    dimensions = tuple(
+        Dimension(header, i, headers.index(header + _NAME))
+        for i, header in enumerate(headers)
+        if header + _NAME in headers and header not in (_GEOGRAPHY, "OBS_STATUS")
+    )
+    place, value = headers.index(_PLACE), headers.index(_VALUE)
+    return CountSheet(
+        sheet,
+        at + 1,
+        headers,
+        (place,),
+        from_text(place),
+        (CountColumn(value, _VALUE),),
+        dimensions,
+        where={headers.index(_MEASURES): (_COUNT,)} if _MEASURES in headers else {},
+    )
+
+
+FORMAT: Final = Format("nomis", "Nomis API", recognises, read)

@@ -1,0 +1,354 @@
+"""Rows of a sheet with roles → counts of a release's cells, checked by row and column."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import polars as pl
+
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.schema import Release
+from recon_cli.sources.formats.assignment import Assigner, Category, Condition
+from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
+from recon_cli.sources.formats.mapping import FileMapping
+from recon_cli.sources.tabular.sheet import ROW
+from recon_cli.sources.tidy_file import MAX_COUNT
+
+#: What stands in a place column under the counts of all places.
+_ALL_PLACES: Final = ("total", "totals", "all", "sum")
+#: Groups of three digits; the first group is what is between them.
+THOUSANDS: Final = re.compile(r"\d{1,3}([.,' \u00a0\u202f])\d{3}(\1\d{3})*")
+_DECIMAL: Final = re.compile(r"\d+[.,]\d+%?")
+#: More combinations of codes are no cells of a table.
+_MOST_COMBINATIONS: Final = 200_000
+
+
+@dataclass(frozen=True)
+class SheetReader:
+    """Reads one sheet.
+
+    Attributes:
+        roles: The sheet with its roles.
+        release: The release.
+        mapping: What the user says.
+    """
+
+    roles: CountSheet
+    release: Release
+    mapping: FileMapping
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether each column of counts is one cell."""
+        return not self.roles.dimensions
+
+    @cached_property
+    def ordinals(self) -> dict[int, int]:
+        """Of a wide sheet: place of each column that is read → ordinal of its cell."""
+        return Assigner(self.release, self.mapping).columns(self.roles)
+
+    def wide(self) -> Iterator[pl.DataFrame]:
+        """Of a wide sheet: ``row``, ``geoid``, and a column named after each cell's ordinal.
+
+        A count that is not published is null.
+
+        Raises:
+            SourceError: The first place that is no geoid, or count that is no number.
+        """
+        for rows in self._rows([(at, (ordinal,)) for at, ordinal in self.ordinals.items()]):
+            counts = (pl.col(_value(at)).alias(str(cell)) for at, cell in self.ordinals.items())
+            yield rows.select(ROW, "geoid", *counts)
+
+    def long(self) -> Iterator[pl.DataFrame]:
+        """A row a published count: ``row, geoid, ordinal, value``.
+
+        Raises:
+            SourceError: The first place that is no geoid, or count that is no number.
+        """
+        if self.is_wide:
+            for rows in self.wide():
+                cells = rows.unpivot(index=[ROW, "geoid"], variable_name="ordinal")
+                yield _tidied(cells)
+            return
+        cells = self.combinations()
+        keys = [_code(each.code) for each in self.roles.dimensions]
+        levels = [
+            (column.at, tuple(cells[_cell(column.at)].unique())) for column in self.roles.counts
+        ]
+        for rows in self._rows(levels):
+            placed = rows.join(cells, on=keys, how="left", nulls_equal=True)
+            for column in self.roles.counts:
+                ordinal = pl.col(_cell(column.at)).alias("ordinal")
+                value = pl.col(_value(column.at)).alias("value")
+                yield _tidied(placed.select(ROW, "geoid", ordinal, value))
+
+    # --- dimensions ---------------------------------------------------------------------------
+
+    def dimensions(self) -> dict[str, list[Category]]:
+        """Code and label of every category of each dimension, in order of appearance."""
+        found: dict[str, dict[str, str]] = {each.name: {} for each in self.roles.dimensions}
+        for rows in self._chosen_rows():
+            for each in self.roles.dimensions:
+                label = each.code if each.label is None else each.label
+                pairs = rows.select(
+                    code=cell_text(each.code).fill_null(""), label=cell_text(label).fill_null("")
+                ).unique(maintain_order=True)
+                for code, words in pairs.iter_rows():
+                    found[each.name].setdefault(code, words or code)
+        return {name: list(categories.items()) for name, categories in found.items()}
+
+    def combinations(self) -> pl.DataFrame:
+        """Each combination of codes, and the ordinal of its cell for each column of counts.
+
+        Raises:
+            SourceError: A code means nothing, or no table has all of the combinations.
+        """
+        assigner = Assigner(self.release, self.mapping)
+        meanings: list[list[tuple[str, Condition]]] = []
+        for name, categories in self.dimensions().items():
+            said = assigner.categories(self.roles, name, categories)
+            if said is None and len(categories) > 1:
+                self._refuse_left_out(name, categories)
+            conditions: list[Condition] = said or [{} for _ in categories]
+            codes = [code for code, _ in categories]
+            meanings.append(list(zip(codes, conditions, strict=True)))
+        columns = [assigner.condition(self.roles, each) for each in self.roles.counts]
+        seen = self._seen_combinations()
+        known = [dict(each) for each in meanings]
+        rows = [
+            tuple(
+                _both(column, *(each[code] for each, code in zip(known, codes, strict=True)))
+                for column in columns
+            )
+            for codes in seen.iter_rows()
+        ]
+        ordinals = iter(assigner.cells(self.roles, list(itertools.chain.from_iterable(rows))))
+        cells = [[next(ordinals) for _ in columns] for _ in rows]
+        return seen.with_columns(
+            pl.Series(_cell(column.at), [row[i] for row in cells], dtype=pl.Int32)
+            for i, column in enumerate(self.roles.counts)
+        )
+
+    def _seen_combinations(self) -> pl.DataFrame:
+        keys = [_code(each.code) for each in self.roles.dimensions]
+        seen = pl.concat(
+            rows.select(_text(each.code) for each in self.roles.dimensions).unique()
+            for rows in self._chosen_rows()
+        ).unique()
+        if seen.height > _MOST_COMBINATIONS:
+            raise SourceError(
+                f"{self.roles.sheet.label}: {seen.height:,} combinations of "
+                f"{', '.join(each.name for each in self.roles.dimensions)}: one of them is no "
+                "dimension; choose its value with mapping.where"
+            )
+        return seen.sort(keys)
+
+    def _refuse_left_out(self, name: str, categories: list[Category]) -> None:
+        raise SourceError(
+            f"{self.roles.sheet.label}: column {name!r} is left out and has {len(categories)} "
+            f"values; choose one: mapping.where: {{{name!r}: {categories[0][0]!r}}}"
+        )
+
+    # --- rows ---------------------------------------------------------------------------------
+
+    def _chosen_rows(self) -> Iterator[pl.DataFrame]:
+        """Rows of the chosen values and levels, with ``geoid``."""
+        chosen = [
+            _text(at).is_in([str(value) for value in values])
+            for at, values in self._where().items()
+        ]
+        levels = self.release.geography.by_name
+        if unknown := set(self.mapping.levels) - set(levels):
+            raise ConfigError(
+                f"mapping.levels: no level {min(unknown)!r} in release {self.release.name!r} "
+                f"(levels: {', '.join(levels)})"
+            )
+        if self.mapping.levels:
+            digits = [levels[name].digits for name in self.mapping.levels]
+            chosen.append(pl.col("geoid").str.len_chars().is_in(digits))
+        rows = 0
+        for batch in self.roles.sheet.rows(self.roles.skip):
+            each = batch.with_columns(geoid=self.roles.geoid)
+            some = each.filter(*chosen) if chosen else each
+            rows += some.height
+            if some.height:
+                yield some
+        if not rows:
+            what = "that mapping.where and mapping.levels choose" if chosen else "with counts"
+            raise SourceError(f"{self.roles.sheet.label}: expected rows {what}, found none")
+
+    def _where(self) -> Mapping[int, tuple[str, ...]]:
+        places = {}
+        for header, values in self.mapping.where.items():
+            at = self.roles.column(header)
+            if at is None:
+                raise SourceError(
+                    f"{self.roles.sheet.label}: mapping.where: no column {header!r}; found "
+                    + ", ".join(map(repr, filter(None, self.roles.headers)))
+                )
+            places[at] = tuple(values)
+        return {**self.roles.where, **places}
+
+    def _rows(self, columns: list[tuple[int, tuple[int, ...]]]) -> Iterator[pl.DataFrame]:
+        """Checked rows: those of the sheet, ``geoid``, and a whole number for each column.
+
+        Args:
+            columns: Place of each column of counts, and the ordinals of its cells.
+        """
+        places = [at for at, _ in columns]
+        some = pl.any_horizontal(self._count_text(at).is_not_null() for at in places)
+        good = self._is_geoid()
+        for rows in self._chosen_rows():
+            wrong = rows.filter(~good)
+            if wrong.height:
+                named = wrong.filter(some)
+                if named.height:
+                    self._refuse_place(named.row(0, named=True))
+                rows = rows.filter(good)  # noqa: PLW2901 - without notes below the counts
+            numbers = rows.with_columns(
+                self._count_text(at).cast(pl.Int64, strict=False).alias(_value(at)) for at in places
+            )
+            for at in places:
+                numbers = self._with_whole_numbers(numbers, at)
+            self._check_levels(numbers, columns)
+            yield numbers.with_columns(_text(each.code) for each in self.roles.dimensions)
+
+    def _count_text(self, at: int) -> pl.Expr:
+        """A count as it is written; where there is none, its flag."""
+        if not self.roles.flags:
+            return pl.col(str(at))
+        return pl.coalesce(cell_text(at), *(cell_text(flag) for flag in self.roles.flags))
+
+    def _is_geoid(self) -> pl.Expr:
+        lengths = [level.digits for level in self.release.geography.levels]
+        geoid = pl.col("geoid")
+        return (
+            geoid.str.len_bytes().is_in(lengths)
+            & geoid.str.contains("^[A-Za-z0-9]+$")
+            & ~geoid.str.to_lowercase().is_in(_ALL_PLACES)
+        ).fill_null(value=False)
+
+    def _refuse_place(self, row: Mapping[str, object]) -> None:
+        geoid = row["geoid"]
+        headers = [self.roles.headers[at] for at in self.roles.place]
+        levels = self.release.geography.levels
+        valid = ", ".join(f"{level.name} {level.digits}" for level in levels)
+        hint = ""
+        text = str(geoid or "")
+        if re.fullmatch(r"\d{4}-\d\d-\d\d.*|\d{1,2}[-/.]\w{3}|\d{1,2}/\d{1,2}/\d{2,4}", text):
+            hint = "; a spreadsheet has made it a date"
+        elif re.fullmatch(r"\d[.,]\d+[eE]\+\d+", text):
+            hint = "; a spreadsheet has shortened it"
+        elif len(text) + 1 in [level.digits for level in levels] and text.isdigit():
+            hint = "; was a leading zero lost?"
+        elif not text.isalnum() or text.casefold() in _ALL_PLACES:
+            hint = "; to leave such rows out, choose others: mapping.where or mapping.levels"
+        else:
+            hint = f", found {len(text)}; to leave such rows out: mapping.levels"
+        raise SourceError(
+            f"{self.roles.sheet.where(int(str(row[ROW])), self.roles.place[0], headers[0])}: "
+            f"{geoid!r} is no geoid (characters: {valid}){hint}"
+        )
+
+    # --- counts -------------------------------------------------------------------------------
+
+    def _with_whole_numbers(self, rows: pl.DataFrame, at: int) -> pl.DataFrame:
+        """Read what is no plain number; refuse what is none at all."""
+        name = _value(at)
+        value = rows[name]
+        is_plain = value.is_between(0, MAX_COUNT).all(ignore_nulls=False)
+        if is_plain:
+            return rows.with_columns(value.cast(pl.Int32))
+        text = self._count_text(at).str.strip_chars()
+        plain = text.str.replace(r"^([0-9]+)\.0$", "${1}")
+        if self.roles.number is not None:
+            plain = plain.str.replace(self.roles.number, "${1}")
+        if self.mapping.thousands:
+            mark = re.escape(self.mapping.thousands)
+            grouped = plain.str.contains(f"^[0-9]{{1,3}}({mark}[0-9]{{3}})+$")
+            without = plain.str.replace_all(self.mapping.thousands, "", literal=True)
+            plain = pl.when(grouped).then(without).otherwise(plain)
+        number = plain.cast(pl.Int64, strict=False)
+        fits = number.is_between(0, MAX_COUNT).fill_null(value=False)
+        unpublished = text.fill_null("").is_in(list(self.mapping.unpublished))
+        wrong = rows.filter(~fits & ~unpublished)
+        if wrong.height:
+            found = wrong.select(ROW, "geoid", text=text).row(0, named=True)
+            raise SourceError(self._no_number(at, found))
+        return rows.with_columns(pl.when(fits).then(number).cast(pl.Int32).alias(name))
+
+    def _no_number(self, at: int, row: Mapping[str, object]) -> str:
+        text = str(row["text"] or "")
+        header = self.roles.headers[at]
+        where = self.roles.sheet.where(int(str(row[ROW])), at, header)
+        if match := THOUSANDS.fullmatch(text):
+            plain = text.replace(match[1], "")
+            hint = f"if it is {plain}, say mapping.thousands: {match[1]!r}"
+        elif _DECIMAL.fullmatch(text):
+            hint = (
+                f"if the column has no counts, leave it out: mapping.columns: {{{header!r}: null}}"
+            )
+        else:
+            hint = (
+                f"if it stands for a count that is not published: mapping.unpublished: [{text!r}]"
+            )
+        return (
+            f"{where}: geoid {row['geoid']}: expected a whole number from 0 to {MAX_COUNT}, "
+            f"found {repr(text) if text else 'nothing'}; {hint}"
+        )
+
+    def _check_levels(self, rows: pl.DataFrame, columns: list[tuple[int, tuple[int, ...]]]) -> None:
+        """Refuse counts of a level that the release does not publish their table for."""
+        by_digits = self.release.geography.by_digits
+        index = Assigner(self.release, self.mapping).index
+        found = rows.select(pl.col("geoid").str.len_bytes().unique()).to_series().sort()
+        for digits, (at, ordinals) in itertools.product(found, columns):
+            level = by_digits[digits].name
+            for table in sorted({index.tables[index.table_of[each]] for each in ordinals}):
+                levels = self.release.table_by_name[table].levels
+                if level in levels:
+                    continue
+                of_level = rows.filter(pl.col("geoid").str.len_bytes() == digits)
+                where = self.roles.sheet.where(int(of_level[ROW][0]), at, self.roles.headers[at])
+                raise SourceError(
+                    f"{where}: geoid {of_level['geoid'][0]}: table {table} of release "
+                    f"{self.release.name!r} is not published for a {level} (levels: "
+                    f"{', '.join(levels)}); to leave such rows out: mapping.levels: "
+                    f"[{', '.join(levels)}]"
+                )
+
+
+def _both(*conditions: Condition) -> Condition:
+    """The condition that all are together."""
+    found: Condition = {}
+    for each in conditions:
+        for feature, mask in each.items():
+            found[feature] = found.get(feature, mask) & mask
+    return found
+
+
+def _tidied(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.select(
+        pl.col(ROW), "geoid", pl.col("ordinal").cast(pl.Int32), pl.col("value").cast(pl.Int32)
+    ).filter(pl.col("value").is_not_null())
+
+
+def _text(at: int) -> pl.Expr:
+    return cell_text(at).fill_null("").alias(_code(at))
+
+
+def _code(at: int) -> str:
+    return f"code {at}"
+
+
+def _value(at: int) -> str:
+    return f"value {at}"
+
+
+def _cell(at: int) -> str:
+    return f"cell {at}"

@@ -1,0 +1,141 @@
+"""Words of published labels and codes as sets of a feature's values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from recon_cli.schema import Feature, Release
+
+#: Words for all values of a feature.
+_TOTAL: Final = re.compile(
+    r"t|_t|tot|total|totals|all|both|any|(total|all|both) .*|.* total|total\W.*|all categories\W.*"
+)
+_FILLER: Final = re.compile(r"\b(aged?|from|years?|yrs?|old|of age|and)\b")
+_ENDS: Final = r"(?:\+|plus|(?:or )?(?:over|older|more|above))"
+_AT_MOST: Final = re.compile(r"(?:y_?)?(?:lt_?|under |less than |<) ?(\d+)")
+_AT_LEAST: Final = re.compile(rf"(?:y_?)?(?:ge_?|>=) ?(\d+)|y?(\d+) ?{_ENDS}")
+_BETWEEN: Final = re.compile(r"y?(\d+) ?(?:-|–|to|t) ?y?(\d+)")
+_SINGLE: Final = re.compile(r"y?(\d+)")
+
+#: Lowest and highest number, the latter None without an end.
+Interval = tuple[int, int | None]
+
+
+def is_total(text: str) -> bool:
+    """Whether a label or code stands for everybody.
+
+    >>> [is_total(text) for text in ("T", "TOTAL", "All persons", "Total:", "Males", "_T")]
+    [True, True, True, True, False, True]
+    """
+    return _TOTAL.fullmatch(plain(text)) is not None
+
+
+def plain(text: str) -> str:
+    """Case, a colon at the end, and doubled blanks do not matter."""
+    return " ".join(text.casefold().strip(" :").split())
+
+
+def interval(text: str) -> Interval | None:
+    """The ages that a label or code names; None if it names none.
+
+    >>> [interval(t) for t in ("Under 5 years", "Y15-64", "65 years and over", "Y_GE65")]
+    [(0, 4), (15, 64), (65, None), (65, None)]
+    >>> interval("under_15"), interval("65_over"), interval("Males"), interval("9 to 2")
+    ((0, 14), (65, None), None, None)
+    """
+    words = " ".join(_FILLER.sub(" ", plain(text).replace("_", " ")).split())
+    words = words.replace("y lt", "y_lt").replace("y ge", "y_ge").replace("lt ", "lt_")
+    if match := _AT_MOST.fullmatch(words):
+        return 0, int(match[1]) - 1
+    if match := _AT_LEAST.fullmatch(words):
+        return int(match[1] or match[2]), None
+    if match := _BETWEEN.fullmatch(words):
+        low, high = int(match[1]), int(match[2])
+        return (low, high) if low <= high else None
+    if match := _SINGLE.fullmatch(words):
+        return int(match[1]), int(match[1])
+    return None
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What words say of one feature.
+
+    Attributes:
+        feature: The feature.
+        names: It and its recodes.
+        groups: Label → the set of values: the feature's own, and the groups of its recodes.
+    """
+
+    feature: Feature
+    names: frozenset[str]
+    groups: dict[str, int]
+
+    @classmethod
+    def of(cls, release: Release, feature: Feature) -> Vocabulary:
+        """The words of a feature of ``release``."""
+        groups = {str(value): 1 << i for i, value in enumerate(feature.values)}
+        if feature.options:
+            groups = {}  # a value is a sum of bits, which no label is
+        names = {_word(feature.name)}
+        for recode in release.recodes:
+            if recode.feature != feature.name:
+                continue
+            names.add(_word(recode.name))
+            for label, mask in zip(recode.labels, recode.masks, strict=True):
+                groups.setdefault(str(label), mask)
+        return cls(feature, frozenset(names), groups)
+
+    def is_named(self, text: str) -> bool:
+        """Whether ``text`` names the feature: ``C_SEX``, ``Sex (2 categories)``."""
+        word = re.sub(r" \(\d+ categories\)$", "", plain(text)).removeprefix("c_")
+        return _word(word) in self.names
+
+    def mask(self, text: str) -> int | None:
+        """The set of values that a label or code means; None if it means none."""
+        if is_total(text):
+            return self.feature.full
+        if (found := interval(text)) is not None:
+            return self._of_interval(found)
+        word = _word(text)
+        if word in self._words:
+            return self._words[word]
+        if len(word) == 1:  # M, F
+            masks = {mask for name, mask in self._words.items() if name.startswith(word)}
+            return masks.pop() if len(masks) == 1 else None
+        return None
+
+    def _of_interval(self, wanted: Interval) -> int | None:
+        if not self.feature.ordered:
+            return self._intervals.get(wanted)
+        low, high = wanted
+        first, last = int(self.feature.values[0]), int(self.feature.values[-1])
+        if low > last or (high is not None and high > last):
+            return None
+        return sum(
+            1 << i
+            for i, value in enumerate(self.feature.values)
+            if max(low, first) <= int(value) <= (last if high is None else high)
+        )
+
+    @cached_property
+    def _words(self) -> dict[str, int]:
+        return {_word(name): mask for name, mask in self.groups.items() if not interval(name)}
+
+    @cached_property
+    def _intervals(self) -> dict[Interval, int]:
+        named = ((interval(name), mask) for name, mask in self.groups.items())
+        return {each: mask for each, mask in named if each is not None}
+
+
+def _word(text: str) -> str:
+    """A word without plural, blanks or underscores that matter.
+
+    >>> _word("Females"), _word("under_15"), _word("Nursing facilities")
+    ('female', 'under 15', 'nursing facilitie')
+    """
+    word = re.sub(r"[\W_]+", " ", text.casefold()).strip()
+    return word.removesuffix("s") if len(word) > 2 else word

@@ -1,0 +1,98 @@
+"""Any table with a row a place and a column a cell: an office's spreadsheet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.formats.codes import table_of
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
+from recon_cli.sources.formats.form import Format
+from recon_cli.sources.formats.geoids import from_geo_id
+from recon_cli.sources.formats.header import header_rows, joined_headers
+from recon_cli.sources.formats.mapping import FileMapping
+from recon_cli.sources.tabular import Document, Sheet, read_sheet
+
+_PLACES: Final = (
+    "geoid", "geo_id", "geocode", "geography code", "geography_code", "geo code", "area code",
+    "area_code", "fips", "code", "geo", "ref_area", "id", "area",
+)  # fmt: skip
+_LABEL: Final = re.compile(r"!!|;|:")
+
+
+def recognises(document: Document) -> bool:  # noqa: ARG001
+    """Whatever no other format is."""
+    return True
+
+
+def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
+    """Columns by code, by label, or by ``mapping.columns``.
+
+    A column with words in every row that was looked at is passed over.
+    """
+    sheet = read_sheet(document, mapping.sheet)
+    rows = header_rows(sheet, mapping.header)
+    words = joined_headers(sheet, rows)
+    headers = tuple(": ".join(each) for each in words)
+    place = place_column(sheet, headers, rows[-1], mapping)
+    body = sheet.head[rows[-1] + 1 :]
+    counts = tuple(
+        CountColumn(
+            i,
+            header,
+            words[i][-1] if words[i] else None,
+            *_table_of(words[i]),
+            label_parts(header),
+        )
+        for i, header in enumerate(headers)
+        if i != place and (header in mapping.columns or not _is_words([row[i] for row in body]))
+    )
+    geoid = from_geo_id(place)
+    return CountSheet(sheet, rows[-1] + 1, headers, (place,), geoid, counts)
+
+
+def _table_of(words: Sequence[str]) -> tuple[str | None, int | None]:
+    """Table and number that the last words of a header are a code of."""
+    return table_of(words[-1] if words else "") or (None, None)
+
+
+def label_parts(label: str) -> tuple[str, ...]:
+    """The words of a label, outermost first.
+
+    >>> label_parts(" !!Total:!!Male:!!Under 5 years"), label_parts("Males: 65 and over")
+    (('Total', 'Male', 'Under 5 years'), ('Males', '65 and over'))
+    """
+    return tuple(part.strip() for part in _LABEL.split(label) if part.strip())
+
+
+def place_column(sheet: Sheet, headers: Sequence[str], header: int, mapping: FileMapping) -> int:
+    """The column with the geoids.
+
+    Raises:
+        SourceError: It has to be named.
+    """
+    if mapping.place is not None:
+        if mapping.place not in headers:
+            raise SourceError(
+                f"{sheet.where(header + 1)}: no column {mapping.place!r} (mapping.place); found "
+                + ", ".join(map(repr, filter(None, headers)))
+            )
+        return headers.index(mapping.place)
+    lower = [each.casefold() for each in headers]
+    found = next((lower.index(name) for name in _PLACES if name in lower), None)
+    if found is None:
+        raise SourceError(
+            f"{sheet.where(header + 1)}: which of the columns "
+            f"{', '.join(map(repr, filter(None, headers)))} has the geoids? mapping.place"
+        )
+    return found
+
+
+def _is_words(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell]
+    return not filled or not any(cell[0].isdigit() for cell in filled)
+
+
+FORMAT: Final = Format("wide", "a row a place, a column a cell", recognises, read)

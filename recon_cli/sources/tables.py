@@ -1,0 +1,183 @@
+"""Published tables of any format, wide or long, one file or many, as a source.
+
+Every file is read once: its rows are checked, and kept as columns of numbers in a folder of
+Parquet that is gone when the source is. Then they are handed on in groups of partitions, so that
+memory depends on the group, not on the files.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.schema import Release
+from recon_cli.sources.dense import MOST_COLUMN_SETS, DenseSource, KeptSheet
+from recon_cli.sources.formats import FORMATS, NO_MAPPING, CountSheet, FileMapping, is_companion
+from recon_cli.sources.formats.reading import SheetReader
+from recon_cli.sources.tabular import Document, Sheet, document_of, open_documents
+from recon_cli.sources.tabular.sheet import ROW
+from recon_cli.sources.tidy import GROUP_ROWS, AbsentCells, TidySource, tables_without_zeros
+from recon_cli.sources.tidy_file import TidyFile
+from recon_cli.statement import EXACT
+
+_GROUP_COUNTS: Final = 4_000_000
+
+TablesSource = DenseSource | TidySource
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptFile(TidyFile):
+    """Checked rows as if they were those of a tidy file.
+
+    Attributes:
+        sheet: Where they are from.
+    """
+
+    sheet: Sheet
+
+    def where(self, row: int) -> str:
+        """How messages name a row."""
+        return self.sheet.where(row)
+
+    def cells(self, published: pl.DataFrame) -> pl.LazyFrame:  # noqa: ARG002 - checked already
+        """The rows, which have the ordinals of their cells."""
+        return self.rows
+
+    def check(self, release: Release, published: pl.DataFrame) -> None:
+        """Nothing is left to check."""
+
+
+def open_tables(
+    release: Release,
+    source: str,
+    paths: Sequence[Path | str],
+    *,
+    mapping: FileMapping = NO_MAPPING,
+    absent: AbsentCells = "unpublished",
+    group_counts: int = _GROUP_COUNTS,
+) -> TablesSource:
+    """Open and check published tables.
+
+    Args:
+        release: Names the tables, cells and levels.
+        source: The format, one of `FORMATS`.
+        paths: Files, zips, or folders of them, together one publication.
+        mapping: What the files do not say themselves.
+        absent: What a cell without a count means: ``unpublished``, or ``zero`` as in a tidy file;
+            for all tables, or by table.
+        group_counts: Counts that are held at once, about, unless one partition has more.
+
+    Raises:
+        ConfigError: No paths, or the mapping names what the release does not have.
+        SourceError: A file is missing or malformed; names the row, the column and a remedy.
+    """
+    unpublished = tables_without_zeros(release, absent)
+    sheets = open_sheets(source, paths, mapping)
+    folder = Path(tempfile.mkdtemp(prefix="recon-tables-"))
+    try:
+        readers = [SheetReader(sheet, release, mapping) for sheet in sheets]
+        opened = _source(release, readers, folder, unpublished, group_counts)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)
+    return opened
+
+
+def open_sheets(source: str, paths: Sequence[Path | str], mapping: FileMapping) -> list[CountSheet]:
+    """The sheets at ``paths``, with the roles of their columns.
+
+    Raises:
+        ConfigError: No paths, or no such format.
+        SourceError: A file is missing or of another format.
+    """
+    if not paths:
+        raise ConfigError(f"{source}: expected the path of at least one file")
+    if source not in FORMATS:
+        raise ConfigError(f"source: no format {source!r} (formats: {', '.join(FORMATS)})")
+    form = FORMATS[source]
+    sheets: list[CountSheet] = []
+    for path in map(Path, paths):
+        documents = open_documents(path)
+        beside = (*documents, *companions(path))
+        data = [each for each in documents if len(documents) == 1 or not is_companion(each)]
+        if not data:
+            raise SourceError(f"{path}: expected files with counts, found none")
+        for document in data:
+            if not form.recognises(document):
+                raise SourceError(
+                    f"{document.label}: is no file of {form.title}; `recon init {path}` tells "
+                    "what it is"
+                )
+            sheets.append(form.read(document, beside, mapping))
+    return sheets
+
+
+def companions(path: Path) -> tuple[Document, ...]:
+    """Files beside a single file that may explain it."""
+    if not path.is_file():
+        return ()
+    files = (each for each in sorted(path.parent.iterdir()) if each.is_file() and each != path)
+    return tuple(each for each in map(document_of, files) if is_companion(each))
+
+
+def _source(
+    release: Release,
+    readers: Sequence[SheetReader],
+    folder: Path,
+    unpublished: frozenset[str],
+    group_counts: int,
+) -> TablesSource:
+    if all(reader.is_wide for reader in readers):
+        kept = [_keep_wide(reader, folder / str(i), release) for i, reader in enumerate(readers)]
+        has_gaps = any(sheet.has_gaps for sheet in kept) or len(unpublished) < len(release.tables)
+        if not has_gaps and len({sheet.ordinals for sheet in kept}) <= MOST_COLUMN_SETS:
+            return DenseSource(release, kept, group_counts)
+        files = [_kept_file(sheet.sheet, _unpivoted(sheet)) for sheet in kept]
+    else:
+        files = [_keep_long(reader, folder / str(i)) for i, reader in enumerate(readers)]
+    return TidySource(release, tuple(files), unpublished, min(group_counts, GROUP_ROWS), EXACT)
+
+
+def _keep_wide(reader: SheetReader, folder: Path, release: Release) -> KeptSheet:
+    folder.mkdir()
+    partitions: dict[str, int] = {}
+    gaps = False
+    prefix = pl.col("geoid").str.slice(0, release.geography.partition_digits).alias("partition")
+    for number, rows in enumerate(reader.wide()):
+        gaps = gaps or any(rows[name].null_count() for name in rows.columns)
+        for partition, size in rows.group_by(prefix).len().iter_rows():
+            partitions[partition] = partitions.get(partition, 0) + size
+        rows.write_parquet(folder / f"{number:05d}.parquet", compression="lz4")
+    ordinals = tuple(sorted(reader.ordinals.values()))
+    return KeptSheet(reader.roles.sheet, folder, ordinals, partitions, gaps)
+
+
+def _unpivoted(sheet: KeptSheet) -> pl.LazyFrame:
+    names = [str(ordinal) for ordinal in sheet.ordinals]
+    return (
+        sheet.scan()
+        .unpivot(index=[ROW, "geoid"], on=names, variable_name="ordinal", value_name="value")
+        .filter(pl.col("value").is_not_null())
+        .with_columns(pl.col("ordinal").cast(pl.Int32))
+    )
+
+
+def _keep_long(reader: SheetReader, folder: Path) -> KeptFile:
+    folder.mkdir()
+    for number, rows in enumerate(reader.long()):
+        rows.write_parquet(folder / f"{number:05d}.parquet", compression="lz4")
+    return _kept_file(reader.roles.sheet, pl.scan_parquet(folder / "*.parquet"))
+
+
+def _kept_file(sheet: Sheet, rows: pl.LazyFrame) -> KeptFile:
+    digits = pl.col("geoid").str.len_bytes().cast(pl.Int64).alias("digits")
+    return KeptFile(Path(sheet.label), "row", rows.with_columns(digits), by_table=True, sheet=sheet)

@@ -1,0 +1,7 @@
+"""Files of any kind as sheets: rows and columns of text that know where they come from."""
+
+from recon_cli.sources.tabular.documents import Document, document_of, open_documents
+from recon_cli.sources.tabular.sheet import Sheet
+from recon_cli.sources.tabular.sheets import read_sheet
+
+__all__ = ["Document", "Sheet", "document_of", "open_documents", "read_sheet"]

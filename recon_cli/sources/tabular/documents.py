@@ -1,0 +1,143 @@
+"""What a path holds: files, or the members of folders, zips and gzips, as documents of bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from recon_cli.errors import SourceError
+
+#: What Python's readers raise on damaged bytes; RuntimeError is an encrypted zip member.
+_DAMAGE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    RuntimeError,
+    NotImplementedError,
+)
+_ZIP: Final = b"PK\x03\x04"
+_GZIP: Final = b"\x1f\x8b"
+#: The member that makes a zip a workbook.
+_WORKBOOK: Final = "[Content_Types].xml"
+_START: Final = 1 << 18
+
+
+@dataclass(frozen=True)
+class Document:
+    """One file, or one member of a zip.
+
+    Attributes:
+        name: Its own name, without folders.
+        label: How messages name it: ``p5.zip:P5-Data.csv``.
+        opener: Opens its bytes.
+    """
+
+    name: str
+    label: str
+    opener: Callable[[], IO[bytes]]
+
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """Its bytes, decompressed.
+
+        Raises:
+            SourceError: It is damaged.
+        """
+        try:
+            with self.opener() as file:
+                yield file
+        except _DAMAGE as error:
+            raise SourceError(f"{self.label}: damaged or truncated: {error}") from error
+
+    def start(self) -> bytes:
+        """Its first bytes, enough to tell what it is."""
+        with self.open() as file:
+            return file.read(_START)
+
+    def read(self) -> bytes:
+        """All its bytes."""
+        with self.open() as file:
+            return file.read()
+
+    @property
+    def is_workbook(self) -> bool:
+        """Whether it is an xlsx file."""
+        if not self.start().startswith(_ZIP):
+            return False
+        with self.open() as file, zipfile.ZipFile(io.BytesIO(file.read())) as archive:
+            return _WORKBOOK in archive.namelist()
+
+
+def open_documents(path: Path) -> tuple[Document, ...]:
+    """The documents at a path, in order of name; a folder or a zip stands for what is in it.
+
+    Raises:
+        SourceError: There is nothing, it is damaged, or a zip holds another zip.
+    """
+    if path.is_dir():
+        files = sorted(each for each in path.rglob("*") if each.is_file())
+        return tuple(document for file in files for document in open_documents(file))
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file or folder")
+    document = document_of(path)
+    start = document.start()
+    if start.startswith(_GZIP):
+        return (Document(path.name.removesuffix(".gz"), str(path), lambda: _gunzip(path)),)
+    if start.startswith(_ZIP) and not document.is_workbook:
+        return tuple(_members(document))
+    return (document,)
+
+
+def document_of(path: Path) -> Document:
+    """A file as it is, not unpacked."""
+    return Document(path.name, str(path), lambda: path.open("rb"))
+
+
+def _gunzip(path: Path) -> IO[bytes]:
+    return io.BufferedReader(gzip.GzipFile(path))
+
+
+def _members(archive: Document) -> Iterator[Document]:
+    with archive.open() as file, zipfile.ZipFile(file) as opened:
+        infos = [info for info in opened.infolist() if not info.is_dir()]
+    if not infos:
+        raise SourceError(f"{archive.label}: a zip without files")
+    for info in sorted(infos, key=lambda info: info.filename):
+        name = info.filename.rpartition("/")[2]
+        member = Document(name, f"{archive.label}:{name}", _member_opener(archive, info.filename))
+        if member.start().startswith(_ZIP) and not member.is_workbook:
+            raise SourceError(
+                f"{member.label}: a zip within a zip; unpack the outer one and name the inner ones"
+            )
+        yield member
+
+
+def _member_opener(archive: Document, name: str) -> Callable[[], IO[bytes]]:
+    def opener() -> IO[bytes]:
+        with archive.opener() as file, zipfile.ZipFile(file) as opened:
+            return io.BytesIO(opened.read(name)) if _small(opened, name) else _stream(archive, name)
+
+    return opener
+
+
+def _small(archive: zipfile.ZipFile, name: str) -> bool:
+    return archive.getinfo(name).file_size <= _START
+
+
+def _stream(archive: Document, name: str) -> IO[bytes]:
+    """A member of any size; closing it closes the archive."""
+    outer = zipfile.ZipFile(archive.opener())
+    inner = outer.open(name)
+    outer.close()  # the open member keeps the file until it is closed itself
+    return inner

@@ -1,0 +1,175 @@
+"""Delimited text as a sheet: encoding, delimiter, quotes, and lines of unequal length."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator
+from typing import IO, Final
+
+import polars as pl
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.tabular.documents import Document
+from recon_cli.sources.tabular.sheet import HEAD_ROWS, MOST_COLUMNS, Sheet, with_row_numbers
+
+_CHUNK: Final = 1 << 24
+#: A quote that is opened and not closed within as much is a mistake, not a long text.
+_LONGEST: Final = 1 << 27
+_DELIMITERS: Final = ",\t;|"
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def text_sheet(document: Document, delimiter: str | None = None) -> Sheet:
+    """Read delimited text.
+
+    UTF-8 and UTF-16 are told by their bytes, what is neither is Latin-1.
+
+    Args:
+        document: The text.
+        delimiter: Default that of comma, tab, semicolon and bar which most lines have most of.
+
+    Raises:
+        SourceError: It is no such text, or a line has more fields than the sheet has columns.
+    """
+    start = document.start()
+    encoding = _encoding(start)
+    sample = _decoded_start(start, encoding)
+    if "\x00" in sample:
+        raise SourceError(f"{document.label}: expected text or a workbook, found other bytes")
+    mark = delimiter or _delimiter(sample)
+    head = _head(document.label, sample, mark)
+    width = max(map(len, head), default=0)
+
+    def batches() -> Iterator[pl.DataFrame]:
+        first = 1
+        with document.open() as file:
+            for chunk in _chunks(file, encoding, document.label):
+                frame = _parse(chunk, mark, width, document.label, first)
+                yield with_row_numbers(frame, first)
+                first += frame.height
+
+    full = tuple((*row, *[""] * (width - len(row))) for row in head)
+    return Sheet(document.label, full, width, batches)
+
+
+def _encoding(start: bytes) -> str:
+    """``utf-8`` stands for any that is read by bytes."""
+    for mark, name in _MARKS:
+        if start.startswith(mark):
+            return name
+    if len(start) > 3 and start[1::2].count(0) > len(start) // 4:
+        return "utf-16-le"
+    if len(start) > 3 and start[::2].count(0) > len(start) // 4:
+        return "utf-16-be"
+    return "utf-8"
+
+
+def _decoded_start(start: bytes, encoding: str) -> str:
+    decoder = codecs.getincrementaldecoder(encoding)
+    try:
+        text = decoder().decode(start)
+    except UnicodeDecodeError:
+        text = start.decode("latin-1")
+    return text.removeprefix("\ufeff")
+
+
+def _delimiter(sample: str) -> str:
+    """The delimiter by which most of the first lines have the same, largest number of fields."""
+
+    def score(delimiter: str) -> tuple[int, int]:
+        sizes = [len(row) for row in _records(sample, delimiter) if row]
+        often = max(set(sizes), key=sizes.count, default=0)
+        return (sizes.count(often) * (often > 1) * min(often, 50), often)
+
+    return max(_DELIMITERS, key=score)
+
+
+def _records(sample: str, delimiter: str) -> list[list[str]]:
+    """The first records; the last one of a sample that is cut off is left out."""
+    rows: list[list[str]] = []
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+    try:
+        for row in reader:
+            rows.append(row)
+            if len(rows) > HEAD_ROWS:
+                break
+    except csv.Error:
+        pass  # a field longer than any: what came before it will do
+    cut = len(sample) >= 1 << 16 and len(rows) <= HEAD_ROWS and len(rows) > 1
+    return rows[:-1] if cut else rows[:HEAD_ROWS]
+
+
+def _head(label: str, sample: str, delimiter: str) -> list[list[str]]:
+    head = [[cell.strip() for cell in row] for row in _records(sample, delimiter)]
+    width = max(map(len, head), default=0)
+    if width > MOST_COLUMNS or (not head and sample):
+        raise SourceError(
+            f"{label}: more than {MOST_COLUMNS:,} columns, or text of another kind; "
+            "publish it with a row for each count (geoid, table, cell, count)"
+        )
+    return head
+
+
+def _chunks(file: IO[bytes], encoding: str, label: str) -> Iterator[bytes]:
+    """UTF-8 in pieces of whole lines."""
+    left = b""
+    decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
+    first = True
+    while data := file.read(_CHUNK):
+        if decoder is not None:
+            try:
+                data = decoder.decode(data).encode()
+            except UnicodeDecodeError as error:
+                raise SourceError(f"{label}: expected {encoding} text: {error.reason}") from error
+        if first:
+            data = data.removeprefix(codecs.BOM_UTF8)
+            first = False
+        left += data
+        cut = left.rfind(b"\n") + 1
+        if cut and not left.count(b'"', 0, cut) % 2:
+            yield _as_utf8(left[:cut])
+            left = left[cut:]
+        elif len(left) > _LONGEST:
+            raise SourceError(f"{label}: a line or a quoted text has no end")
+    if left.strip():
+        yield _as_utf8(left)
+
+
+def _as_utf8(data: bytes) -> bytes:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1").encode()
+    return data
+
+
+def _parse(data: bytes, delimiter: str, width: int, label: str, first: int) -> pl.DataFrame:
+    """Columns ``0``, ``1``, … of text. A short line has nulls at its end."""
+    header = delimiter.join(map(str, range(width))).encode() + b"\n"
+    try:
+        return pl.read_csv(
+            io.BytesIO(header + data),
+            separator=delimiter,
+            infer_schema=False,
+        )
+    except pl.exceptions.PolarsError as error:
+        raise SourceError(f"{label}: {_first_broken(data, delimiter, width, first)}") from error
+
+
+def _first_broken(data: bytes, delimiter: str, width: int, first: int) -> str:
+    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=delimiter, strict=True)
+    row = first
+    try:
+        for row, fields in enumerate(reader, start=first):
+            if len(fields) > width:
+                return f"row {row}: expected {width} fields, found {len(fields)}"
+    except csv.Error as error:
+        return f"row {row + 1}: expected fields between {delimiter!r}: {error}"
+    return "expected a table of text: a quote stands within a field"
