@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.publication import GEOUNITS, Coverage, CoveragePattern, GeounitBatch
+from recon_cli.frames import GEOUNITS
+from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.tabular import Sheet

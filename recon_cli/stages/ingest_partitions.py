@@ -58,9 +58,7 @@ def _open_counts(
         said = given.pop("dimensions").items()
         dimensions = {name: sources.DimensionMapping(**each) for name, each in said}
         mapping = sources.FileMapping(**given, dimensions=dimensions)
-    return sources.open_tables(
-        release, config.source, config.paths, mapping=mapping, absent=absent
-    )
+    return sources.open_tables(release, config.source, config.paths, mapping=mapping, absent=absent)
 
 
 def read_source(
