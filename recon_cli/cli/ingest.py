@@ -31,14 +31,20 @@ def command(options: RunOptions, *, force: bool) -> None:
     Config keys:
       release        packaged schema, or a .yaml file
       work           work folder
-      ingest.source  sf1-legacy, or tidy
-      ingest.paths   files, or folders of files
-      ingest.absent  tidy: a cell without a row is
-                     zero (default) or unpublished;
-                     or by table, {P12: unpublished}
+      ingest.source  format of the files: sf1-legacy,
+                     tidy, data-census-gov, nhgis, …
+                     (`recon init` tells which)
+      ingest.paths   files, zips, or folders of them
+      ingest.mapping
+                     what tables do not say themselves
+                     (`recon init` drafts it)
+      ingest.absent  a cell without a count is zero
+                     (default for tidy) or unpublished
+                     (for all others); or by table,
+                     {P12: unpublished}
       ingest.geounits
-                     tidy: a list of all geounits, a
-                     file with a column geoid
+                     a list of all geounits, a file
+                     with a column geoid
       ingest.protection
                      tidy: how counts were suppressed,
                      rounded or perturbed (default

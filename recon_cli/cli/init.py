@@ -33,13 +33,17 @@ _DEFAULT = "recon.yaml"
 def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bool) -> None:
     """Write a commented config for published files.
 
-    PATH is a state's zip, a folder of zips, a folder of unpacked members, or tidy CSV or Parquet
-    (columns geoid, table, cell, count). What it is and which packaged release it belongs to is
-    found out. `recon run` then does everything that the config says.
+    PATH is a state's zip, a folder of zips, a folder of unpacked members, tidy CSV or Parquet
+    (columns geoid, table, cell, count), or tables as portals and offices publish them: CSV, TSV,
+    xlsx, JSON, or zips of them. What it is and which packaged release it belongs to is found out.
+    If it belongs to none, a schema is drafted from its labels. What could not be told is printed.
+    `recon run` then does everything that the config says.
 
     \b
     Example:
       recon init data/al2010.sf1.zip
+      recon init DECENNIALPL2020.P*.zip
+      recon init table.xlsx
       recon init tables/*.csv --release mine.yaml \\
         --to audit.yaml
     """  # noqa: D301 - click wants the character itself
