@@ -1,10 +1,10 @@
 """Audit published statistics: from published tables to the person records they imply.
 
 `import recon_cli as recon` gives what the commands do, frames in and frames out; no files, no work
-folder. Counts are tidy: ``geoid, table, cell, count``, a row a published cell. Records have a row a
-person: the geoid column of the release's finest level, and a column for each feature.
+folder. Counts are tidy: ``geoid, table, cell, count``, one row per published cell. Records have one
+row per person: the geoid column of the release's finest level, and a column for each feature.
 
-A clinic publishes tables of its four patients; what do they give away?
+A clinic publishes tables of its four patients; what do they reveal?
 
 >>> import polars as pl
 >>> import recon_cli as recon

@@ -21,7 +21,7 @@ def encode(
 
     Args:
         release: The schema.
-        records: One row a person, as `recon_cli.tabulation.tabulate` takes them.
+        records: One row per person, as `recon_cli.tabulation.tabulate` takes them.
         seen_by: For each feature the name of a table that distinguishes its values, or None
             where no table does; nulls are allowed there only.
 

@@ -39,7 +39,7 @@ def tabulate(
 
     Args:
         release: The schema; nothing else is known of the records.
-        records: One row a person: ``release.geoid_column`` (String) and a column for each
+        records: One row per person: ``release.geoid_column`` (String) and a column for each
             feature. Other columns, such as recodes, are ignored. A null means that the feature
             was not reconstructed, which only tables that do not distinguish it can bear.
         tables: Default all of the release.

@@ -15,9 +15,9 @@ def describe_exit_codes() -> str:
     meanings = {
         0: ("–", "Done."),
         1: ("–", "A defect of the program; please report it."),
-        _signals.INTERRUPTED: ("–", "Interrupted; the same command goes on from there."),
+        _signals.INTERRUPTED: ("–", "Interrupted; the same command continues from there."),
         _signals.NO_READER: ("–", "Whoever read the output went away."),
-        _signals.TERMINATED: ("–", "Terminated; the same command goes on from there."),
+        _signals.TERMINATED: ("–", "Terminated; the same command continues from there."),
     }
     for error in _tree(ReconError):
         name, text = f"`{error.__name__}`", first_line(error.__doc__ or "")

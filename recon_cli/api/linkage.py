@@ -41,7 +41,7 @@ class Linkage:
 
     Attributes:
         spec: What was linked with what.
-        links: A row a link: ``attacker, source``, the id, the geoid, the linking and gained
+        links: One row per link: ``attacker, source``, the id, the geoid, the linking and gained
             columns, ``pass`` (``exact`` or ``binned``) and ``confirmed``.
         counted: Partition → what its links add up to; `score_links` makes rates of it.
     """

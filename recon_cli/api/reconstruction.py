@@ -97,7 +97,7 @@ def reconstruct(
         seed: Which of several solutions.
 
     Returns:
-        ``microdata``, a row a person, and ``blocks``, how each geounit was solved.
+        ``microdata``, one row per person, and ``blocks``, how each geounit was solved.
 
     Raises:
         ConfigError: A table is unknown or not published.
@@ -121,11 +121,11 @@ def verify(
     Args:
         release: The schema.
         published: Of `publish` or `read_published`.
-        records: A row a person.
+        records: One row per person.
         tables: Which to compare.
 
     Returns:
-        ``ok``, ``cells_compared`` and ``mismatches``, a row a cell that differs.
+        ``ok``, ``cells_compared`` and ``mismatches``, one row per cell that differs.
 
     Raises:
         ConfigError: A table is unknown or not published.

@@ -24,7 +24,7 @@ class Study:
     """Published numbers.
 
     Attributes:
-        classes: A row a class of block size: ``size`` (its position), ``label``, ``lower`` and
+        classes: One row per class of block size: ``size`` (its position), ``label``, ``lower`` and
             what is published of it: ``blocks``, ``people`` (thousands), ``unique_binned``,
             ``zero_solvar``, ``nonmodal``, ``agree_exact``, ``agree_binned`` (per cent),
             ``cef``, ``comrcl``, ``matched``, ``matched_nonmodal`` (thousands of records).

@@ -83,7 +83,7 @@ class Commands(click.Group):
         except KeyboardInterrupt as stopped:
             terminated = isinstance(stopped, Terminated)
             word = "terminated" if terminated else "interrupted"
-            _say(ctx, f"{word}; finished partitions are kept, the same command goes on from there")
+            _say(ctx, f"{word}; finished partitions are kept, the same command resumes")
             ctx.exit(TERMINATED if terminated else INTERRUPTED)
 
 

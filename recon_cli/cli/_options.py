@@ -141,7 +141,9 @@ _SHARED: tuple[Callable[[Callable[..., None]], Callable[..., None]], ...] = (
         metavar="KEY=VALUE",
         help="Set a config key, as in reconstruct.seed=7. Repeatable.",
     ),
-    click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one a core]"),
+    click.option(
+        "--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]"
+    ),
     click.option("-v", "--verbose", count=True, help="Show more; -vv shows tracebacks."),
     click.option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
 )

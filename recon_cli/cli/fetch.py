@@ -36,8 +36,8 @@ def command(
 ) -> None:
     """Download published files from the publisher's site.
 
-    STATE is an abbreviation, a name or a number: al, Alabama, 01. A download that was cut off
-    goes on where it was. A file gets its name when it is whole and has been checked; its SHA-256
+    STATE is an abbreviation, a name or a number: al, Alabama, 01. An interrupted
+    download is resumed. A file gets its name when it is whole and has been checked; its SHA-256
     is written to sha256sums.txt beside it, and compared the next time. A file that you put there
     yourself is checked and recorded. A config is not needed.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @run_options
-@click.option("--draws", type=click.IntRange(min=1), help="Break ties anew so many times.")
+@click.option("--draws", type=click.IntRange(min=1), help="Number of random draws that break ties.")
 @shard_option
 @force_option
 def command(options: RunOptions, *, draws: int | None, shard: str | None, force: bool) -> None:
@@ -25,7 +25,7 @@ def command(options: RunOptions, *, draws: int | None, shard: str | None, force:
 
     Within a block records match on exact keys first, then on the binned ones, each at most once.
     The attacker gains the source's values; the link is confirmed when the truth has the person
-    with those values there. Writes links/ (one row a putative match), and the counts that
+    with those values there. Writes links/ (one row per putative match), and the counts that
     `recon score` makes tables of.
 
     \b

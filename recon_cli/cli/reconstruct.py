@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def command(options: RunOptions, *, tables: str | None, shard: str | None, force: bool) -> None:
     """Reconstruct the person records that the tables imply.
 
-    Writes microdata/ (one row a person) and blocks/ (how each was solved). The records are
+    Writes microdata/ (one row per person) and blocks/ (how each was solved). The records are
     tabulated again and compared with every published cell before anything is published.
 
     \b

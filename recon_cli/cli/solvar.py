@@ -29,7 +29,7 @@ _MODES = {
 def command(options: RunOptions, *, mode: str | None, shard: str | None, force: bool) -> None:
     """Measure how far any other solution could differ, and who is in all of them.
 
-    Writes solvar/ (one row a unit), intervals/ (least and most people in every histogram cell),
+    Writes solvar/ (one row per unit), intervals/ (least and most people in every histogram cell),
     certainty/ (which records of microdata/ are in every solution) and regions/. Solvar is the
     largest share of a unit's records that differ in another solution of the same tables; zero is
     said only with a proof, and what the budget does not prove is an interval.

@@ -31,7 +31,7 @@ def command(
 ) -> None:
     """Generate a synthetic population like that of the 2010 Census.
 
-    Writes persons/ (one row a person), households/ (one row a housing unit, with the features
+    Writes persons/ (one row per person), households/ (one row per housing unit, with the features
     of the 2010 unit tables) and places/ (every block). The same seed and size give the same
     population, whatever the number of workers. `recon synth attacker` then makes the files that
     attackers hold of it.

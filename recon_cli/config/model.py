@@ -95,7 +95,7 @@ class Top(Section):
         release: Name of a packaged release, or path of a schema.
         work: The work folder.
         seed: For every stage that has none of its own.
-        workers: Processes; default one a core.
+        workers: Processes; default one per core.
         memory: What all processes on this machine may use together, as ``4 GB``; fewer workers
             run if it is little.
     """

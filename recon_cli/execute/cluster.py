@@ -261,7 +261,7 @@ class _Crew:
         which = f"none of its {known} workers was free" if known else "it had no workers"
         return (
             f"cluster: scheduler {self._place}: {which} for {self._cluster.patience:g} seconds; "
-            "what was finished is kept, and the same command goes on from there"
+            "what was finished is kept, and the same command continues from there"
         )
 
     @property

@@ -94,7 +94,7 @@ class Job:
             before = f" (so did {shard.deaths - 1} before it)" if shard.deaths > 1 else ""
             raise WorkerError(
                 f"a worker process died ({cause}) while it worked on {shard.name}{before}; "
-                "what was finished is kept, and the same command goes on from there "
+                "what was finished is kept, and the same command continues from there "
                 "(if memory ran out, fewer --workers need less)"
             )
         self.shards[index] = replace(again, deaths=shard.deaths)

@@ -1,4 +1,4 @@
-"""A downloader for pooch that goes on where it was.
+"""A downloader for pooch that resumes a download.
 
 What has arrived is kept in a part file, with a stamp beside it: the address, and what the server
 called this version of the file (its ETag or date). A later attempt asks for the rest *if it is
@@ -113,7 +113,7 @@ class ResumingDownloader:
         if self._stamp(url) is None:
             return f"{self.label}: {error}"
         kept = f"{self._arrived() / 1e6:,.1f} MB are kept"
-        return f"{self.label}: {error}; {kept}, the same command goes on from there"
+        return f"{self.label}: {error}; {kept}, the same command continues from there"
 
     def _attempt(self, url: str) -> None:
         import requests  # noqa: PLC0415 - slow to import

@@ -51,7 +51,7 @@ SOLVAR = Stage(
     function="recon_cli.stages.solvar:solvar",
     can_shard=True,
 )
-#: ``links`` holds a row a link; the others a row a geounit and group, for `recon score`.
+#: ``links`` holds one row per link; the others one row per geounit and group, for `recon score`.
 LINK = Stage(
     "link",
     reads=("cef", "persons", "hdf", "comrcl", "tables", "geounits", "microdata"),

@@ -37,7 +37,7 @@ class Partition:
 
     Attributes:
         name: The partition.
-        truth: A row a geounit.
+        truth: One row per geounit.
         targets: Attacker records by draw, geounit and group.
         tallies: Links by draw, geounit and group.
         agreement: By geounit and pair of files.

@@ -119,7 +119,7 @@ def make_rates(
     """Every rate of every table.
 
     Returns:
-        A row a rate: ``table, panel, source, against, block_size, rate, count, of, pct, low,
+        One row per rate: ``table, panel, source, against, block_size, rate, count, of, pct, low,
         high`` (percent), the same rate of the modal and the proportional guesser and of the
         truth as a source (``modal_pct, proportional_pct, ceiling_pct``), ``withheld``, and with
         ``compare`` the study's value and ours less it (``published_pct, difference``).

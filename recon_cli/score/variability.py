@@ -88,7 +88,7 @@ def solvar_percentiles(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
 
 
 def variability_by_size(units: pl.DataFrame, sizes: Sizes) -> pl.DataFrame:
-    """Table 7 and the certain records beside it: one row a size class, and one for all.
+    """Table 7 and the certain records beside it: one row per size class, and one for all.
 
     Args:
         units: Rows of ``solvar/``.

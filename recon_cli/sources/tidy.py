@@ -1,4 +1,4 @@
-"""The ``tidy`` source: one row a published count, in CSV or Parquet files.
+"""The ``tidy`` source: one row per published count, in CSV or Parquet files.
 
 Counts of a geounit may be anywhere in the files, so they are read in groups of partitions: a
 first pass checks every row and counts the rows of each partition, then each group is a query of

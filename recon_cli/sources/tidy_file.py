@@ -105,7 +105,7 @@ class TidyFile:
 
 
 def published_cells(release: Release) -> pl.DataFrame:
-    """Columns ``table, number, cell (code), digits, ordinal``: a row a cell and level."""
+    """Columns ``table, number, cell (code), digits, ordinal``: one row per cell and level."""
     index = CellIndex.of(release)
     rows = [
         (table.name, cell.number, code, release.geography.by_name[level].digits, ordinal)

@@ -29,7 +29,7 @@ class VerifyOutcome:
         cells_compared: Published cells, zeros included.
         people: Records.
         units: Geounits of the finest level.
-        mismatches: One row a cell that differs.
+        mismatches: One row per cell that differs.
         seconds: Wall time.
     """
 

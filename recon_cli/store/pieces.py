@@ -37,7 +37,7 @@ def cut(
     Args:
         release: The schema.
         partition: Its geoid prefix.
-        units: One row a geounit of the finest level: ``geoid``, ``population``.
+        units: One row per geounit of the finest level: ``geoid``, ``population``.
         people: The most that a piece should hold; a region with more is a piece of its own.
         whole: Length of the geoids of what is never cut; default the regions'.
     """

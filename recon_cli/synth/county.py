@@ -70,10 +70,10 @@ def generate_county(nation: Nation, county: County, seed: int) -> CountyRecords:
         seed: Of the nation.
 
     Returns:
-        ``places``: a row a block (``geoid_block``, ``population``, ``units``). ``households``: a
-        row a housing unit, columns of `HOUSEHOLDS`, see `recon_cli.synth.units`. ``persons``: a
-        row a person, columns of `PERSONS`, in order of block and household; ``household`` is null
-        in group quarters, ``pik`` is null without a person key, ``data_defined`` is true when
+        ``places``: one row per block (``geoid_block``, ``population``, ``units``). ``households``:
+        one row per housing unit, columns of `HOUSEHOLDS`, see `recon_cli.synth.units`. ``persons``:
+        one row per person, columns of `PERSONS`, in order of block and household; ``household`` is
+        null in group quarters, ``pik`` is null without a person key, ``data_defined`` is true when
         the record has a key and stands for it in its block.
     """
     return _CountyGenerator(nation, county, seed).generate()

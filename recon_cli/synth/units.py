@@ -35,7 +35,7 @@ def features_of_members(persons: pl.DataFrame) -> pl.DataFrame:
             ``hispanic``.
 
     Returns:
-        A row a household, sorted by it: ``household``, ``people``, ``adults`` (18 and over),
+        One row per household, sorted by it: ``household``, ``people``, ``adults`` (18 and over),
         HHSIZE (1-7), HHT (1 married couple, 2 and 3 other family with male or female
         householder, 4 man alone, 5 man with nonrelatives, 6 woman alone, 7 woman with
         nonrelatives), HHT2 (1 and 2 married couple with and without own children under 18, 3

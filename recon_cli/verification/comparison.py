@@ -20,7 +20,7 @@ from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Level, Release, Table
 from recon_cli.verification.evaluation import EvaluatedRecords, Integers, Matrix, Truth
 
-#: One row a published cell that the records do not reproduce; ``table``, ``cell`` and ``code``
+#: One row per published cell that the records do not reproduce; ``table``, ``cell`` and ``code``
 #: are null for records outside the geounits that no cell of the verified tables counts.
 MISMATCHES = pl.Schema(
     {

@@ -121,7 +121,7 @@ def test_a_download_that_is_cut_off_goes_on(version: dict[str, str]) -> None:
 
 def test_it_goes_on_in_the_next_run_too() -> None:
     with website(Reply(ZIP, cut=2000)) as site:
-        with pytest.raises(FetchError, match="the same command goes on from there") as caught:
+        with pytest.raises(FetchError, match="the same command continues from there") as caught:
             deliver(order(site), ALABAMA)
         assert "Alabama (al2010.sf1.zip): the connection broke off" in str(caught.value)
         # 0, then from 2,000, then from 4,000
@@ -144,7 +144,7 @@ def test_a_server_that_knows_no_ranges_starts_over() -> None:
 def test_a_server_that_names_no_version_is_asked_from_the_beginning() -> None:
     with website(Reply(ZIP, headers={}, cut=7000)) as site, pytest.raises(FetchError) as caught:
         deliver(order(site), ALABAMA)
-    assert "goes on from there" not in str(caught.value)
+    assert "continues from there" not in str(caught.value)
     with website(Reply(ZIP, headers={}, cut=7000), Reply(ZIP, headers={})) as site:
         deliver(order(site), ALABAMA)
     assert site.header(1, "Range") is None

@@ -346,7 +346,7 @@ def test_being_stopped_is_said_and_no_defect(
     process.send_signal(stop)
     said = process.communicate(timeout=60)[1]
     assert process.returncode == code
-    assert said == (f"{word}; finished partitions are kept, the same command goes on from there\n")
+    assert said == (f"{word}; finished partitions are kept, the same command resumes\n")
     end = json.loads(log.read_text().splitlines()[-1])
     assert (end["event"], end["exit_code"]) == ("run_done", code)
 

@@ -89,7 +89,7 @@ def test_comments_are_the_models_own_words() -> None:
     assert "Format of the files. (sf1-legacy or tidy or census-api or" in text
     assert "before it is published. (true or false)" in text
     assert "Coverage of intervals, in percent. (number, more than 0, less than 100)" in text
-    assert "default one a core. (whole number, 1 or more)" in text
+    assert "default one per core. (whole number, 1 or more)" in text
 
 
 def test_paths_are_relative_to_the_config() -> None:

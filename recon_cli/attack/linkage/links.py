@@ -43,7 +43,7 @@ def gained_values(pairs: pl.DataFrame, gains: pl.Series, attackers: pl.DataFrame
         attackers: ``unit, id, exact, binned, true, true_gain, modal, unique``.
 
     Returns:
-        One row a pair: ``unit, id, exact, binned, gain, pass, confirmed, modal, unique``.
+        One row per pair: ``unit, id, exact, binned, gain, pass, confirmed, modal, unique``.
     """
     people = attackers.select("unit", "id", "exact", "binned", "true", "true_gain", *GROUPS)[
         pairs["attacker"]

@@ -33,7 +33,7 @@ def match(
         order: Column that ranks equal candidates, lowest first.
 
     Returns:
-        One row a pair: ``left`` and ``right``, row numbers (UInt32) in the two files, and
+        One row per pair: ``left`` and ``right``, row numbers (UInt32) in the two files, and
         ``pass``, its name (Enum, in the order of ``passes``).
     """
     kind = pl.Enum(list(passes))

@@ -42,7 +42,7 @@ from recon_cli.attack.linkage.specification import (
 )
 from recon_cli.errors import SourceError
 
-#: Called with the links of one attacker and source: a row a link, in the release's columns.
+#: Called with the links of one attacker and source: one row per link, in the release's columns.
 OnLinks = Callable[[pl.DataFrame], None]
 
 TARGETS: dict[str, type[pl.DataType]] = {
@@ -78,7 +78,7 @@ class LinkageCounts:
         tallies: Links, by attacker, source, modal and unique (`TALLIES`). ``expected`` is how
             many a proportional guesser confirms on average; null for others.
         agreement: Records that agree, by pair of files (`AGREEMENT`).
-        truth: A row a unit: ``population, linkable, nonmodal, unique_people,
+        truth: One row per unit: ``population, linkable, nonmodal, unique_people,
             unique_nonmodal``, and for how many people the guessers are right on average about
             their own origin.
         left_out: ``file: reason`` → records that take no part.

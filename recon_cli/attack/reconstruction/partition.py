@@ -29,10 +29,10 @@ class Reconstruction:
     """The records of one partition.
 
     Attributes:
-        microdata: One row a person: the unit's geoid, the release's microdata columns, and
+        microdata: One row per person: the unit's geoid, the release's microdata columns, and
             ``certain``, true when propagation shows that the record's histogram columns are in
             every solution of the same tables (``recon solvar`` finds all such records).
-        blocks: One row a unit: its geoid, ``population`` (null where unknown),
+        blocks: One row per unit: its geoid, ``population`` (null where unknown),
             ``candidates``, ``free`` (candidates
             that propagation left open), ``status`` (``unique``: proven the only solution on the
             release's histogram; ``solved``: not proven unique; ``open``: the tables in use do

@@ -1,4 +1,4 @@
-"""A solution as person records: one row a person, in the release's own columns."""
+"""A solution as person records: one row per person, in the release's own columns."""
 
 from __future__ import annotations
 

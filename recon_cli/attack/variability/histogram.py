@@ -80,7 +80,7 @@ class Histogram:
         return numbers, sums
 
     def frame(self, plan: Plan, counts: PartitionCounts, system: System) -> pl.DataFrame:
-        """One row a histogram cell: the unit's geoid and the histogram columns."""
+        """One row per histogram cell: the unit's geoid and the histogram columns."""
         columns = [
             counts.geoids.gather(system.units).gather(self.unit).alias(plan.release.geoid_column)
         ]

@@ -75,16 +75,16 @@ class Measurement:
 
     Attributes:
         columns: The histogram columns in use: those that the tables say something about.
-        units: One row a unit: its geoid, ``population``, ``solvar_pct`` and
+        units: One row per unit: its geoid, ``population``, ``solvar_pct`` and
             ``solvar_upper_pct`` (a distance that a solution reaches, and one that none exceeds),
             ``diameter_pct`` and ``diameter_upper_pct`` if asked for, ``certain_records`` and
             ``certain_upper`` (people in every solution, at least and at most), ``status``
             (``proven``: the two solvar columns agree; ``bounded``; ``open``: the tables in use
             do not bound the number of people, so there is no upper bound), ``method``
             (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
-        intervals: One row a histogram cell that varies or is never empty: the unit's geoid, the
+        intervals: One row per histogram cell that varies or is never empty: the unit's geoid, the
             histogram columns, ``lower``, ``upper``, and ``exact``, whether solutions reach both.
-        regions: One row a region in exact mode: ``geoid``, ``population`` and the solvar columns
+        regions: One row per region in exact mode: ``geoid``, ``population`` and the solvar columns
             for all its units at once.
     """
 

@@ -27,7 +27,7 @@ def propagated_intervals(
         tables: The tables in use.
 
     Returns:
-        One row a histogram cell that may hold people: the unit's geoid, the histogram columns
+        One row per histogram cell that may hold people: the unit's geoid, the histogram columns
         that the tables see, ``lower`` and ``upper``.
     """
     columns = histogram_columns(release, tables, published.coverage)
