@@ -19,13 +19,14 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, fix_others, relax_others
 from recon_cli.solve import cuts, feasibility, feasibility_pump
 from recon_cli.solve.certificates import confirm_infeasible
+from recon_cli.solve.correction import min_l1_correction
 from recon_cli.solve.cp_sat import Effort, Search, maximize
 from recon_cli.solve.cuts import feasibility_cut
 from recon_cli.solve.feasibility import Attempt, Feasibility, solve_program
 from recon_cli.solve.feasibility_pump import pump
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
 from recon_cli.solve.objectives import LinearFunctionals, distance_from
-from recon_cli.solve.repair import min_l1_correction, min_l1_repair
+from recon_cli.solve.repair import min_l1_repair
 
 
 def program_of(rows: list[list[int]], rhs: list[int], upper: int = 9) -> IntegerProgram:
@@ -96,11 +97,29 @@ def test_no_answer_within_the_budget_is_an_error(monkeypatch: pytest.MonkeyPatch
         solve_program(hard, seed=1)
 
 
-def test_least_slack_is_least() -> None:
-    slack = min_l1_correction(IMPOSSIBLE.constraints.A, IMPOSSIBLE.constraints.most)
-    assert slack.is_least
-    assert np.abs(slack.change).sum() == 1
+def test_the_least_correction_is_least() -> None:
+    correction = min_l1_correction(IMPOSSIBLE.constraints.A, IMPOSSIBLE.constraints.most)
+    assert correction.is_least
+    assert correction.total == 1
     assert not min_l1_correction(POSSIBLE.constraints.A, POSSIBLE.constraints.most).change.any()
+
+
+@pytest.mark.parametrize(
+    ("rows", "counts", "total", "has_alternative"),
+    [
+        ([[1], [1]], [0, 1], 1, True),  # either may be wrong
+        ([[1], [1], [1]], [1, 1, 3], 2, False),  # the odd one out
+        ([[1], [1]], [0, 2], 2, True),  # 0 → 2, 2 → 0, or both to 1
+        ([[2]], [2], 0, False),
+    ],
+)
+def test_equally_small_corrections_are_seen(
+    rows: list[list[int]], counts: list[int], total: int, has_alternative: bool
+) -> None:
+    A = sparse.csr_array(np.array(rows, dtype=np.int64))
+    correction = min_l1_correction(A, np.array(counts, dtype=np.int64))
+    assert correction.is_least
+    assert (correction.total, correction.has_alternative) == (total, has_alternative)
 
 
 def test_propagation_names_a_conflict_and_is_exact_on_a_chain() -> None:

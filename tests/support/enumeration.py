@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from recon_cli.publication import Publication
@@ -27,8 +28,9 @@ class TooManyError(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """One published count: which records count, and how often."""
+    """One published count: which cell of which geounit, which records count, and how often."""
 
+    cell: tuple[str, str, int]
     weights: dict[int, int]
     count: int
 
@@ -62,7 +64,8 @@ def published_rows(
                     for i in counted[cell.masks]
                     if domain[i][0].startswith(geoid)
                 }
-                rows.append(Row(weights, counts.get((geoid, table.name, number), 0)))
+                key = geoid, table.name, number
+                rows.append(Row(key, weights, counts.get(key, 0)))
     return rows
 
 
@@ -162,3 +165,42 @@ def histogram(release: Release, solution: Solution) -> Counter[Record]:
             )
         counts[unit, tuple(labels)] += n
     return counts
+
+
+def least_changes(
+    release: Release,
+    published: Publication,
+    tables: tuple[Table, ...],
+    region: str,
+    limit: int = 300_000,
+) -> list[Counter[tuple[str, str, int]]]:
+    """The least changes of the counts of a region that make them possible: step by published cell.
+
+    Every number of people of every kind is tried, up to the greatest count: with more, each count
+    that they are in would be less wrong without one of them.
+
+    Raises:
+        TooManyError: More than ``limit`` populations.
+    """
+    unit = release.geography.unit.name
+    names = published.geounits.filter(pl.col("level") == unit)["geoid"].to_list()
+    values = list(itertools.product(*(feature.values for feature in release.features)))
+    domain = list(itertools.product([name for name in names if name.startswith(region)], values))
+    here = pl.col("geoid").str.starts_with(region)
+    part = Publication(published.geounits.filter(here), published.counts, published.coverage)
+    rows = published_rows(release, part, tables, domain)
+    counts = np.array([row.count for row in rows], dtype=np.int64)
+    weights = np.array([[row.weights.get(i, 0) for i in range(len(domain))] for row in rows])
+    kinds = np.unique(weights.T, axis=0)
+    kinds = kinds[kinds.any(axis=1)]
+    each = int(counts.max(initial=0)) + 1
+    if each ** len(kinds) > limit:
+        raise TooManyError
+    people = np.indices((each,) * len(kinds)).reshape(len(kinds), each ** len(kinds)).T
+    changes = people @ kinds - counts
+    totals = np.abs(changes).sum(axis=1)
+    least = np.unique(changes[totals == totals.min()], axis=0)
+    return [
+        Counter({rows[i].cell: int(change[i]) for i in np.flatnonzero(change).tolist()})
+        for change in least
+    ]
