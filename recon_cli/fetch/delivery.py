@@ -6,12 +6,13 @@ one stays for the next time. A file has its own name only when it is whole.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
+
+from filelock import FileLock, Timeout
 
 from recon_cli.errors import FetchError, SourceError
 from recon_cli.fetch.acceptance import accept
@@ -170,30 +171,21 @@ def _staging(folder: Path) -> Iterator[Path]:
         finally:
             with _disk(staging):
                 if list(staging.iterdir()) == [lock]:
-                    lock.unlink()
+                    lock.unlink()  # while it is held; filelock looks whether it holds a file
                     staging.rmdir()
 
 
 @contextmanager
 def _lock(path: Path, folder: Path) -> Iterator[None]:
-    """Hold a lock; the system frees it when the process ends, however it ends."""
-    try:
-        import fcntl  # noqa: PLC0415 - Windows has none
-    except ImportError:
-        yield
-        return
-    with _disk(path):
-        handle = path.open("wb")
-    with handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            ours = path.exists() and os.fstat(handle.fileno()).st_ino == path.stat().st_ino
-        except BlockingIOError:
-            ours = False
-        if not ours:
-            raise FetchError(
-                f"another process is running `recon fetch` in {folder}; wait for it to end"
-            )
+    """Hold a lock; the system releases it when the process ends, however it ends."""
+    with ExitStack() as held:
+        with _disk(path):
+            try:
+                held.enter_context(FileLock(path, timeout=0))
+            except Timeout:
+                raise FetchError(
+                    f"another process is running `recon fetch` in {folder}; wait for it to end"
+                ) from None
         yield
 
 

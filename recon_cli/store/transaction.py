@@ -11,11 +11,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from filelock import ReadWriteLock, Timeout
 
 from recon_cli.errors import StageError
 from recon_cli.execute import Usage, peak_mb
@@ -336,20 +338,15 @@ def _discard(*roots: Path) -> None:
 
 @contextmanager
 def _lock(path: Path, stage: Stage, *, alone: bool = True) -> Iterator[None]:
-    """Hold the stage's lock; the system frees it when the process ends, however it ends."""
-    try:
-        import fcntl  # noqa: PLC0415 - Windows has none
-    except ImportError:
-        yield
-        return
-    with files.disk(path):
-        handle = path.open("wb")
-    with handle:
-        try:
-            fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StageError(
-                f"another process is running `{stage.command}` in {path.parent.parent}; "
-                "wait for it to end"
-            ) from None
+    """Hold the stage's lock; the system releases it when the process ends, however it ends."""
+    lock = ReadWriteLock(path, timeout=0, is_singleton=False)
+    with ExitStack() as held:
+        with files.disk(path):
+            try:
+                held.enter_context(lock.write_lock() if alone else lock.read_lock())
+            except Timeout:
+                raise StageError(
+                    f"another process is running `{stage.command}` in {path.parent.parent}; "
+                    "wait for it to end"
+                ) from None
         yield

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from rich.console import Console
 
 from recon_cli.errors import FetchError, SourceError
@@ -411,13 +412,14 @@ def test_a_full_disk_keeps_what_has_arrived(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_two_at_once_do_not_write_one_file() -> None:
-    fcntl = pytest.importorskip("fcntl")
-    staging = Path("data/.fetch")
-    staging.mkdir(parents=True)
-    with (staging / "lock").open("wb") as held, website(Reply(ZIP)) as site:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(FetchError, match="another process is running `recon fetch`"):
-            deliver(order(site), ALABAMA)
+    lock = Path("data/.fetch/lock")
+    lock.parent.mkdir(parents=True)
+    with (
+        FileLock(lock),
+        website(Reply(ZIP)) as site,
+        pytest.raises(FetchError, match="another process is running `recon fetch`"),
+    ):
+        deliver(order(site), ALABAMA)
     assert site.requests == []
 
 
