@@ -94,11 +94,11 @@ class RunOptions:
     def reporter_on_terminal(self, place: str = "") -> Reporter:
         """Shows progress to people; ``place`` is which stage of how many."""
         from recon_cli.cli._output import console  # noqa: PLC0415
-        from recon_cli.progress import OnConsole, Silent  # noqa: PLC0415
+        from recon_cli.progress import ConsoleReporter, SilentReporter  # noqa: PLC0415
 
         if self.verbosity < 0:
-            return Silent()
-        return OnConsole(console(stderr=True), self.verbosity > 0, place)
+            return SilentReporter()
+        return ConsoleReporter(console(stderr=True), self.verbosity > 0, place)
 
 
 def run_options(function: Callable[..., None]) -> Callable[..., None]:

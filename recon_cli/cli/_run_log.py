@@ -19,12 +19,12 @@ from recon_cli.cli._signals import INTERRUPTED, TERMINATED, Terminated, behind
 from recon_cli.cli._stage import summary_of
 from recon_cli.errors import ConfigError, ReconError
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.progress import Events, Reporter
+from recon_cli.progress import JsonLinesReporter, Reporter
 from recon_cli.store import Stage
 
 
 @contextmanager
-def log_to(path: Path | None) -> Iterator[Events]:
+def log_to(path: Path | None) -> Iterator[JsonLinesReporter]:
     """Events at the end of a file, or on stderr, which then is for programs.
 
     Raises:
@@ -32,14 +32,14 @@ def log_to(path: Path | None) -> Iterator[Events]:
     """
     if path is None:
         click.get_current_context().meta[MACHINE] = True
-        yield Events(sys.stderr)
+        yield JsonLinesReporter(sys.stderr)
         return
     try:
         stream = path.open("a", encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"--log-json: {path}: {error.strerror}") from error
     with stream:
-        yield Events(stream)
+        yield JsonLinesReporter(stream)
 
 
 def exit_code(error: BaseException) -> int:
@@ -66,7 +66,7 @@ class RunLog:
 
     run: Run
     options: RunOptions
-    events: Events | None
+    events: JsonLinesReporter | None
     done: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)

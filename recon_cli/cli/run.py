@@ -12,7 +12,7 @@ from recon_cli.cli._options import RunOptions, force_option, run_options
 
 if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run
-    from recon_cli.progress import Events
+    from recon_cli.progress import JsonLinesReporter
     from recon_cli.store import Stage
 
 
@@ -103,7 +103,9 @@ def command(
             _run(run, options, chosen, events)
 
 
-def _run(run: Run, options: RunOptions, stages: Sequence[Stage], events: Events | None) -> None:
+def _run(
+    run: Run, options: RunOptions, stages: Sequence[Stage], events: JsonLinesReporter | None
+) -> None:
     """Run stages; each prints its summary, and at the end there is a total."""
     from recon_cli.cli._run_log import RunLog  # noqa: PLC0415 - slow imports when needed
     from recon_cli.pipeline.execution import run_stages  # noqa: PLC0415

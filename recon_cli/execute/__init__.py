@@ -1,13 +1,12 @@
-"""Run a function over shards: here, in spawned workers, or on a Dask cluster; same results."""
+"""Run a function over work items: here, in spawned workers, or on a Dask cluster; same results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from recon_cli.execute.job import Job, OnDeath, retry_once
 from recon_cli.execute.pool import Pool
-from recon_cli.execute.shards import (
+from recon_cli.execute.work_items import (
     DaskWorkers,
     Payload,
     Result,
@@ -20,6 +19,7 @@ from recon_cli.execute.shards import (
     measured,
     peak_mb,
 )
+from recon_cli.execute.work_queue import OnDeath, WorkQueue, retry_once
 from recon_cli.progress import OnProgress, ignore_progress
 
 __all__ = [
@@ -34,50 +34,50 @@ __all__ = [
     "ignore_progress",
     "peak_mb",
     "retry_once",
-    "run_shards",
+    "run_items",
 ]
 
 
-def run_shards(
+def run_items(
     function: WorkFunction[Shared, Payload, Result],
     prepare: Callable[[], Shared],
-    shards: Sequence[WorkItem[Payload]],
+    items: Sequence[WorkItem[Payload]],
     *,
     workers: int | None = None,
     grain: int = 0,
     on_tick: OnProgress = ignore_progress,
     on_done: Callable[[str, Usage], None] | None = None,
-    revive: OnDeath[Payload] = retry_once,
+    on_death: OnDeath[Payload] = retry_once,
     cluster: DaskWorkers | None = None,
 ) -> Results[Result]:
-    """Call ``function(shared, shard.payload, tick)`` for every shard.
+    """Call ``function(shared, item.payload, tick)`` for every item.
 
     Args:
         function: A module-level function.
         prepare: Makes ``shared``, here and once, while workers start; each gets a copy of it.
-            Not called when there are no shards.
-        shards: Any number of them, none included.
+            Not called when there are no items.
+        items: Any number of them, none included.
         workers: Processes; 1 means here. Default: the number of cores, but no more than the
             total weight divided by ``grain``, because a process takes a second to start. On a
             cluster: how many of its workers to use at a time; default all.
         grain: Weight that is worth a process of its own.
         on_tick: Hears of progress, from this process. What an attempt reported before its worker
             died is taken back (negative counts), so that the sums are exact.
-        on_done: Hears of each finished shard, once: its name and what the attempt that finished
+        on_done: Hears of each finished item, once: its name and what the attempt that finished
             it cost.
-        revive: Asked when a worker died with a shard: the shard to try again, by another worker,
-            or None to give up. Other shards go on undisturbed. Work in this process has nobody
+        on_death: Asked when a worker died with an item: the item to try again, by another worker,
+            or None to give up. Other items go on undisturbed. Work in this process has nobody
             to ask.
         cluster: Run there, not here.
 
     Raises:
-        ReconError: What a shard raised; the others are stopped.
-        WorkerError: A worker died and its shard is given up; names the shard. Or the cluster
+        ReconError: What an item raised; the others are stopped.
+        WorkerError: A worker died and its item is given up; names the item. Or the cluster
             has no workers left.
         ConfigError: The cluster cannot be used; says why.
     """
-    job = Job(list(shards), on_tick, on_done or (lambda _name, _usage: None), revive)
-    if not shards:
+    job = WorkQueue(list(items), on_tick, on_done or (lambda _name, _usage: None), on_death)
+    if not items:
         return Results((), (), 0)
     if cluster is not None:
         count = _run_there(function, prepare, job, cluster, workers)
@@ -90,21 +90,21 @@ def run_shards(
 def _run_here(
     function: WorkFunction[Any, Any, Any],
     prepare: Callable[[], object],
-    job: Job,
+    job: WorkQueue,
     workers: int | None,
     grain: int,
 ) -> int:
     count = default_workers() if workers is None else workers
     if workers is None and grain > 0:
-        count = min(count, sum(shard.weight for shard in job.shards) // grain)
-    count = min(count, len(job.shards))
+        count = min(count, sum(item.weight for item in job.items) // grain)
+    count = min(count, len(job.items))
     if count > 1:
         Pool(function, count, job).run(prepare)
         return count
     shared = prepare()
     while (index := job.take()) is not None:
         with measured() as meter:
-            value = function(shared, job.shards[index].payload, job.on_tick)
+            value = function(shared, job.items[index].payload, job.on_tick)
         job.finish(index, value, meter.usage)
     return 0
 
@@ -112,7 +112,7 @@ def _run_here(
 def _run_there(
     function: WorkFunction[Any, Any, Any],
     prepare: Callable[[], object],
-    job: Job,
+    job: WorkQueue,
     cluster: DaskWorkers,
     workers: int | None,
 ) -> int:

@@ -35,7 +35,7 @@ def single_threaded() -> Iterator[None]:
 
 
 @contextmanager
-def deaf_to_interrupts() -> Iterator[None]:
+def block_interrupts() -> Iterator[None]:
     """Children and threads started inside never hear Ctrl-C: the main thread stops them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -1,9 +1,9 @@
 """The parent's side of Dask workers, its own or those of a running scheduler.
 
-The parent hands out one shard a worker at a time and pins it to that worker. Dask alone would
-send a task whose worker died to the next worker, and a shard that kills workers would cost
+The parent hands out one item a worker at a time and pins it to that worker. Dask alone would
+send a task whose worker died to the next worker, and an item that kills workers would cost
 several; here the parent hears of the first death and decides. Workers read and write their data
-themselves; what comes back is progress and one small answer a shard.
+themselves; what comes back is progress and one small answer an item.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from recon_cli.execute.connection import (
     quiet,
     running_scheduler,
 )
-from recon_cli.execute.job import Job
 from recon_cli.execute.progress_messages import ProgressMessage
-from recon_cli.execute.shards import DaskWorkers, WorkFunction
+from recon_cli.execute.work_items import DaskWorkers, WorkFunction
+from recon_cli.execute.work_queue import WorkQueue
 
 _POLL_SECONDS = 0.02
 #: How often to ask who has come and who is gone.
@@ -47,9 +47,9 @@ class _Worker:
     Attributes:
         address: Dask's name of it.
         future: Of what it was last asked.
-        key: Name of the attempt that it holds; empty while it is briefed.
-        index: The shard that it holds.
-        ready: What it answered when it was briefed.
+        key: Name of the attempt that it holds; empty while it is set up.
+        index: The item that it holds.
+        ready: What it answered when it was set up.
     """
 
     address: str
@@ -67,74 +67,74 @@ class _Worker:
 def run_on_cluster(
     function: WorkFunction[Any, Any, Any],
     shared: object,
-    job: Job,
+    job: WorkQueue,
     cluster: DaskWorkers,
     workers: int | None,
 ) -> int:
     """Finish the job on a cluster; how many workers it had at most.
 
     Args:
-        function: As for `run_shards`.
+        function: As for `run_items`.
         shared: Likewise.
-        job: Its shards.
+        job: Its items.
         cluster: Where.
         workers: How many to use at a time; None for all.
 
     Raises:
-        Exception: What a shard raised.
+        Exception: What an item raised.
         ConfigError: The scheduler cannot be reached, or a worker cannot do the work.
-        WorkerError: A shard is given up, or there are no workers.
+        WorkerError: An item is given up, or there are no workers.
     """
-    most = len(job.shards) if workers is None else min(workers, len(job.shards))
+    most = len(job.items) if workers is None else min(workers, len(job.items))
     with ExitStack() as stack:
         stack.enter_context(quiet())
-        briefing = stack.enter_context(_briefing(function, shared, cluster.folder))
+        setup = stack.enter_context(_worker_setup(function, shared, cluster.folder))
         if cluster.scheduler is None:
             client = stack.enter_context(own_workers(min(cluster.processes, most)))
         else:
             client = stack.enter_context(running_scheduler(cluster.scheduler))
-        crew = _Crew(client, job, briefing, cluster, most)
+        workers_of_call = _ClusterWorkers(client, job, setup, cluster, most)
         try:
-            return crew.run()
+            return workers_of_call.run()
         finally:
-            crew.dismiss()
+            workers_of_call.release()
 
 
-class _Crew:
+class _ClusterWorkers:
     """The workers that are known, and what each is doing."""
 
     def __init__(
         self,
         client: Client,
-        job: Job,
-        briefing: remote.Briefing,
+        job: WorkQueue,
+        setup: remote.WorkerSetup,
         cluster: DaskWorkers,
         most: int,
     ) -> None:
         self._client = client
-        self._job = job
-        self._briefing = briefing
+        self._queue = job
+        self._worker_setup = setup
         self._cluster = cluster
         self._room = most
         self._workers: dict[str, _Worker] = {}
         self._attempts: dict[str, int] = {}
         self._asked = 0
         self._most = 0
-        self._looked = self._manned = time.monotonic()
-        self._news: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        client.subscribe_topic(remote.TOPIC, lambda event: self._news.put(event[1]))
+        self._looked = self._last_ready = time.monotonic()
+        self._messages: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        client.subscribe_topic(remote.TOPIC, lambda event: self._messages.put(event[1]))
 
     def run(self) -> int:
-        """Work until every shard is done; the most workers that were ready at a time."""
-        self._look()
-        while not self._job.finished:
+        """Work until every item is done; the most workers that were ready at a time."""
+        self._refresh()
+        while not self._queue.finished:
             if time.monotonic() - self._looked >= _LOOK_SECONDS:
-                self._look()
-            self._give()
-            self._hear()
+                self._refresh()
+            self._hand_out()
+            self._collect()
         return self._most
 
-    def dismiss(self) -> None:
+    def release(self) -> None:
         """Leave the workers as they were, whatever state they are in."""
         if self._cluster.scheduler is None or self._client.status != "running":
             return
@@ -143,10 +143,10 @@ class _Crew:
             self._client.cancel(held)
             if known := sorted(set(self._workers) & set(self._client.nthreads())):
                 self._client.run(
-                    remote.dismiss, self._briefing.job, workers=known, on_error="ignore"
+                    remote.forget, self._worker_setup.job, workers=known, on_error="ignore"
                 )
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         """Who has come, and who is gone."""
         self._looked = time.monotonic()
         threads = self._threads()
@@ -154,13 +154,13 @@ class _Crew:
             self._lose(self._workers[address])
         for address in sorted(set(threads) - set(self._workers)):
             if len(self._workers) < self._room:
-                self._meet(address, threads[address])
+                self._add(address, threads[address])
         ready = sum(worker.ready is not None for worker in self._workers.values())
         self._most = max(self._most, ready)
         if ready:
-            self._manned = self._looked
-        elif self._looked - self._manned > self._cluster.patience:
-            raise WorkerError(self._unmanned(len(threads)))
+            self._last_ready = self._looked
+        elif self._looked - self._last_ready > self._cluster.wait_seconds:
+            raise WorkerError(self._no_workers(len(threads)))
 
     def _threads(self) -> dict[str, int]:
         """Threads of each worker that the scheduler knows now."""
@@ -171,47 +171,47 @@ class _Crew:
             raise self._no_scheduler() from error
         raise self._no_scheduler()
 
-    def _meet(self, address: str, threads: int) -> None:
+    def _add(self, address: str, threads: int) -> None:
         worker = _Worker(address, None)
         if threads != 1:
             raise ConfigError(
                 f"cluster: {worker} has {threads} threads; start workers with one (--nthreads 1): "
-                "a shard is worked on by one thread"
+                "an item is worked on by one thread"
             )
         self._workers[address] = worker
-        self._ask(worker, remote.brief, self._briefing)
+        self._ask(worker, remote.set_up, self._worker_setup)
 
     def _ask(self, worker: _Worker, what: Callable[..., object], *arguments: object) -> None:
         self._asked += 1
         worker.future = self._client.submit(
             what,
             *arguments,
-            key=f"recon-{self._briefing.job}-{self._asked}",
+            key=f"recon-{self._worker_setup.job}-{self._asked}",
             workers=[worker.address],
             allow_other_workers=False,
             pure=False,
         )
 
-    def _give(self) -> None:
+    def _hand_out(self) -> None:
         for worker in self._workers.values():
             if worker.ready is None or worker.future is not None:
                 continue
-            index = self._job.take()
+            index = self._queue.take()
             if index is None:
                 return
             worker.index, worker.key = index, uuid.uuid4().hex
             self._attempts[worker.key] = index
-            payload = pickle.dumps(self._job.shards[index].payload)
-            self._ask(worker, remote.perform, self._briefing.job, worker.key, payload)
+            payload = pickle.dumps(self._queue.items[index].payload)
+            self._ask(worker, remote.run_item, self._worker_setup.job, worker.key, payload)
 
-    def _hear(self) -> None:
+    def _collect(self) -> None:
         time.sleep(_POLL_SECONDS)
-        while not self._news.empty():
-            news = self._news.get()
+        while not self._messages.empty():
+            news = self._messages.get()
             index = self._attempts.get(news["key"])
             if index is not None:  # else of another call, or of an attempt that is over
                 ticked = ProgressMessage(news["units"], news["people"], news["statuses"])
-                self._job.tick(index, ticked)
+                self._queue.tick(index, ticked)
         for worker in list(self._workers.values()):
             if worker.future is not None and worker.future.done():
                 self._receive(worker, worker.future)
@@ -226,7 +226,7 @@ class _Crew:
         except (ImportError, AttributeError) as error:
             raise ConfigError(
                 f"cluster: {worker} cannot run recon-cli ({error}); its workers need "
-                f"recon-cli {self._briefing.version} installed"
+                f"recon-cli {self._worker_setup.version} installed"
             ) from error
         if isinstance(answer, remote.Refused):
             raise ConfigError(f"cluster: {worker} cannot be used: {answer.reason}")
@@ -237,7 +237,7 @@ class _Crew:
         elif isinstance(answer, bytes) and worker.index is not None:
             index, worker.index = worker.index, None
             del self._attempts[worker.key]
-            self._job.settle(index, pickle.loads(answer))  # noqa: S301 - our own worker's bytes
+            self._queue.record_answer(index, pickle.loads(answer))  # noqa: S301 - our own worker's bytes
 
     def _lose(self, worker: _Worker) -> None:
         """A worker is gone, or another process has taken its address."""
@@ -249,7 +249,7 @@ class _Crew:
                 self._client.cancel([worker.future])
         if worker.index is not None:
             del self._attempts[worker.key]
-            self._job.lose(worker.index, f"{worker}")
+            self._queue.handle_worker_death(worker.index, f"{worker}")
 
     def _no_scheduler(self) -> WorkerError:
         return WorkerError(
@@ -257,10 +257,11 @@ class _Crew:
             "same command goes on from there"
         )
 
-    def _unmanned(self, known: int) -> str:
+    def _no_workers(self, known: int) -> str:
         which = f"none of its {known} workers was free" if known else "it had no workers"
         return (
-            f"cluster: scheduler {self._place}: {which} for {self._cluster.patience:g} seconds; "
+            f"cluster: scheduler {self._place}: {which} for "
+            f"{self._cluster.wait_seconds:g} seconds; "
             "what was finished is kept, and the same command continues from there"
         )
 
@@ -270,9 +271,9 @@ class _Crew:
 
 
 @contextmanager
-def _briefing(
+def _worker_setup(
     function: WorkFunction[Any, Any, Any], shared: object, folder: Path
-) -> Iterator[remote.Briefing]:
+) -> Iterator[remote.WorkerSetup]:
     """What workers read before they get work, in a file that is removed in the end.
 
     Raises:
@@ -287,6 +288,6 @@ def _briefing(
     except OSError as error:
         raise ConfigError(f"cluster: {file} cannot be written: {error.strerror}") from error
     try:
-        yield remote.Briefing(job, file, hashlib.sha256(data).hexdigest(), Path.cwd())
+        yield remote.WorkerSetup(job, file, hashlib.sha256(data).hexdigest(), Path.cwd())
     finally:
         file.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Literal, Protocol
 
 from recon_cli.errors import ConfigError, WorkerError
-from recon_cli.execute.children import deaf_to_interrupts, single_threaded
+from recon_cli.execute.children import block_interrupts, single_threaded
 
 try:
     import dask
@@ -87,7 +87,7 @@ def own_workers(processes: int) -> Iterator[Client]:
         # all the time, because dead workers are replaced; that may take long on a busy machine
         stack.enter_context(single_threaded())
         stack.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}))
-        with deaf_to_interrupts():
+        with block_interrupts():
             try:
                 cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
                     n_workers=processes,

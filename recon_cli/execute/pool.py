@@ -1,8 +1,8 @@
 """The parent's side of a pool of worker processes.
 
-The pool is our own because `concurrent.futures` cannot tell which shard killed a worker, gives
+The pool is our own because `concurrent.futures` cannot tell which item killed a worker, gives
 up the whole pool then, and holds on to running tasks when the user presses Ctrl-C. A worker that
-dies closes its pipe, so the parent knows at once which shard it held, and starts another worker
+dies closes its pipe, so the parent knows at once which item it held, and starts another worker
 in its place. polars is not fork-safe: workers are spawned.
 """
 
@@ -17,10 +17,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from recon_cli.execute.children import deaf_to_interrupts, single_threaded
-from recon_cli.execute.job import Job
+from recon_cli.execute.children import block_interrupts, single_threaded
 from recon_cli.execute.progress_messages import ProgressMessage
-from recon_cli.execute.shards import WorkFunction
+from recon_cli.execute.work_items import WorkFunction
+from recon_cli.execute.work_queue import WorkQueue
 from recon_cli.execute.worker import work
 
 _STOP_SECONDS = 5.0
@@ -29,26 +29,26 @@ _STOP_SECONDS = 5.0
 class Pool:
     """Spawned workers, one pipe each."""
 
-    def __init__(self, function: WorkFunction[Any, Any, Any], count: int, job: Job) -> None:
+    def __init__(self, function: WorkFunction[Any, Any, Any], count: int, job: WorkQueue) -> None:
         self._function = function
         self._count = count
-        self._job = job
+        self._queue = job
         self._shared = b""
         self._processes: dict[Connection, SpawnProcess] = {}
         self._held: dict[Connection, int] = {}
 
     def run(self, prepare: Callable[[], object]) -> None:
-        """Work until every shard is done; what all share is made while the workers start.
+        """Work until every item is done; what all share is made while the workers start.
 
         Raises:
-            Exception: What a shard raised.
-            WorkerError: Workers died and a shard is given up.
+            Exception: What an item raised.
+            WorkerError: Workers died and an item is given up.
         """
         try:
             started = [self._start() for _ in range(self._count)]
             self._shared = pickle.dumps(prepare())
             for pipe in started:
-                self._brief(pipe)
+                self._send_shared(pipe)
             while self._held:
                 for ready in wait(list(self._held)):
                     if isinstance(ready, Connection):
@@ -62,55 +62,55 @@ class Pool:
         ours, theirs = context.Pipe()
         # Nothing big may be an argument: to a child that dies early, `start` would wait for ever.
         process = context.Process(target=work, args=(theirs,))
-        with single_threaded(), deaf_to_interrupts():
+        with single_threaded(), block_interrupts():
             process.start()
             self._processes[ours] = process
         theirs.close()  # or the pipe would stay open when the worker dies
-        with suppress(OSError):  # if it is dead, that shows when it is given a shard
+        with suppress(OSError):  # if it is dead, that shows when it is given an item
             ours.send(self._function)
         return ours
 
-    def _brief(self, pipe: Connection) -> None:
-        """Send what all shards share, and the first shard."""
+    def _send_shared(self, pipe: Connection) -> None:
+        """Send what all items share, and the first item."""
         with suppress(OSError):  # likewise
             pipe.send_bytes(self._shared)
-        self._give(pipe)
+        self._hand_out(pipe)
 
-    def _give(self, pipe: Connection) -> None:
-        index = self._job.take()
+    def _hand_out(self, pipe: Connection) -> None:
+        index = self._queue.take()
         if index is not None:
             self._held[pipe] = index
         try:
-            pipe.send(None if index is None else (self._job.shards[index].payload,))
+            pipe.send(None if index is None else (self._queue.items[index].payload,))
         except OSError:
             if index is not None:
-                self._mourn(pipe)
+                self._handle_worker_death(pipe)
 
     def _receive(self, pipe: Connection) -> None:
         try:
             message = pipe.recv()
         except (EOFError, OSError):
-            self._mourn(pipe)
+            self._handle_worker_death(pipe)
             return
         if isinstance(message, ProgressMessage):
-            self._job.tick(self._held[pipe], message)
+            self._queue.tick(self._held[pipe], message)
         else:
-            self._job.settle(self._held[pipe], message)
+            self._queue.record_answer(self._held[pipe], message)
             del self._held[pipe]
-            self._give(pipe)
+            self._hand_out(pipe)
 
-    def _mourn(self, pipe: Connection) -> None:
-        """A worker died: hand its shard back, and start another in its place."""
+    def _handle_worker_death(self, pipe: Connection) -> None:
+        """A worker died: hand its item back, and start another in its place."""
         process = self._processes.pop(pipe)
         index = self._held.pop(pipe)
         process.join(_STOP_SECONDS)
         cause = _cause(process.exitcode)
         _end(process, pipe)
-        self._job.lose(index, cause)
-        self._brief(self._start())
+        self._queue.handle_worker_death(index, cause)
+        self._send_shared(self._start())
 
     def _stop(self) -> None:
-        # Those without a shard end by themselves, but take a fifth of a second to tidy up.
+        # Those without an item end by themselves, but take a fifth of a second to tidy up.
         for process in self._processes.values():
             process.terminate()
         for pipe, process in self._processes.items():

@@ -12,7 +12,7 @@ from recon_cli.progress import NO_STATUSES
 
 @dataclass(frozen=True)
 class ProgressMessage:
-    """Progress of an attempt at a shard; also differences of it, which may be negative."""
+    """Progress of an attempt at an item; also differences of it, which may be negative."""
 
     units: int = 0
     people: int = 0
@@ -47,7 +47,7 @@ class ProgressSender:
         self.total = ProgressMessage()
         self._send = send
         self._seconds = seconds
-        self._said = ProgressMessage()
+        self._reported = ProgressMessage()
         self._sent = time.monotonic()
 
     def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
@@ -57,8 +57,8 @@ class ProgressSender:
             self._flush()
 
     def _flush(self) -> None:
-        news = self.total - self._said
+        news = self.total - self._reported
         if news:
             self._send(news)
-        self._said = self.total
+        self._reported = self.total
         self._sent = time.monotonic()

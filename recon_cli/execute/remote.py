@@ -1,9 +1,9 @@
 """The worker's side of a Dask cluster: what its workers are asked to do.
 
-A worker is briefed before it gets work: it reads the function and what all shards share from a
+A worker is set up before it gets work: it reads the function and what all items share from a
 file in the work folder, which proves that it sees that folder, too. A worker process that was
 not briefed does nothing: if Dask starts a task again by itself, in the place of a process that
-died, the task comes back undone and the parent decides what to do with the shard.
+died, the task comes back undone and the parent decides what to do with the item.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from recon_cli import __version__
 from recon_cli.execute.children import THREAD_LIMITS
 from recon_cli.execute.progress_messages import ProgressMessage, ProgressSender
-from recon_cli.execute.shards import WorkFunction
+from recon_cli.execute.work_items import WorkFunction
 from recon_cli.execute.worker import attempt
 
 #: What ticks are published under.
@@ -35,12 +35,12 @@ _FILE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Briefing:
+class WorkerSetup:
     """What a worker must know before it gets work.
 
     Attributes:
         job: Name of the call.
-        file: Pickle of the function and what all shards share.
+        file: Pickle of the function and what all items share.
         digest: SHA-256 of the file.
         folder: The parent's current folder: relative paths start from there.
         version: Of this package.
@@ -71,7 +71,7 @@ class Refused:
 
 
 class Stopped(BaseException):
-    """Raised inside a shard when the parent wants no more of it."""
+    """Raised inside an item when the parent wants no more of it."""
 
 
 @dataclass(frozen=True)
@@ -81,26 +81,26 @@ class _Known:
     folder: Path
 
 
-#: What this process was briefed on and not yet dismissed from.
+#: What this process was set up on and not yet released from.
 _known: dict[str, _Known] = {}
 
 
-def brief(briefing: Briefing) -> Ready | Refused:
+def set_up(setup: WorkerSetup) -> Ready | Refused:
     """Check that this process can do the work, and remember what it is."""
-    reason = _mismatch(briefing)
+    reason = _mismatch(setup)
     if reason:
         return Refused(reason)
-    data = _read(briefing.file)
+    data = _read(setup.file)
     if data is None:
         return Refused(
-            f"it does not see {briefing.file.parent}; the work folder must be on a file system "
+            f"it does not see {setup.file.parent}; the work folder must be on a file system "
             "that all machines share, under the same path"
         )
-    if hashlib.sha256(data).hexdigest() != briefing.digest:
-        return Refused(f"{briefing.file.parent} is not the same folder there as here")
-    if not briefing.folder.is_dir():
+    if hashlib.sha256(data).hexdigest() != setup.digest:
+        return Refused(f"{setup.file.parent} is not the same folder there as here")
+    if not setup.folder.is_dir():
         return Refused(
-            f"it has no folder {briefing.folder}, the current one; start from a folder that all "
+            f"it has no folder {setup.folder}, the current one; start from a folder that all "
             "machines share"
         )
     os.environ.update(THREAD_LIMITS)  # heard by libraries that are not imported yet
@@ -111,17 +111,17 @@ def brief(briefing: Briefing) -> Ready | Refused:
             f"its polars has {threads} threads; start workers with POLARS_MAX_THREADS=1 in their "
             "environment"
         )
-    _known[briefing.job] = _Known(function, shared, briefing.folder)
+    _known[setup.job] = _Known(function, shared, setup.folder)
     return Ready(os.getpid(), socket.gethostname())
 
 
-def perform(job: str, key: str, payload: bytes) -> bytes | None:
-    """Do one shard; None when this process was not briefed, or is wanted no more.
+def run_item(job: str, key: str, payload: bytes) -> bytes | None:
+    """Do one item; None when this process was not set up, or is wanted no more.
 
     Args:
         job: Name of the call.
         key: Name of this attempt; its ticks carry it.
-        payload: Pickle of the shard's payload.
+        payload: Pickle of the item's payload.
     """
     known = _known.get(job)
     if known is None:
@@ -152,8 +152,8 @@ def perform(job: str, key: str, payload: bytes) -> bytes | None:
         return None
 
 
-def dismiss(job: str) -> None:
-    """Forget a job; a shard that is still being worked on ends at its next tick."""
+def forget(job: str) -> None:
+    """Forget a job; an item that is still being worked on ends at its next tick."""
     _known.pop(job, None)
 
 
@@ -164,12 +164,12 @@ def _publisher() -> Callable[[dict[str, Any]], None]:
     return lambda message: worker.log_event(TOPIC, message)
 
 
-def _mismatch(briefing: Briefing) -> str:
-    if briefing.version != __version__:
-        return f"it has recon-cli {__version__}, this is {briefing.version}"
+def _mismatch(setup: WorkerSetup) -> str:
+    if setup.version != __version__:
+        return f"it has recon-cli {__version__}, this is {setup.version}"
     here = sys.version_info[:2]
-    if briefing.python != here:
-        return "it has Python {}.{}, this is {}.{}".format(*here, *briefing.python)
+    if setup.python != here:
+        return "it has Python {}.{}, this is {}.{}".format(*here, *setup.python)
     return ""
 
 

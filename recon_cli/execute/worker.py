@@ -1,4 +1,4 @@
-"""A worker process: takes shards from its pipe, sends progress and outcomes back."""
+"""A worker process: takes items from its pipe, sends progress and outcomes back."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 
 from recon_cli.errors import ReconError
 from recon_cli.execute.progress_messages import ProgressMessage, ProgressSender
-from recon_cli.execute.shards import Usage, WorkFunction, measured
+from recon_cli.execute.work_items import Usage, WorkFunction, measured
 
 _TICK_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
 class Done:
-    """A shard's result, its cost, and all its progress."""
+    """An item's result, its cost, and all its progress."""
 
     value: Any
     usage: Usage
@@ -29,7 +29,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """What a shard raised."""
+    """What an item raised."""
 
     error: Exception
     trace: str
@@ -43,7 +43,7 @@ class RemoteTraceback(Exception):  # noqa: N818 - shown as the cause of an error
 
 
 def work(pipe: Connection) -> None:
-    """Do what the pipe says until it says None or breaks: a function, what is shared, shards."""
+    """Do what the pipe says until it says None or breaks: a function, what is shared, items."""
     _die_with_parent()
     try:
         function: WorkFunction[Any, Any, Any] = pipe.recv()

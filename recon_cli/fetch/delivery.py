@@ -20,7 +20,7 @@ from recon_cli.fetch.catalogue import Catalogue, CatalogueFile
 from recon_cli.fetch.checksums import FILE as SUMS
 from recon_cli.fetch.checksums import Checksums
 from recon_cli.fetch.transfer import WAITS, ResumingDownloader
-from recon_cli.progress import Reporter, Silent
+from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.schema import Release
 from recon_cli.store.files import file_digest
 
@@ -46,7 +46,7 @@ class Order:
     folder: Path
     mirror: str | None = None
     force: bool = False
-    reporter: Reporter = field(default_factory=Silent)
+    reporter: Reporter = field(default_factory=SilentReporter)
     waits: tuple[float, ...] = WAITS
 
 

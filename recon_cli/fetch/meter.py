@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from recon_cli.progress import OnConsole, Reporter
+from recon_cli.progress import ConsoleReporter, Reporter
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +34,7 @@ def meter(reporter: Reporter, name: str, size: int | None, done: int = 0) -> Ite
         size: In bytes, if known.
         done: Bytes that were there before.
     """
-    if isinstance(reporter, OnConsole) and reporter.console.is_terminal:
+    if isinstance(reporter, ConsoleReporter) and reporter.console.is_terminal:
         with live(reporter.console, name, size, done) as arrived:
             yield arrived
     else:

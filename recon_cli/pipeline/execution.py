@@ -10,7 +10,7 @@ from typing import NoReturn, Protocol
 
 from recon_cli.errors import StageError
 from recon_cli.pipeline.run import Run, StageFunction, StageOutcome
-from recon_cli.progress import Reporter, Silent
+from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.store import Manifest, Recipe, Stage, StageStatus, State, stage_status
 from recon_cli.store.manifest import read_manifest
 
@@ -75,7 +75,7 @@ def preview(stage: Stage, run: Run) -> StageStatus:
         ReconError: What keeps it from getting that far.
     """
     try:
-        run_stage(stage, replace(run, reporter=Silent(), opener=_report_status))
+        run_stage(stage, replace(run, reporter=SilentReporter(), opener=_report_status))
     except _Opened as opened:
         return opened.status
     raise AssertionError(f"stage {stage.name} opens no folders")

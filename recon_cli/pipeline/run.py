@@ -20,10 +20,10 @@ from recon_cli.execute import (
     WorkItem,
     default_workers,
     retry_once,
-    run_shards,
+    run_items,
 )
 from recon_cli.pipeline.shard import ALL_PIECES, Shard
-from recon_cli.progress import Finished, Reporter, Silent, Task
+from recon_cli.progress import FinishedPartition, Reporter, SilentReporter, Task
 from recon_cli.schema import Release
 from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Transaction, transaction
 
@@ -77,7 +77,7 @@ class Run:
 
     config: RunConfig
     release: Release
-    reporter: Reporter = field(default_factory=Silent)
+    reporter: Reporter = field(default_factory=SilentReporter)
     force: bool = False
     opener: Opener = transaction
     shard: Shard = ALL_PIECES
@@ -97,7 +97,9 @@ class Run:
         section = self.config.sections.get("cluster")
         if not isinstance(section, Cluster):
             return None
-        return DaskWorkers(self.work, section.scheduler, section.processes or 1, section.patience)
+        return DaskWorkers(
+            self.work, section.scheduler, section.processes or 1, section.wait_seconds
+        )
 
     def recipe(
         self,
@@ -205,13 +207,15 @@ class Run:
         )
 
         def done(name: str, usage: Usage) -> None:
-            self.reporter.finished(Finished(label, name, usage.wall_seconds, usage.peak_mb))
+            self.reporter.finished(
+                FinishedPartition(label, name, usage.wall_seconds, usage.peak_mb)
+            )
 
         workers = self._workers(label, max((piece.people for piece in pieces), default=0))
         if light and self.cluster is None:
             workers = min(workers or default_workers(), max(1, people // light))
         with self.reporter.bar(task) as bar:
-            return run_shards(
+            return run_items(
                 function,
                 prepare,
                 shards,
@@ -219,7 +223,7 @@ class Run:
                 grain=PEOPLE_PER_PROCESS,
                 on_tick=bar.advance,
                 on_done=done,
-                revive=on_death,
+                on_death=on_death,
                 cluster=self.cluster,
             )
 

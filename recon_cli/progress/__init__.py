@@ -3,15 +3,15 @@
 All of it goes to stderr or a log; results go to stdout.
 """
 
-from recon_cli.progress.console import OnConsole
-from recon_cli.progress.events import Events
+from recon_cli.progress.console import ConsoleReporter
+from recon_cli.progress.events import JsonLinesReporter
 from recon_cli.progress.protocol import (
     NO_STATUSES,
     Bar,
-    Finished,
+    FinishedPartition,
     OnProgress,
     Reporter,
-    Silent,
+    SilentReporter,
     Task,
     ignore_progress,
     plural,
@@ -20,12 +20,12 @@ from recon_cli.progress.protocol import (
 __all__ = [
     "NO_STATUSES",
     "Bar",
-    "Events",
-    "Finished",
-    "OnConsole",
+    "ConsoleReporter",
+    "FinishedPartition",
+    "JsonLinesReporter",
     "OnProgress",
     "Reporter",
-    "Silent",
+    "SilentReporter",
     "Task",
     "ignore_progress",
     "plural",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from recon_cli.progress.memory import Memory
 from recon_cli.progress.periodic import call_periodically
-from recon_cli.progress.protocol import Bar, Finished, Task
+from recon_cli.progress.protocol import Bar, FinishedPartition, Task
 from recon_cli.progress.tally import Snapshot, Tally, clock_time, flow
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _BAR = 8
 
 
 @dataclass
-class OnConsole:
+class ConsoleReporter:
     """Reports on a rich console.
 
     Attributes:
@@ -62,7 +62,7 @@ class OnConsole:
         ):
             yield tally
 
-    def finished(self, part: Finished) -> None:
+    def finished(self, part: FinishedPartition) -> None:
         """Say so if details are asked for."""
         self.detail(
             f"{part.stage}: {part.name} done in {part.seconds:.2f} s, {part.peak_mb:,.0f} MB"

@@ -30,7 +30,7 @@ from typing import TextIO
 
 from recon_cli.progress.memory import Memory
 from recon_cli.progress.periodic import call_periodically
-from recon_cli.progress.protocol import Bar, Finished, Task
+from recon_cli.progress.protocol import Bar, FinishedPartition, Task
 from recon_cli.progress.tally import Snapshot, Tally
 
 #: Seconds between two lines of progress.
@@ -39,7 +39,7 @@ _EVERY = 1.0
 Fact = str | int | float | Sequence[str] | Mapping[str, int] | None
 
 
-class Events:
+class JsonLinesReporter:
     """Reports as JSON lines.
 
     Args:
@@ -74,7 +74,7 @@ class Events:
             yield tally
         tell()
 
-    def finished(self, part: Finished) -> None:
+    def finished(self, part: FinishedPartition) -> None:
         """Write ``partition_done``."""
         self.emit(
             "partition_done",

@@ -43,7 +43,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedPartition:
     """A finished partition.
 
     Attributes:
@@ -73,7 +73,7 @@ class Reporter(Protocol):
     def bar(self, task: Task) -> Iterator[Bar]:
         """Show progress of ``task`` until the block ends."""
 
-    def finished(self, part: Finished) -> None:
+    def finished(self, part: FinishedPartition) -> None:
         """Hear that a partition is finished."""
 
     def note(self, text: str) -> None:
@@ -83,7 +83,7 @@ class Reporter(Protocol):
         """Say something that only the curious want to know."""
 
 
-class Silent:
+class SilentReporter:
     """Says nothing: for libraries, tests and ``-q``."""
 
     @contextmanager
@@ -91,7 +91,7 @@ class Silent:
         """A bar that nobody sees."""
         yield _NoBar()
 
-    def finished(self, part: Finished) -> None:
+    def finished(self, part: FinishedPartition) -> None:
         """Drop it."""
 
     def note(self, text: str) -> None:

@@ -52,7 +52,9 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     if isinstance(solvar, Missing):
         variability = solvar
     else:
-        tables = [pl.read_csv(solvar.beside(name)) for name in ("percentiles.csv", "by_size.csv")]
+        tables = [
+            pl.read_csv(solvar.read_extra(name)) for name in ("percentiles.csv", "by_size.csv")
+        ]
         variability = VariabilityFindings(solvar.manifest, solvar.manifest.notes["mode"], *tables)
     scores = _scores(run, by_stage, microdata)
     return Findings(run.release, manifests, reconstruction, variability, scores)
@@ -103,7 +105,7 @@ def _scores(
         return Missing("score/ was made from other links/ than those there now", commands)
     if solvar is not None and shared.get("solvar/", solvar.key) != solvar.key:
         return Missing("solvar/ changed after score/ was made from it", commands)
-    rates = pl.read_parquet(io.BytesIO(folder.beside("rates.parquet")))
+    rates = pl.read_parquet(io.BytesIO(folder.read_extra("rates.parquet")))
     own = None if isinstance(microdata, Missing) else _own_source(links.manifest, microdata)
     return ScoreFindings(folder.manifest, links.manifest, rates, own)
 

@@ -39,7 +39,7 @@ def report(run: Run) -> StageOutcome:
         else:
             outcome = StageOutcome(REPORT, stage.current, skipped=True)
     if config.to is not None:
-        write_bytes(config.to, open_folder(run.work, REPORT, "report").beside(PAGE))
+        write_bytes(config.to, open_folder(run.work, REPORT, "report").read_extra(PAGE))
     return outcome
 
 

@@ -88,7 +88,7 @@ def read_rates(run: Run) -> pl.DataFrame:
         StageError: ``score/`` is missing or damaged.
     """
     folder = open_folder(run.work, SCORE, "score")
-    return pl.read_parquet(io.BytesIO(folder.beside(f"{RATES}.parquet")))
+    return pl.read_parquet(io.BytesIO(folder.read_extra(f"{RATES}.parquet")))
 
 
 def sheets(rates: pl.DataFrame) -> dict[str, ResultTable]:

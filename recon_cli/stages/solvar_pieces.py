@@ -112,4 +112,4 @@ def read_variability_by_size(work: Path) -> pl.DataFrame:
     Raises:
         StageError: ``solvar/`` is missing or damaged.
     """
-    return pl.read_csv(open_folder(work, SOLVAR, "solvar").beside("by_size.csv"))
+    return pl.read_csv(open_folder(work, SOLVAR, "solvar").read_extra("by_size.csv"))

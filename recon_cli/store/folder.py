@@ -75,7 +75,7 @@ class Folder:
             parts.append(part.collect())
         return pl.concat(parts, rechunk=True)
 
-    def beside(self, name: str) -> bytes:
+    def read_extra(self, name: str) -> bytes:
         """The bytes of a file beside the partitions.
 
         Raises:

@@ -82,7 +82,7 @@ def read_pieces(geounits: Folder) -> list[Piece]:
         StageError: It is missing or damaged.
     """
     try:
-        found: Mapping[str, list[dict[str, object]]] = json.loads(geounits.beside(PIECES))
+        found: Mapping[str, list[dict[str, object]]] = json.loads(geounits.read_extra(PIECES))
         return [piece for name, rows in found.items() for piece in _pieces(name, rows)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StageError(

@@ -36,7 +36,7 @@ def read_coverage(tables: Folder, release: Release) -> Coverage:
         StageError: It is missing, damaged, or does not fit ``release``.
     """
     try:
-        patterns = json.loads(tables.beside(COVERAGE))
+        patterns = json.loads(tables.read_extra(COVERAGE))
         coverage = tuple(_pattern(item, release) for item in patterns)
         for pattern in coverage:
             pattern.check(release)

@@ -14,7 +14,7 @@ from recon_cli.store.folder import open_folder
 from recon_cli.store.manifest import MANIFEST, Manifest, PartitionEntry, read_entry, read_manifest
 from recon_cli.store.recipe import Recipe, Stage
 from recon_cli.store.staging import COMMIT, Staging, intact
-from recon_cli.store.transaction import astray, donors, staging_of, stagings
+from recon_cli.store.transaction import changed_outside, reusable_entries, staging_of, stagings
 
 #: Settings, files or folders that a reason names before it only counts them.
 _NAMED = 3
@@ -64,7 +64,7 @@ def stage_status(work: Path, recipe: Recipe, *, force: bool = False) -> StageSta
     """
     stage = recipe.stage
     last, damage = published_manifest(work, stage)
-    if last is not None and not damage and (lost := astray(last, recipe)):
+    if last is not None and not damage and (lost := changed_outside(last, recipe)):
         damage = f"{lost[0]} is missing, or not as it was written"
     if force:
         again = () if last is None else ("it is asked for again",)
@@ -76,7 +76,7 @@ def stage_status(work: Path, recipe: Recipe, *, force: bool = False) -> StageSta
     if pending is not None:
         last, damage = pending, ""
         if pending.key == recipe.key:
-            reason = ("its publication was interrupted; a run carries it through",)
+            reason = ("its publication was interrupted; a run completes it",)
             found = len(pending.partitions)
             return StageStatus(stage, State.HALF, reason, found, found, last)
     finished = _reusable(work, recipe)
@@ -105,7 +105,7 @@ def published_manifest(work: Path, stage: Stage) -> tuple[Manifest | None, str]:
 
 
 def pending_publication(work: Path, stage: Stage) -> Manifest | None:
-    """Manifest of what an interrupted publication decided on, and the next run carries through."""
+    """Manifest of what an interrupted publication decided on, and the next run completes."""
     name = stage.folders[0]
     for root in stagings(work, stage):
         if (root / COMMIT).is_file():
@@ -201,7 +201,7 @@ def _reusable(work: Path, recipe: Recipe) -> set[str]:
     own = ((read_entry(mark), staging.new) for mark in (staging.root / "done").glob("*.json"))
     whole: set[str] = set()
     pieces: dict[str, set[int]] = {}
-    for entry, source in (*own, *donors(work, staging)):
+    for entry, source in (*own, *reusable_entries(work, staging)):
         if entry is None or entry.partition not in recipe.partitions:
             continue
         if entry.partition in whole or not _good(staging, entry, source):

@@ -2,7 +2,7 @@
 
 ``.staging/<stage>-<key>/`` holds ``new/`` (the folders as they will be), ``done/`` (a mark for
 every finished partition), during publication ``old/`` (what is being replaced) and
-``_commit.json`` (publication has begun and must be carried through).
+``_commit.json`` (publication has begun and must be completed).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Staging:
                 found[path.stem] = entry
         return found
 
-    def adopt(self, entry: PartitionEntry, source: Path) -> bool:
+    def reuse(self, entry: PartitionEntry, source: Path) -> bool:
         """Take over a partition that ``source`` holds; False if its files are not as recorded.
 
         Args:

@@ -2,7 +2,7 @@
 
 Publication is a journal and renames. Once ``_commit.json`` is on disk the new folders are
 decided: each is renamed into place, the one it replaces going aside first. A kill in between
-leaves the journal, and whoever next opens the stage carries it through. Before the journal is
+leaves the journal, and whoever next opens the stage completes it. Before the journal is
 there the old folders are untouched and the finished partitions are kept for the next run.
 """
 
@@ -91,7 +91,7 @@ class Transaction:
         """
         entries = self._entries(pieces)
         facts = self._facts(entries, list(usages), workers)
-        self._drop_strangers(entries)
+        self._remove_unlisted(entries)
         outside = {name: _entry_of(path) for name, path in self.recipe.outside.items()}
         for folder in self.recipe.stage.folders:
             manifest = compose(
@@ -108,7 +108,7 @@ class Transaction:
         files.sync_tree(self.staging.root)
         journal = {"folders": list(self.recipe.stage.folders), "key": self.recipe.key}
         files.write_bytes(self.staging.root / COMMIT, files.json_bytes(journal))
-        carry_through(self.work, self.staging.root, self.recipe.stage)
+        complete_publication(self.work, self.staging.root, self.recipe.stage)
         _discard(*stagings(self.work, self.recipe.stage))
         return open_folder(self.work, self.recipe.stage, self.recipe.stage.folders[0]).manifest
 
@@ -142,7 +142,7 @@ class Transaction:
             partition_seconds={entry.partition: entry.seconds for entry in entries},
         )
 
-    def _drop_strangers(self, entries: list[PartitionEntry]) -> None:
+    def _remove_unlisted(self, entries: list[PartitionEntry]) -> None:
         """Remove what an interrupted run left and this one does not publish."""
         level = self.recipe.partition_level
         for folder in self.recipe.stage.folders:
@@ -169,7 +169,7 @@ class Transaction:
 def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[Transaction]:
     """Open a stage for writing; nobody else can until the block ends.
 
-    An interrupted publication is carried through first. Finished partitions of an interrupted
+    An interrupted publication is completed first. Finished partitions of an interrupted
     run, and published ones, are taken over when they were made from the same inputs.
 
     Args:
@@ -192,7 +192,7 @@ def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[
         else:
             current = up_to_date(work, recipe)
             if current is None:
-                _adopt(work, staging)
+                _reuse_finished(work, staging)
         done = staging.finished() if current is None else {}
         yield Transaction(work, recipe, staging, current, done)
 
@@ -224,12 +224,12 @@ def up_to_date(work: Path, recipe: Recipe) -> Manifest | None:
     except StageError:
         return None
     whole = all(folder.manifest.key == recipe.key and folder.is_whole() for folder in folders)
-    if whole and not astray(folders[0].manifest, recipe):
+    if whole and not changed_outside(folders[0].manifest, recipe):
         return folders[0].manifest
     return None
 
 
-def astray(manifest: Manifest, recipe: Recipe) -> list[str]:
+def changed_outside(manifest: Manifest, recipe: Recipe) -> list[str]:
     """Files beyond the work folder that are not as the stage wrote them."""
     return [
         name
@@ -242,13 +242,13 @@ def recover(work: Path, stage: Stage) -> None:
     """Finish what a killed process began to publish, and clear away what it left behind."""
     for root in stagings(work, stage):
         if (root / COMMIT).is_file():
-            carry_through(work, root, stage)
+            complete_publication(work, root, stage)
             _discard(root)
     for trash in sorted((work / STAGING).glob(f"trash-{stage.name}-*")):
         files.remove(trash)
 
 
-def carry_through(work: Path, root: Path, stage: Stage) -> None:
+def complete_publication(work: Path, root: Path, stage: Stage) -> None:
     """Rename the new folders into place; may be repeated after a kill at any instant."""
     for folder in stage.folders:
         new, old, place = root / "new" / folder, root / "old" / folder, work / folder
@@ -260,20 +260,20 @@ def carry_through(work: Path, root: Path, stage: Stage) -> None:
         files.move(new, place)
 
 
-def _adopt(work: Path, staging: Staging) -> None:
+def _reuse_finished(work: Path, staging: Staging) -> None:
     """Take over finished partitions with the same key from other runs of the stage."""
     recipe = staging.recipe
     wanted = {name: recipe.partition_key(name) for name in recipe.partitions}
     for entry in staging.finished().values():
         if entry.piece is None:
             wanted.pop(entry.partition, None)
-    for entry, source in donors(work, staging):
-        fits = wanted.get(entry.partition) == entry.key and staging.adopt(entry, source)
+    for entry, source in reusable_entries(work, staging):
+        fits = wanted.get(entry.partition) == entry.key and staging.reuse(entry, source)
         if fits and entry.piece is None:
             del wanted[entry.partition]
 
 
-def donors(work: Path, staging: Staging) -> Iterator[tuple[PartitionEntry, Path]]:
+def reusable_entries(work: Path, staging: Staging) -> Iterator[tuple[PartitionEntry, Path]]:
     """Partitions that other runs of the stage finished, and where they lie."""
     for root in stagings(work, staging.recipe.stage):
         if root != staging.root:

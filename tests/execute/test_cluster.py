@@ -22,7 +22,7 @@ from distributed import Client, LocalCluster
 
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, ContradictionError, WorkerError
-from recon_cli.execute import DaskWorkers, connection, remote, run_shards
+from recon_cli.execute import DaskWorkers, connection, remote, run_items
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
 from recon_cli.stages import reconstruct_pieces, solvar_pieces
@@ -65,7 +65,7 @@ def test_results_are_the_same_wherever_shards_run_and_whatever_dies(
     sums, done = ProgressSums(), list[str]()
     mortal = tmp_path / "mortal"
     mortal.mkdir()
-    there = run_shards(
+    there = run_items(
         shards.be_killed_at_first,
         lambda: mortal,
         numbers(6),
@@ -74,8 +74,8 @@ def test_results_are_the_same_wherever_shards_run_and_whatever_dies(
         on_done=lambda name, _usage: done.append(name),
     )
     assert len(list(mortal.iterdir())) == 2  # workers were killed
-    here = run_shards(shards.be_killed_at_first, lambda: mortal, numbers(6), workers=1)
-    pool = run_shards(shards.be_killed_at_first, lambda: mortal, numbers(6), workers=2)
+    here = run_items(shards.be_killed_at_first, lambda: mortal, numbers(6), workers=1)
+    pool = run_items(shards.be_killed_at_first, lambda: mortal, numbers(6), workers=2)
     assert there.values == here.values == pool.values == tuple(10 * i for i in range(6))
     assert there.workers == 3
     assert all(usage.peak_mb > 0 for usage in there.usages)
@@ -92,7 +92,7 @@ def test_results_are_the_same_wherever_shards_run_and_whatever_dies(
 def test_ticks_arrive_while_a_shard_is_worked_on(scheduler: str, tmp_path: Path) -> None:
     sums = ProgressSums()
     with pytest.raises(ContradictionError, match="P1 cell 1 says 7, P12 cell 1 says 8"):
-        run_shards(
+        run_items(
             shards.tick_for_ever,
             lambda: tmp_path,
             numbers(2),
@@ -113,13 +113,13 @@ def test_a_shard_may_be_revived_with_another_payload(
     scheduler: str, tmp_path: Path, deadly: str, found: tuple[str, ...]
 ) -> None:
     sums = ProgressSums()
-    results = run_shards(
+    results = run_items(
         shards.be_killed_by_a_unit,
         lambda: deadly,
         unit_lists(),
         cluster=DaskWorkers(tmp_path, scheduler),
         on_tick=sums,
-        revive=without_the_first,
+        on_death=without_the_first,
     )
     assert results.values == (("a", "b"), found)
     assert sums.units == 2 + len(found)
@@ -127,7 +127,7 @@ def test_a_shard_may_be_revived_with_another_payload(
 
 def test_the_only_worker_may_die(scheduler: str, tmp_path: Path) -> None:
     (tmp_path / "died-3").touch()
-    results = run_shards(
+    results = run_items(
         shards.be_killed_at_first,
         lambda: tmp_path,
         numbers(4),
@@ -141,7 +141,7 @@ def test_the_only_worker_may_die(scheduler: str, tmp_path: Path) -> None:
 def test_a_shard_is_given_up_after_two_deaths(scheduler: str, tmp_path: Path) -> None:
     where = r"worker tcp://.*, process \d+ on .*"
     with pytest.raises(WorkerError, match=rf"died \({where}\) while it worked on county 2 \(so"):
-        run_shards(shards.die, lambda: 2, numbers(3), cluster=DaskWorkers(tmp_path, scheduler))
+        run_items(shards.die, lambda: 2, numbers(3), cluster=DaskWorkers(tmp_path, scheduler))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_errors_travel_intact(
     scheduler: str, tmp_path: Path, kind: str, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message) as caught:
-        run_shards(
+        run_items(
             shards.contradict, lambda: kind, numbers(3), cluster=DaskWorkers(tmp_path, scheduler)
         )
     assert type(caught.value) is error
@@ -169,15 +169,15 @@ def test_relative_paths_and_threads_are_as_here(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     cluster = DaskWorkers(Path("work"), scheduler)
-    found = run_shards(shards.relative, lambda: Path("x.parquet"), numbers(2), cluster=cluster)
+    found = run_items(shards.relative, lambda: Path("x.parquet"), numbers(2), cluster=cluster)
     assert set(found.values) == {str(tmp_path / "x.parquet")}
-    threads = run_shards(shards.environment, lambda: None, numbers(2), cluster=cluster)
+    threads = run_items(shards.environment, lambda: None, numbers(2), cluster=cluster)
     assert set(threads.values) == {("1", 1)}
 
 
 def test_no_shards_need_no_cluster(tmp_path: Path) -> None:
     cluster = DaskWorkers(tmp_path, "tcp://127.0.0.1:9")
-    assert run_shards(shards.double, lambda: 1, [], cluster=cluster).values == ()
+    assert run_items(shards.double, lambda: 1, [], cluster=cluster).values == ()
 
 
 @pytest.mark.parametrize(
@@ -195,14 +195,14 @@ def test_workers_with_more_than_one_thread_are_refused(
     with mock.patch.dict(os.environ), start(**settings) as cluster:
         there = DaskWorkers(tmp_path, cluster.scheduler_address)
         with pytest.raises(ConfigError, match=message):
-            run_shards(shards.double, lambda: 1, numbers(2), cluster=there)
+            run_items(shards.double, lambda: 1, numbers(2), cluster=there)
 
 
 def test_a_scheduler_without_workers_is_waited_for(tmp_path: Path) -> None:
     with mock.patch.dict(os.environ), start(n_workers=0) as cluster:
-        there = DaskWorkers(tmp_path, cluster.scheduler_address, patience=0.6)
+        there = DaskWorkers(tmp_path, cluster.scheduler_address, wait_seconds=0.6)
         with pytest.raises(WorkerError, match=r"it had no workers for 0\.6 seconds"):
-            run_shards(shards.double, lambda: 1, numbers(2), cluster=there)
+            run_items(shards.double, lambda: 1, numbers(2), cluster=there)
 
 
 def test_a_scheduler_that_goes_away_is_noticed(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_scheduler_that_goes_away_is_noticed(tmp_path: Path) -> None:
         end = threading.Timer(1.0, cluster.close)
         end.start()
         with pytest.raises(WorkerError, match=r"the scheduler tcp://.* is gone; what was finished"):
-            run_shards(shards.double, lambda: 1, numbers(2), cluster=there)
+            run_items(shards.double, lambda: 1, numbers(2), cluster=there)
         end.join()
 
 
@@ -220,14 +220,14 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(connection, "_CONNECT_SECONDS", 0.5)
     there = DaskWorkers(tmp_path, "tcp://127.0.0.1:9")
     with pytest.raises(ConfigError, match=r"cluster\.scheduler: tcp://127\.0\.0\.1:9 cannot be re"):
-        run_shards(shards.double, lambda: 1, numbers(2), cluster=there)
+        run_items(shards.double, lambda: 1, numbers(2), cluster=there)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "work").touch()
     with pytest.raises(ConfigError, match=r"cluster: .*\.pickle cannot be written: File exists"):
-        run_shards(
+        run_items(
             shards.double,
             lambda: 1,
             numbers(2),
@@ -240,15 +240,15 @@ def test_the_package_may_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for module in ("cluster", "connection"):
         monkeypatch.delitem(sys.modules, f"recon_cli.execute.{module}", raising=False)
     with pytest.raises(ConfigError, match=r"pip install 'recon-cli\[cluster\]'"):
-        run_shards(shards.double, lambda: 1, numbers(2), cluster=DaskWorkers(tmp_path, processes=2))
+        run_items(shards.double, lambda: 1, numbers(2), cluster=DaskWorkers(tmp_path, processes=2))
 
 
 @pytest.fixture
-def briefing(tmp_path: Path) -> remote.Briefing:
+def briefing(tmp_path: Path) -> remote.WorkerSetup:
     file = tmp_path / "briefing"
     file.write_bytes(b"what all shards share")
     digest = sha256(file.read_bytes()).hexdigest()
-    return remote.Briefing("none", file, digest, tmp_path)
+    return remote.WorkerSetup("none", file, digest, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -262,19 +262,19 @@ def briefing(tmp_path: Path) -> remote.Briefing:
     ],
 )
 def test_a_worker_that_cannot_do_the_work_says_why(
-    briefing: remote.Briefing,
+    briefing: remote.WorkerSetup,
     changes: dict[str, object],
     reason: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(remote, "_FILE_SECONDS", 0.1)
-    answer = remote.brief(replace(briefing, **changes))  # type: ignore[arg-type]
+    answer = remote.set_up(replace(briefing, **changes))  # type: ignore[arg-type]
     assert isinstance(answer, remote.Refused)
     assert re.search(reason, answer.reason)
 
 
 def test_a_process_that_was_not_briefed_does_nothing() -> None:
-    assert remote.perform("never heard of", "key", b"") is None
+    assert remote.run_item("never heard of", "key", b"") is None
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 
 from recon_cli import errors
 from recon_cli.errors import ContradictionError, ReconError, WorkerError
-from recon_cli.execute import Usage, WorkItem, default_workers, peak_mb, run_shards
+from recon_cli.execute import Usage, WorkItem, default_workers, peak_mb, run_items
 from tests.support import shards
 from tests.support.paths import ROOT
 from tests.support.work_items import ProgressSums, numbers, unit_lists, without_the_first
@@ -26,25 +26,25 @@ pytestmark = pytest.mark.usefixtures("importable_support")
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_results_come_in_the_order_of_the_shards(workers: int) -> None:
-    results = run_shards(shards.double, lambda: 10, numbers(7), workers=workers)
+    results = run_items(shards.double, lambda: 10, numbers(7), workers=workers)
     assert results.values == tuple(10 * i for i in range(7))
     assert results.workers == (workers if workers > 1 else 0)
     assert all(usage.peak_mb > 0 for usage in results.usages)
 
 
 def test_order_does_not_depend_on_who_finishes_first() -> None:
-    assert run_shards(shards.slow_first, lambda: None, numbers(4), workers=2).values == (0, 1, 2, 3)
+    assert run_items(shards.slow_first, lambda: None, numbers(4), workers=2).values == (0, 1, 2, 3)
 
 
 def test_no_shards() -> None:
-    results = run_shards(lambda _shared, _payload, _tick: 1, lambda: None, [], workers=4)
+    results = run_items(lambda _shared, _payload, _tick: 1, lambda: None, [], workers=4)
     assert results.values == ()
 
 
 def test_biggest_shards_go_first() -> None:
     seen: list[int] = []
     given = [WorkItem("a", 1, weight=5), WorkItem("b", 2, weight=9), WorkItem("c", 3, weight=5)]
-    run_shards(lambda _shared, payload, _tick: seen.append(payload), lambda: None, given, workers=1)
+    run_items(lambda _shared, payload, _tick: seen.append(payload), lambda: None, given, workers=1)
     assert seen == [2, 1, 3]
 
 
@@ -56,7 +56,7 @@ def test_progress_reaches_the_caller(workers: int) -> None:
     def on_done(name: str, usage: Usage) -> None:
         done.append(name)
 
-    run_shards(
+    run_items(
         shards.double,
         lambda: 1,
         numbers(5),
@@ -69,13 +69,13 @@ def test_progress_reaches_the_caller(workers: int) -> None:
 
 
 def test_small_work_stays_in_this_process() -> None:
-    results = run_shards(shards.process, lambda: None, numbers(4), grain=1_000)
+    results = run_items(shards.process, lambda: None, numbers(4), grain=1_000)
     assert set(results.values) == {os.getpid()}
 
 
 def test_workers_have_one_thread_and_the_parent_keeps_its_own() -> None:
     before = dict(os.environ)
-    found = run_shards(shards.environment, lambda: None, numbers(2), workers=2).values
+    found = run_items(shards.environment, lambda: None, numbers(2), workers=2).values
     assert found == (("1", 1), ("1", 1))
     assert dict(os.environ) == before
 
@@ -83,26 +83,26 @@ def test_workers_have_one_thread_and_the_parent_keeps_its_own() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_expected_error_travels_intact(workers: int) -> None:
     with pytest.raises(ContradictionError, match="P1 cell 1 says 7, P12 cell 1 says 8") as caught:
-        run_shards(shards.contradict, lambda: "", numbers(3), workers=workers)
+        run_items(shards.contradict, lambda: "", numbers(3), workers=workers)
     assert type(caught.value) is ContradictionError
     assert caught.value.exit_code == 6
 
 
 def test_an_error_that_does_not_pickle_keeps_message_and_exit_code() -> None:
     with pytest.raises(ContradictionError, match="010010201001000: P12003") as caught:
-        run_shards(shards.contradict, lambda: "fussy", numbers(3), workers=2)
+        run_items(shards.contradict, lambda: "fussy", numbers(3), workers=2)
     assert caught.value.exit_code == 66
 
 
 def test_a_defect_keeps_its_type_and_shows_the_workers_traceback() -> None:
     with pytest.raises(ZeroDivisionError, match="a defect") as caught:
-        run_shards(shards.contradict, lambda: "defect", numbers(3), workers=2)
+        run_items(shards.contradict, lambda: "defect", numbers(3), workers=2)
     assert "in contradict" in str(caught.value.__cause__)
 
 
 def test_a_result_that_does_not_pickle_is_an_error_not_a_death() -> None:
     with pytest.raises((AttributeError, pickle.PicklingError), match="pickle"):
-        run_shards(shards.unpicklable_result, lambda: None, numbers(2), workers=2)
+        run_items(shards.unpicklable_result, lambda: None, numbers(2), workers=2)
 
 
 @pytest.mark.parametrize("name", [n for n, v in vars(errors).items() if isinstance(v, type)])
@@ -115,7 +115,7 @@ def test_every_error_of_the_tree_pickles(name: str) -> None:
 
 def test_a_death_costs_its_shard_a_second_attempt(tmp_path: Path) -> None:
     sums, done = ProgressSums(), Counter[str]()
-    results = run_shards(
+    results = run_items(
         shards.be_killed_at_first,
         lambda: tmp_path,
         numbers(6),
@@ -133,7 +133,7 @@ def test_a_death_costs_its_shard_a_second_attempt(tmp_path: Path) -> None:
 
 
 def test_several_workers_may_die_at_once(tmp_path: Path) -> None:
-    results = run_shards(shards.all_die_at_first, lambda: tmp_path, numbers(3), workers=3)
+    results = run_items(shards.all_die_at_first, lambda: tmp_path, numbers(3), workers=3)
     assert results.values == (0, 1, 2)
     assert results.workers == 3
     assert len(list(tmp_path.glob("met-*"))) == 3
@@ -142,13 +142,13 @@ def test_several_workers_may_die_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("deadly", "found"), [("c", ("d", "e")), ("d", ("e",))])
 def test_a_shard_may_be_revived_with_another_payload(deadly: str, found: tuple[str, ...]) -> None:
     sums = ProgressSums()
-    results = run_shards(
+    results = run_items(
         shards.be_killed_by_a_unit,
         lambda: deadly,
         unit_lists(),
         workers=2,
         on_tick=sums,
-        revive=without_the_first,
+        on_death=without_the_first,
     )
     assert results.values == (("a", "b"), found)
     assert sums.units == 2 + len(found)
@@ -162,7 +162,7 @@ def test_a_shard_may_be_given_up() -> None:
         asked.append(shard.deaths)
 
     with pytest.raises(WorkerError, match=r"died \(exit code 3\) while it worked on county 5; "):
-        run_shards(shards.die, lambda: 5, numbers(6), workers=2, revive=refuse)
+        run_items(shards.die, lambda: 5, numbers(6), workers=2, on_death=refuse)
     assert asked == [1]
 
 
@@ -171,18 +171,18 @@ def test_a_defect_is_no_death(tmp_path: Path) -> None:
         raise AssertionError(f"{shard.name}: {cause}")
 
     with pytest.raises(ZeroDivisionError):
-        run_shards(shards.contradict, lambda: "defect", numbers(3), workers=2, revive=never)
+        run_items(shards.contradict, lambda: "defect", numbers(3), workers=2, on_death=never)
 
 
 def test_a_dead_worker_is_named_with_its_shard() -> None:
     with pytest.raises(WorkerError, match=r"died \(exit code 3\) while it worked on county 2 \(so"):
-        run_shards(shards.die, lambda: 2, numbers(6), workers=2)
+        run_items(shards.die, lambda: 2, numbers(6), workers=2)
 
 
 def test_workers_that_die_before_they_are_ready_are_not_waited_for() -> None:
     ballast = bytes(2_000_000)  # more than a pipe holds
     with pytest.raises(WorkerError, match=r"died \(exit code 3\)"):
-        run_shards(shards.DeadOnArrival(), lambda: ballast, numbers(3), workers=2)
+        run_items(shards.DeadOnArrival(), lambda: ballast, numbers(3), workers=2)
 
 
 def test_what_is_shared_is_made_while_workers_start_and_only_for_work() -> None:
@@ -191,16 +191,16 @@ def test_what_is_shared_is_made_while_workers_start_and_only_for_work() -> None:
         return 10
 
     made: list[int] = []
-    assert run_shards(shards.double, prepare, [], workers=2).values == ()
+    assert run_items(shards.double, prepare, [], workers=2).values == ()
     assert made == []
-    assert run_shards(shards.double, prepare, numbers(3), workers=2).values == (0, 10, 20)
-    assert run_shards(shards.double, prepare, numbers(3), workers=1).values == (0, 10, 20)
+    assert run_items(shards.double, prepare, numbers(3), workers=2).values == (0, 10, 20)
+    assert run_items(shards.double, prepare, numbers(3), workers=1).values == (0, 10, 20)
     assert made == [2, 0]
 
 
 def test_a_killed_worker_is_named_with_its_signal() -> None:
     with pytest.raises(WorkerError, match=r"signal 9, SIGKILL\) while it worked on county 4"):
-        run_shards(shards.be_killed, lambda: 4, numbers(6), workers=2)
+        run_items(shards.be_killed, lambda: 4, numbers(6), workers=2)
 
 
 def alive(pid: int) -> bool:

@@ -275,11 +275,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many workers were asked for, with none started."""
     workers_of_runs: list[int] = []
 
-    def run_shards(*_: object, workers: int, **__: object) -> Results[None]:
+    def run_items(*_: object, workers: int, **__: object) -> Results[None]:
         workers_of_runs.append(workers)
         return Results((), (), 0)
 
-    monkeypatch.setattr("recon_cli.pipeline.run.run_shards", run_shards)
+    monkeypatch.setattr("recon_cli.pipeline.run.run_items", run_items)
     return workers_of_runs
 
 

@@ -131,7 +131,7 @@ def test_a_publication_that_was_interrupted(
 
     with monkeypatch.context() as patched:
         module = importlib.import_module("recon_cli.store.transaction")
-        patched.setattr(module, "carry_through", killed)
+        patched.setattr(module, "complete_publication", killed)
         with pytest.raises(KeyboardInterrupt):
             write(tmp_path, recipe(), *ALL)
     assert list(tmp_path.glob(f".staging/*/{COMMIT}"))

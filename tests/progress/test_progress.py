@@ -14,7 +14,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from recon_cli.progress import Events, Finished, OnConsole, Silent, Task
+from recon_cli.progress import (
+    ConsoleReporter,
+    FinishedPartition,
+    JsonLinesReporter,
+    SilentReporter,
+    Task,
+)
 from recon_cli.progress import console as console_module
 from recon_cli.progress import events as events_module
 from recon_cli.progress.console import draw, line
@@ -129,7 +135,7 @@ def test_facts_flow_into_few_lines() -> None:
 def test_lines_come_while_nothing_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console_module, "_EVERY", 0.02)
     stream = io.StringIO()
-    reporter = OnConsole(Console(file=stream, width=40), place="1/2")
+    reporter = ConsoleReporter(Console(file=stream, width=40), place="1/2")
     with reporter.bar(Task("solvar", "block", 10, 100)) as bar:
         bar.advance(1, 10, {"proven": 1})
         time.sleep(0.2)
@@ -140,7 +146,7 @@ def test_lines_come_while_nothing_is_heard(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_terminal_is_left_clean() -> None:
     stream = io.StringIO()
-    reporter = OnConsole(Console(file=stream, force_terminal=True, width=60))
+    reporter = ConsoleReporter(Console(file=stream, force_terminal=True, width=60))
     with reporter.bar(BLOCKS) as bar:
         bar.advance(36_000, 600_000, {"unique": 36_000})
         reporter.note("a note")
@@ -154,8 +160,8 @@ def test_the_terminal_is_left_clean() -> None:
 def test_details_are_for_the_curious() -> None:
     for verbose in (False, True):
         stream = io.StringIO()
-        reporter = OnConsole(Console(file=stream), verbose)
-        reporter.finished(Finished("solvar", "county 01073", 1.234, 250.0))
+        reporter = ConsoleReporter(Console(file=stream), verbose)
+        reporter.finished(FinishedPartition("solvar", "county 01073", 1.234, 250.0))
         expected = "solvar: county 01073 done in 1.23 s, 250 MB\n" if verbose else ""
         assert stream.getvalue() == expected
 
@@ -171,11 +177,11 @@ def test_ticks_are_cheap() -> None:
 def test_events_are_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_module, "_EVERY", 0.02)
     stream = io.StringIO()
-    events = Events(stream)
+    events = JsonLinesReporter(stream)
     with events.bar(BLOCKS) as bar:
         bar.advance(2, 30, {"unique": 1, "open": 1})
         time.sleep(0.1)
-    events.finished(Finished("reconstruct", "county 01073", 1.23456, 250.5))
+    events.finished(FinishedPartition("reconstruct", "county 01073", 1.23456, 250.5))
     events.note("größer")
     events.detail("nobody asks")
     found = [json.loads(each) for each in stream.getvalue().splitlines()]
@@ -213,10 +219,10 @@ def test_a_pulse_stops_and_tells_what_stopped_it() -> None:
 
 
 def test_silence() -> None:
-    reporter = Silent()
+    reporter = SilentReporter()
     with reporter.bar(BLOCKS) as bar:
         bar.advance(1, 1)
-    reporter.finished(Finished("a", "b", 0.0, 0.0))
+    reporter.finished(FinishedPartition("a", "b", 0.0, 0.0))
     reporter.note("")
     reporter.detail("")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recon_cli.errors import ContradictionError, ReconError
-from recon_cli.execute import DaskWorkers, OnProgress, WorkItem, remote, run_shards
+from recon_cli.execute import DaskWorkers, OnProgress, WorkItem, remote, run_items
 
 if TYPE_CHECKING:  # workers start in a fraction of the time without these
     from recon_cli.store import Piece
@@ -201,7 +201,7 @@ def _main() -> None:
     folder, where = Path(sys.argv[1]), sys.argv[2:]
     cluster = DaskWorkers(folder, processes=2) if where == ["cluster"] else None
     try:
-        run_shards(note_and_wait, lambda: folder, shards, workers=2, cluster=cluster)
+        run_items(note_and_wait, lambda: folder, shards, workers=2, cluster=cluster)
     except KeyboardInterrupt:
         sys.exit(130)
     except ReconError as error:

@@ -24,12 +24,12 @@ class Cluster(Section):
     Attributes:
         scheduler: Address of a running Dask scheduler, as in ``tcp://host:8786``.
         processes: Or how many workers to start on this machine, for the time of a stage.
-        patience: Seconds to wait for a worker when there is none.
+        wait_seconds: Seconds to wait for a worker when there is none.
     """
 
     scheduler: Annotated[str, BeforeValidator(address)] | None = None
     processes: Annotated[int, Field(ge=1)] | None = None
-    patience: Annotated[float, Field(gt=0)] = 300.0
+    wait_seconds: Annotated[float, Field(gt=0)] = 300.0
 
     @model_validator(mode="after")
     def _one_place(self) -> Cluster:

@@ -16,7 +16,7 @@ Shared = TypeVar("Shared")
 Payload = TypeVar("Payload")
 Result = TypeVar("Result")
 
-#: What a shard runs: what all shards share, the shard's own payload, and where to report.
+#: What an item runs: what all items share, the item's own payload, and where to report.
 WorkFunction = Callable[[Shared, Payload, OnProgress], Result]
 
 
@@ -28,7 +28,7 @@ class WorkItem(Generic[Payload]):
         name: What messages call it.
         payload: What the function gets; must pickle.
         weight: Its size, in any unit; the biggest go first.
-        deaths: How many workers have died while they held it; counted by `run_shards`.
+        deaths: How many workers have died while they held it; counted by `run_items`.
     """
 
     name: str
@@ -48,11 +48,11 @@ class Usage:
 
 @dataclass(frozen=True)
 class Results(Generic[Result]):
-    """Results in the order of the shards, whatever ran first.
+    """Results in the order of the items, whatever ran first.
 
     Attributes:
-        values: One for each shard.
-        usages: The cost of each shard, in the same order; ``peak_mb`` is that of its process.
+        values: One for each item.
+        usages: The cost of each item, in the same order; ``peak_mb`` is that of its process.
         workers: How many processes ran at a time, those started for dead ones not counted; 0 when
             this one did the work.
     """
@@ -70,13 +70,13 @@ class DaskWorkers:
         folder: One that every worker sees, under the same path.
         scheduler: Address of a running scheduler; None to start one here.
         processes: Workers to start here; used only without ``scheduler``.
-        patience: Seconds to wait while there is no worker.
+        wait_seconds: Seconds to wait while there is no worker.
     """
 
     folder: Path
     scheduler: str | None = None
     processes: int = 1
-    patience: float = 300.0
+    wait_seconds: float = 300.0
 
 
 def default_workers() -> int:
