@@ -10,14 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from recon_cli.attack.reconstruction.partition import reconstruct
 from recon_cli.errors import ContradictionError
+from recon_cli.explain import corrections
 from recon_cli.frames import COUNTS
 from recon_cli.publication import Publication
-from recon_cli.schema import Release
+from recon_cli.schema import Release, parse_release
 from tests.support.enumeration import TooManyError, least_changes
 from tests.support.populations import publish, random_records, random_release, random_units
 
@@ -127,3 +129,51 @@ def test_the_least_change_against_brute_force(seed: int, people: int, wrong: int
 def overlap(change: Counter[CellKey], other: Counter[CellKey]) -> int:
     """By how much another change changes the same cells in the same direction."""
     return sum(abs(other[cell]) for cell, step in change.items() if other[cell] * step > 0)
+
+
+PLOTS = parse_release(
+    """
+release: plots
+title: Plots
+features: {sex: {categories: [m, f]}}
+geography: {levels: [{level: plot, digits: 4}, {level: ward, digits: 2}], partition: ward}
+microdata: [sex]
+histogram: [sex]
+families:
+  - {levels: [plot, ward], cells: [total, {by: sex}], tables: {T: {}}}
+""",
+    source="plots",
+)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            [("0101", 1, 3)],
+            r"the least change that makes the counts of plot 0101, taken alone, possible is 1 in "
+            r"1 cell: plot 0101 table T cell \d .*; others, of other cells, are as small",
+        ),
+        (
+            [("01", 1, 5), ("01", 2, 3)],
+            r"ward 01 table T cell 1 .*: published 5, its plots sum to 4; "
+            r"ward 01 table T cell 2 .*: published 3, its plots sum to 2",
+        ),
+    ],
+)
+def test_a_region_with_too_many_unknowns(
+    wrong: list[tuple[str, int, int]], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = pl.DataFrame(
+        {"geoid_plot": ["0101", "0101", "0102", "0102"], "sex": ["m", "f", "m", "f"]}
+    )
+    published = publish(PLOTS, records)
+    for geoid, cell, count in wrong:
+        published = with_count(published, geoid, "T", cell, count)
+    with pytest.raises(ContradictionError, match="the least change that makes all counts of ward"):
+        reconstruct(PLOTS, published, PLOTS.tables, seed=1)
+    # Two kinds of people in each of two plots: one plot can be enumerated, the ward cannot.
+    monkeypatch.setattr(corrections, "_LARGEST", 2)
+    unknown = "; the least change for all counts of ward 01 is not known$"
+    with pytest.raises(ContradictionError, match=message + unknown):
+        reconstruct(PLOTS, published, PLOTS.tables, seed=1)
