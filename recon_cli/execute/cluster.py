@@ -254,7 +254,7 @@ class _ClusterWorkers:
     def _no_scheduler(self) -> WorkerError:
         return WorkerError(
             f"cluster: the scheduler {self._place} is gone; what was finished is kept, and the "
-            "same command goes on from there"
+            "same command continues from there"
         )
 
     def _no_workers(self, known: int) -> str:

@@ -61,7 +61,7 @@ class Client(Protocol):
         """Have a task run."""
 
     def cancel(self, futures: list[Future]) -> None:
-        """Give up tasks; one that runs already goes on to its end."""
+        """Give up tasks; one that runs already runs to its end."""
 
     def run(
         self,

@@ -63,7 +63,7 @@ class ConsoleReporter:
             yield tally
 
     def finished(self, part: FinishedPartition) -> None:
-        """Say so if details are asked for."""
+        """Report it if details are asked for."""
         self.detail(
             f"{part.stage}: {part.name} done in {part.seconds:.2f} s, {part.peak_mb:,.0f} MB"
         )

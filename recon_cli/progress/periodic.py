@@ -1,4 +1,4 @@
-"""Something that happens every few seconds while something else goes on."""
+"""Calling a function every few seconds while other work is done."""
 
 from __future__ import annotations
 

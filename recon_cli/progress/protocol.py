@@ -77,10 +77,10 @@ class Reporter(Protocol):
         """Hear that a partition is finished."""
 
     def note(self, text: str) -> None:
-        """Say something that the user should know."""
+        """Report something that the user should know."""
 
     def detail(self, text: str) -> None:
-        """Say something that only the curious want to know."""
+        """Report a detail, shown with ``-v``."""
 
 
 class SilentReporter:

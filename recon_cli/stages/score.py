@@ -12,7 +12,7 @@ import polars as pl
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.pipeline.stages import LINK, SCORE
+from recon_cli.pipeline.stages import LINK, RECONSTRUCT, SCORE, SOLVAR
 from recon_cli.progress import Task
 from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.control import Control
@@ -20,9 +20,9 @@ from recon_cli.score.rates import Rules
 from recon_cli.score.sheet import ResultTable, lay_out
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.tables import TITLES, Sources, make_rates
-from recon_cli.store import Folder, Stage, open_folder
+from recon_cli.store import Folder, open_folder
 from recon_cli.store.files import parquet_bytes
-from recon_cli.store.manifest import MANIFEST, read_manifest
+from recon_cli.store.manifest import MANIFEST
 
 RATES = "rates"
 
@@ -118,20 +118,14 @@ def find_zero(run: Run) -> Zero:
         StageError: The folder is damaged.
     """
     if (run.work / "solvar" / MANIFEST).is_file():
-        folder = _open(run, "solvar")
+        folder = open_folder(run.work, SOLVAR, "solvar")
         return Zero(folder, pl.col("solvar_upper_pct") == 0, "solvar/: proven upper bound zero")
     if (run.work / "blocks" / MANIFEST).is_file():
-        folder = _open(run, "blocks")
+        folder = open_folder(run.work, RECONSTRUCT, "blocks")
         note = "blocks/: proven to have one solution; run `recon solvar` for the study's measure"
         return Zero(folder, pl.col("status") == "unique", note)
     note = "unknown: no solvar/ and no blocks/ in the work folder, so no Table 10"
     return Zero(None, pl.lit(value=False), note)
-
-
-def _open(run: Run, name: str) -> Folder:
-    """A folder of whichever stage made it; no need to load that stage, and its solver."""
-    manifest = read_manifest(run.work / name, command="the stage that makes it")
-    return open_folder(run.work, Stage(manifest.stage, manifest.folders), name)
 
 
 def choose_sources(notes: Mapping[str, Any], config: Score) -> Sources:

@@ -11,7 +11,7 @@ class Report(Section):
     """The section ``report``.
 
     Attributes:
-        title: What stands over the page; default the release's title.
+        title: The page's heading; default the release's title.
         to: A file that gets a copy of the page; default none.
     """
 
