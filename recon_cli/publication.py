@@ -124,7 +124,10 @@ def with_population(
         totals.append((i, *(total or (None, None)), 0 if proves_zero else None))
     schema = {"pattern": pl.Int16, "_table": pl.String, "_cell": pl.Int16, "_absent": pl.Int32}
     frame = pl.DataFrame(totals, schema=schema, orient="row")
-    counts = batch.counts.rename({"table": "_table", "cell": "_cell"})
+    cells = {(table, cell) for _, table, cell, _ in totals if table is not None}
+    is_total = [(pl.col("table") == table) & (pl.col("cell") == cell) for table, cell in cells]
+    counts = batch.counts.filter(pl.any_horizontal(pl.lit(value=False), *is_total))
+    counts = counts.rename({"table": "_table", "cell": "_cell"})
     known = pl.col("count")
     if "low" in counts.columns:
         known = pl.when(pl.col("low") == pl.col("high")).then(pl.col("low"))

@@ -147,6 +147,8 @@ class CompletedSource:
     def _add_unlisted(self, geounits: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
         """With one unit for all that may be missing in each coarse geounit with counts."""
         unit = self._release.geography.unit
+        if self._levels == [unit]:
+            return geounits  # no coarser geounit has counts
         batch = GeounitBatch(geounits, counts)
         known = with_population(self._release, self.coverage, batch, self._protection)
         has_cells = [bool(pattern.cells) for pattern in self._coverage]

@@ -17,7 +17,7 @@ from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Dimen
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, Sheet
+from recon_cli.sources.tabular import Document, Sheet, first_line
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tabular.text import text_sheet
 
@@ -28,7 +28,7 @@ _PERIOD: Final = "TIME_PERIOD"
 
 def recognises(document: Document) -> bool:
     r"""A first column that ends in ``\TIME_PERIOD``."""
-    return _TIME.encode() in document.start()[:500].split(b"\t")[0]
+    return _TIME in first_line(document).partition("\t")[0]
 
 
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001

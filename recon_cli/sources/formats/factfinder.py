@@ -16,7 +16,7 @@ from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_geo_id
 from recon_cli.sources.formats.header import row_with
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, read_sheet
+from recon_cli.sources.tabular import Document, first_line, read_sheet
 
 _PLACE: Final = "GEO.id"
 _NAMES: Final = (_PLACE, "GEO.id2", "GEO.display-label")
@@ -27,7 +27,7 @@ _REVISED: Final = r"^([0-9]+)\(r[0-9]+\)$"
 
 def recognises(document: Document) -> bool:
     """A first row with ``GEO.id``."""
-    return _PLACE.encode() in document.start()[:200].split(b"\n")[0]
+    return _PLACE in first_line(document)
 
 
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001

@@ -132,6 +132,8 @@ def _values(cube: dict[str, Any], sizes: list[int], label: str) -> list[object]:
         pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
         if isinstance(given, str):
             raise SourceError(f"{label}: expected `{key}` of each cell, found {given!r}")
+        if isinstance(given, list) and len(given) != size:
+            raise SourceError(f"{label}: expected {size} cells in `{key}`, found {len(given)}")
         for at, value in pairs:
             if not 0 <= int(at) < size:
                 raise SourceError(f"{label}: {key} {at}: expected one from 0 to {size - 1}")

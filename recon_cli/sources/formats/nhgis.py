@@ -13,7 +13,7 @@ from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_gisjoin
 from recon_cli.sources.formats.header import row_with
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, read_sheet
+from recon_cli.sources.tabular import Document, first_line, read_sheet
 
 _PLACE: Final = "GISJOIN"
 _TABLE: Final = re.compile(r"Source code: +(\S+)\s+NHGIS code: +([A-Z0-9]{3,4})\b")
@@ -46,7 +46,7 @@ class Codebook:
 
 def recognises(document: Document) -> bool:
     """A first row with ``GISJOIN``."""
-    return _PLACE.encode() in document.start()[:200].split(b"\n")[0]
+    return _PLACE in first_line(document)
 
 
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:

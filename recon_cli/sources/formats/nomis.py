@@ -11,7 +11,7 @@ from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import row_with
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, read_sheet
+from recon_cli.sources.tabular import Document, first_line, read_sheet
 
 _PLACE: Final = "GEOGRAPHY_CODE"
 _VALUE: Final = "OBS_VALUE"
@@ -24,8 +24,8 @@ _COUNT: Final = "20100"
 
 def recognises(document: Document) -> bool:
     """``GEOGRAPHY_CODE`` and ``OBS_VALUE`` in the first row."""
-    line = document.start()[:20_000].split(b"\n")[0]
-    return _PLACE.encode() in line and _VALUE.encode() in line
+    line = first_line(document)
+    return _PLACE in line and _VALUE in line
 
 
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
@@ -35,10 +35,11 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     if at is None:
         raise SourceError(f"{sheet.label}: expected a row with {_PLACE!r} and {_VALUE!r}")
     headers = sheet.head[at]
+    places = {header: i for i, header in enumerate(headers)}
     dimensions = tuple(
-        Dimension(header, i, headers.index(header + _NAME))
+        Dimension(header, i, places[header + _NAME])
         for i, header in enumerate(headers)
-        if header + _NAME in headers and header not in (_GEOGRAPHY, "OBS_STATUS")
+        if header + _NAME in places and header not in (_GEOGRAPHY, "OBS_STATUS")
     )
     place, value = headers.index(_PLACE), headers.index(_VALUE)
     return CountSheet(

@@ -12,7 +12,7 @@ from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import row_with
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, read_sheet
+from recon_cli.sources.tabular import Document, first_line, read_sheet
 
 _PLACE: Final = "geography code"
 _NAMES: Final = ("date", "geography", _PLACE)
@@ -20,13 +20,9 @@ _DIMENSION: Final = re.compile(r"(.+ \(\d+ categories\)) Code")
 _VALUE: Final = "Observation"
 
 
-def _first_line(document: Document) -> str:
-    return document.start()[:20_000].decode("utf-8-sig", "replace").split("\n")[0].strip()
-
-
 def recognises_bulk(document: Document) -> bool:
     """``date, geography, geography code`` and labels."""
-    return _first_line(document).replace('"', "").startswith("date,geography,geography code,")
+    return first_line(document).startswith("date,geography,geography code,")
 
 
 def read_bulk(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
@@ -58,8 +54,8 @@ def _parts(header: str) -> tuple[str, ...]:
 
 def recognises_filtered(document: Document) -> bool:
     """``… (n categories) Code`` and ``Observation``."""
-    line = _first_line(document)
-    return line.replace('"', "").endswith(_VALUE) and _DIMENSION.search(line) is not None
+    line = first_line(document)
+    return line.endswith(_VALUE) and _DIMENSION.search(line) is not None
 
 
 def read_filtered(

@@ -50,7 +50,11 @@ class SheetReader:
     @cached_property
     def ordinals(self) -> dict[int, int]:
         """Of a wide sheet: place of each column that is read → ordinal of its cell."""
-        return Assigner(self.release, self.mapping).columns(self.roles)
+        return self._assigner.columns(self.roles)
+
+    @cached_property
+    def _assigner(self) -> Assigner:
+        return Assigner(self.release, self.mapping)
 
     def wide(self) -> Iterator[pl.DataFrame]:
         """Of a wide sheet: ``row``, ``geoid``, and a column named after each cell's ordinal.
@@ -108,7 +112,7 @@ class SheetReader:
         Raises:
             SourceError: A code means nothing, or no table has all of the combinations.
         """
-        assigner = Assigner(self.release, self.mapping)
+        assigner = self._assigner
         meanings: list[list[tuple[str, Condition]]] = []
         for name, categories in self.dimensions().items():
             said = assigner.categories(self.roles, name, categories)
@@ -172,9 +176,9 @@ class SheetReader:
             digits = [levels[name].digits for name in self.mapping.levels]
             chosen.append(pl.col("geoid").str.len_chars().is_in(digits))
         rows = 0
+        is_row = self._is_geoid() | self._has_counts()  # a note below the counts is neither
         for batch in self.roles.sheet.rows(self.roles.skip):
-            each = batch.with_columns(geoid=self.roles.geoid)
-            some = each.filter(*chosen) if chosen else each
+            some = batch.with_columns(geoid=self.roles.geoid).filter(is_row, *chosen)
             rows += some.height
             if some.height:
                 yield some
@@ -201,15 +205,11 @@ class SheetReader:
             columns: Place of each column of counts, and the ordinals of its cells.
         """
         places = [at for at, _ in columns]
-        some = pl.any_horizontal(self._count_text(at).is_not_null() for at in places)
-        good = self._is_geoid()
         for rows in self._chosen_rows():
-            wrong = rows.filter(~good)
+            self._check_nameless(rows)
+            wrong = rows.filter(~self._is_geoid())
             if wrong.height:
-                named = wrong.filter(some)
-                if named.height:
-                    self._refuse_place(named.row(0, named=True))
-                rows = rows.filter(good)  # noqa: PLW2901 - without notes below the counts
+                self._refuse_place(wrong.row(0, named=True))
             numbers = rows.with_columns(
                 self._count_text(at).cast(pl.Int64, strict=False).alias(_value(at)) for at in places
             )
@@ -218,11 +218,28 @@ class SheetReader:
             self._check_levels(numbers, columns)
             yield numbers.with_columns(_text(each.code) for each in self.roles.dimensions)
 
+    def _check_nameless(self, rows: pl.DataFrame) -> None:
+        """A column without a header is empty, or the headers have slipped."""
+        for at, header in enumerate(self.roles.headers):
+            if header or not rows[str(at)].null_count() < rows.height:
+                continue
+            filled = rows.select(ROW, text=cell_text(at)).drop_nulls()
+            if filled.height:
+                raise SourceError(
+                    f"{self.roles.sheet.where(int(filled[ROW][0]), at)}: {filled['text'][0]!r} in "
+                    "a column without a header: has a header been lost?"
+                )
+
     def _count_text(self, at: int) -> pl.Expr:
         """A count as it is written; where there is none, its flag."""
         if not self.roles.flags:
             return pl.col(str(at))
         return pl.coalesce(cell_text(at), *(cell_text(flag) for flag in self.roles.flags))
+
+    def _has_counts(self) -> pl.Expr:
+        return pl.any_horizontal(
+            (self._count_text(each.at) != "").fill_null(value=False) for each in self.roles.counts
+        )
 
     def _is_geoid(self) -> pl.Expr:
         lengths = [level.digits for level in self.release.geography.levels]
@@ -305,7 +322,7 @@ class SheetReader:
     def _check_levels(self, rows: pl.DataFrame, columns: list[tuple[int, tuple[int, ...]]]) -> None:
         """Refuse counts of a level that the release does not publish their table for."""
         by_digits = self.release.geography.by_digits
-        index = Assigner(self.release, self.mapping).index
+        index = self._assigner.index
         found = rows.select(pl.col("geoid").str.len_bytes().unique()).to_series().sort()
         for digits, (at, ordinals) in itertools.product(found, columns):
             level = by_digits[digits].name

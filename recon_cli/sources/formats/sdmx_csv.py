@@ -11,7 +11,7 @@ from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import row_with
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, read_sheet
+from recon_cli.sources.tabular import Document, first_line, read_sheet
 
 _VALUE: Final = "OBS_VALUE"
 #: Columns that are no dimensions, in versions 1 and 2 and in Eurostat's own form.
@@ -31,7 +31,7 @@ _PLACES: Final = ("geo", "ref_area", "geography", "area", "region")
 
 def recognises(document: Document) -> bool:
     """``OBS_VALUE`` in the first row, and ``DATAFLOW`` or ``STRUCTURE`` first."""
-    line = document.start()[:20_000].decode("utf-8-sig", "replace").split("\n")[0].replace('"', "")
+    line = first_line(document)
     return _VALUE in line and line.startswith(("DATAFLOW", "STRUCTURE"))
 
 

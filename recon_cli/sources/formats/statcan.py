@@ -12,7 +12,7 @@ from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import row_with
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, read_sheet
+from recon_cli.sources.tabular import Document, first_line, read_sheet
 
 _PLACE: Final = "ALT_GEO_CODE"
 _LABEL: Final = "CHARACTERISTIC_NAME"
@@ -22,8 +22,8 @@ _WORDS: Final = {"TOTAL": "total", "MEN": "male", "WOMEN": "female"}
 
 def recognises(document: Document) -> bool:
     """``CHARACTERISTIC_NAME`` and ``ALT_GEO_CODE`` in the first row."""
-    line = document.start()[:5_000].split(b"\n")[0]
-    return _PLACE.encode() in line and _LABEL.encode() in line
+    line = first_line(document)
+    return _PLACE in line and _LABEL in line
 
 
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001

@@ -3,5 +3,6 @@
 from recon_cli.sources.tabular.documents import Document, document_of, open_documents
 from recon_cli.sources.tabular.sheet import Sheet
 from recon_cli.sources.tabular.sheets import read_sheet
+from recon_cli.sources.tabular.text import first_line
 
-__all__ = ["Document", "Sheet", "document_of", "open_documents", "read_sheet"]
+__all__ = ["Document", "Sheet", "document_of", "first_line", "open_documents", "read_sheet"]

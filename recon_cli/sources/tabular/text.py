@@ -59,6 +59,13 @@ def text_sheet(document: Document, delimiter: str | None = None) -> Sheet:
     return Sheet(document.label, full, width, batches)
 
 
+def first_line(document: Document) -> str:
+    """The first line of a text without quotes, to tell formats by."""
+    start = document.start()
+    text = _decoded_start(start, _encoding(start))
+    return text.lstrip().partition("\n")[0].strip().replace('"', "")
+
+
 def _encoding(start: bytes) -> str:
     """``utf-8`` stands for any that is read by bytes."""
     for mark, name in _MARKS:
