@@ -57,7 +57,8 @@ Two of four, as many as the modal guess (MDG) that needs no reconstruction.
 import importlib
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from recon_cli.version import __version__ as __version__
+
 __all__ = [
     "AttackKeys",
     "Guesser",

@@ -15,7 +15,6 @@ from typing import Any
 
 import click
 
-from recon_cli import __version__
 from recon_cli.cli._signals import (
     INTERRUPTED,
     NO_READER,
@@ -25,6 +24,7 @@ from recon_cli.cli._signals import (
     stoppable,
 )
 from recon_cli.errors import ReconError, Unpublished
+from recon_cli.version import __version__
 
 #: Where a subcommand leaves its verbosity for the error handler.
 VERBOSITY = "recon_cli.verbosity"

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 
-from recon_cli import __version__
 from recon_cli.cli._group import MACHINE
 from recon_cli.cli._options import RunOptions
 from recon_cli.cli._output import show
@@ -21,6 +20,7 @@ from recon_cli.errors import ConfigError, ReconError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import JsonLinesReporter, Reporter
 from recon_cli.store import Stage
+from recon_cli.version import __version__
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def _only_work(options: RunOptions) -> bool:
 
 
 def _print_json(work: Path, folders: Sequence[FolderStatus]) -> None:
-    from recon_cli import __version__  # noqa: PLC0415
+    from recon_cli.version import __version__  # noqa: PLC0415
 
     stages = [_as_json(each) for each in folders]
     text = {"work": str(work), "version": __version__, "stages": stages}

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recon_cli import __version__
 from recon_cli.execute.children import THREAD_LIMITS
 from recon_cli.execute.progress_messages import ProgressMessage, ProgressSender
 from recon_cli.execute.work_items import WorkFunction
 from recon_cli.execute.worker import attempt
+from recon_cli.version import __version__
 
 #: What ticks are published under.
 TOPIC = "recon-cli"

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from recon_cli import __version__
 from recon_cli.errors import FetchError
 from recon_cli.fetch.meter import meter
 from recon_cli.progress import Reporter
+from recon_cli.version import __version__
 
 if TYPE_CHECKING:
     from requests import Response

@@ -8,10 +8,10 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from recon_cli import __version__
 from recon_cli.markdown import markdown_cell, markdown_table
 from recon_cli.report.markup import to_html
 from recon_cli.report.words import enumerate_commands
+from recon_cli.version import __version__
 
 
 def render_page(template: str, **context: object) -> str:

@@ -15,12 +15,12 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from recon_cli import __version__
 from recon_cli.errors import StageError
 from recon_cli.schema import Release
 from recon_cli.schema.validation import describe
 from recon_cli.store.files import key_of
 from recon_cli.store.recipe import Recipe
+from recon_cli.version import __version__
 
 MANIFEST = "_manifest.json"
 

@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from recon_cli import __version__
 from recon_cli.store.files import key_of
+from recon_cli.version import __version__
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from recon_cli import __version__
 from recon_cli.errors import StageError
 from recon_cli.store.folder import open_folder
 from recon_cli.store.manifest import MANIFEST, Manifest, PartitionEntry, read_entry, read_manifest
 from recon_cli.store.recipe import Recipe, Stage
 from recon_cli.store.staging import COMMIT, Staging, intact
 from recon_cli.store.transaction import changed_outside, reusable_entries, staging_of, stagings
+from recon_cli.version import __version__
 
 #: Settings, files or folders that a reason names before it only counts them.
 _NAMED = 3

@@ -168,7 +168,7 @@ class Units(ParameterSection):
     no_rent: Share
 
 
-class Linkage(ParameterSection):
+class PersonKeys(ParameterSection):
     """Which records have a person key, and which keys occur twice."""
 
     pik: BySize
@@ -199,7 +199,7 @@ class Nation(ParameterSection):
     origins: Origins
     quarters: GroupQuarters
     units: Units
-    linkage: Linkage
+    linkage: PersonKeys
     attacker: Attacker
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from recon_cli.seeding import digest_seed
 from recon_cli.synth.households import CountyHouseholds
-from recon_cli.synth.parameters import Linkage, Nation
+from recon_cli.synth.parameters import Nation, PersonKeys
 from recon_cli.synth.sizes import Integers
 
 #: A prime above the number of people in any nation: keys are a permutation of what is below it.
@@ -17,7 +17,7 @@ _COPIED = ("male", "age", "race", "hispanic", "role", "relationship")
 
 
 def duplicate_sources(
-    linkage: Linkage, homes: CountyHouseholds, persons: int, rng: np.random.Generator
+    linkage: PersonKeys, homes: CountyHouseholds, persons: int, rng: np.random.Generator
 ) -> Integers:
     """For each person the row whose record is duplicated: their own, for nearly all.
 
