@@ -120,7 +120,7 @@ def with_population(
     totals = []
     for i, pattern in enumerate(coverage):
         total = pattern.total_cell(release)
-        proves_zero = total is not None and protection.proves_zero(total[0], pattern.level)
+        proves_zero = total and protection.greatest_of_zero(total[0], pattern.level) == 0
         totals.append((i, *(total or (None, None)), 0 if proves_zero else None))
     schema = {"pattern": pl.Int16, "_table": pl.String, "_cell": pl.Int16, "_absent": pl.Int32}
     frame = pl.DataFrame(totals, schema=schema, orient="row")

@@ -43,6 +43,13 @@ def contradiction(
         SolverError: Two engines disagree on the least change, or on whether one is needed.
     """
     cells = CellsInUse(plan, published, counts)
+    if not published.is_exact:
+        named = suspects[:_SHOWN].tolist()
+        names = ", ".join(f"{cells.level(row)} {cells.geoid(row)}" for row in named)
+        return ContradictionError(
+            f"published counts contradict each other in {names}: no true counts within what they "
+            "state fit together; is the law declared for them the right one?"
+        )
     level = plan.release.region
     regions = sorted({cells.geoid(row)[: level.digits] for row in suspects.tolist()})
     others = ""

@@ -30,9 +30,11 @@ class Stratum:
         geounits: Row numbers of the geounits in the partition.
         of_unit: For each unit of the batch its place in `geounits`, or −1.
         groups: Rows by constrained features.
-        rhs: (geounits × rows) right-hand sides.
+        rhs: (geounits × rows) right-hand sides; of intervals the upper ends.
         screens: Further margins, sums of rows, over few features.
         screen_counts: (geounits × screen rows) counts.
+        least: (geounits × rows) lower ends; None where they are the upper ones.
+        needed: (geounits × rows) which rows say more than others together; None for all.
     """
 
     pattern: int
@@ -42,6 +44,8 @@ class Stratum:
     rhs: IntArray
     screens: tuple[RowGroup, ...]
     screen_counts: IntArray
+    least: IntArray | None = None
+    needed: BoolArray | None = None
 
 
 @dataclass(frozen=True)
@@ -173,5 +177,9 @@ def _mentioned(strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray) -> B
         for group in stratum.groups:
             codes = group.codes(atoms)
             for layer in group.layers:
-                mentioned |= (layer[codes] >= 0) & inside
+                row = layer[codes]
+                here = (row >= 0) & inside
+                if stratum.needed is not None:
+                    here &= stratum.needed[stratum.of_unit[unit], row]
+                mentioned |= here
     return mentioned

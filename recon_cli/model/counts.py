@@ -13,12 +13,13 @@ from recon_cli.errors import SourceError
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.publication import Publication
+from recon_cli.statement.intervals import CountIntervals, count_intervals
 
 BoolArray = npt.NDArray[np.bool_]
 Names = npt.NDArray[np.str_]
 
 #: Records of a partition are held in memory, some hundred bytes each.
-_MOST_PEOPLE = 50_000_000
+MOST_PEOPLE = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,9 @@ class PartitionCounts:
         region: For each of `units` the number of its region, rising.
         region_geoids: The regions' geoids.
         parent: Level name → for each of `units` the row number of the geounit it lies in, or −1.
-        matrix: Sparse (geounits × the plan's `columns`) of published counts.
+        matrix: Sparse (geounits × the plan's `columns`) of published counts; where these are
+            intervals, of their lower ends.
+        intervals: The intervals of the counts by the plan's `columns`; None where all are exact.
     """
 
     geoids: pl.Series
@@ -46,6 +49,22 @@ class PartitionCounts:
     region_geoids: pl.Series
     parent: dict[str, IntArray]
     matrix: sparse.csr_array
+    intervals: CountIntervals | None = None
+
+    def geounits_of(self, level: str, pattern: int, batch: slice) -> tuple[IntArray, IntArray]:
+        """The geounits of a level and pattern that units of a batch lie in.
+
+        Returns:
+            Their row numbers, rising; and for each unit of the batch its place among them, or −1.
+        """
+        of_unit = self.parent[level][batch]
+        geounits = np.unique(of_unit[of_unit >= 0])
+        geounits = geounits[self.pattern[geounits] == pattern]
+        if not len(geounits):
+            return geounits, np.full(len(of_unit), -1, dtype=np.int64)
+        place = np.searchsorted(geounits, of_unit)
+        is_inside = geounits[np.minimum(place, len(geounits) - 1)] == of_unit
+        return geounits, np.where((of_unit >= 0) & is_inside, place, -1)
 
 
 def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
@@ -55,7 +74,6 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         SourceError: A unit lies in no geounit of a level whose tables are in use, or a count
             belongs to no geounit.
     """
-    published.require_exact("a reconstruction")
     geography = plan.release.geography
     geounits = published.geounits.sort("level", "geoid")
     names = np.array(geounits["geoid"].to_list(), dtype=str)
@@ -76,11 +94,11 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
     entries = _entries(plan, geounits["geoid"], published.counts)
     _require_parents(plan, names[units], np.isin(units, entries.row), parent)
     matrix = _matrix(plan, geounits["geoid"], entries)
-    if matrix.nnz and int(matrix.data.max()) > _MOST_PEOPLE:
+    if matrix.nnz and int(matrix.data.max()) > MOST_PEOPLE:
         row = int(matrix.tocoo().row[int(matrix.data.argmax())])
         raise SourceError(
             f"geoid {names[row]}: a count of {int(matrix.data.max()):,}; one "
-            f"partition holds at most {_MOST_PEOPLE:,} people, so choose a finer partition level"
+            f"partition holds at most {MOST_PEOPLE:,} people, so choose a finer partition level"
         )
     _require_units(plan, names, at_level, parent, matrix)
     regions, region = np.unique(
@@ -97,6 +115,11 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         region_geoids=pl.Series("geoid", regions.tolist(), dtype=pl.String),
         parent=parent,
         matrix=matrix,
+        intervals=None
+        if published.is_exact
+        else count_intervals(
+            plan.release, geounits, published.counts, published.protection, plan.columns
+        ),
     )
 
 
@@ -188,7 +211,8 @@ def _matrix(plan: Plan, geoids: pl.Series, entries: _Entries) -> sparse.csr_arra
             f"table {lost['table']} cell {lost['cell']}: "
             f"geoid {lost['geoid']} is not among the geounits of {plan.release.name}"
         )
-    count = entries.frame["count"].to_numpy()[used].astype(np.int64)
+    known = "low" if "low" in entries.frame.columns else "count"
+    count = entries.frame[known].to_numpy()[used].astype(np.int64)
     matrix = sparse.csr_array((count, (row, column)), shape=(len(geoids), len(plan.columns)))
     if matrix.nnz != len(used):
         key = row * len(plan.columns) + column
@@ -197,4 +221,5 @@ def _matrix(plan: Plan, geoids: pl.Series, entries: _Entries) -> sparse.csr_arra
         raise SourceError(
             f"geoid {twice['geoid']} table {twice['table']} cell {twice['cell']}: counted twice"
         )
+    matrix.eliminate_zeros()
     return matrix

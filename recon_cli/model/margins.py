@@ -47,6 +47,7 @@ class Margins:
         checks: Sparse (checks × columns): combinations that are zero for consistent counts.
         known: Every margin that was found, minimal or not, as terms over the columns.
         tallies: Every published tally, by predicate and tallied feature, likewise.
+        relations: Margins that are sums of others, with their disjoint parts.
     """
 
     columns: tuple[tuple[str, int], ...]
@@ -56,6 +57,7 @@ class Margins:
     checks: sparse.csr_array
     known: dict[Masks, Terms] = field(repr=False)
     tallies: dict[tuple[Masks, int], Terms] = field(repr=False)
+    relations: tuple[tuple[Masks, tuple[Masks, ...]], ...] = field(repr=False)
 
 
 def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margins:
@@ -96,6 +98,7 @@ def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margi
         checks=combination_matrix(_distinct(closure.checks), len(columns)),
         known=closure.known,
         tallies=tallies,
+        relations=tuple(dict.fromkeys(closure.relations)),
     )
 
 
@@ -105,6 +108,7 @@ class _Closure:
     def __init__(self) -> None:
         self.known: dict[Masks, Terms] = {}
         self.checks: list[Terms] = []
+        self.relations: list[tuple[Masks, tuple[Masks, ...]]] = []
         self._sums: set[Masks] = set()
         # Margins alike but for one feature, by that feature and the rest; and those to look at.
         self._lines: dict[tuple[int, Masks], list[int]] = defaultdict(list)
@@ -158,6 +162,7 @@ class _Closure:
         for part in parts:
             _subtract(difference, self.known[part])
         self.checks.append(difference)
+        self.relations.append((whole, tuple(parts)))
         self._sums.add(whole)
 
     def minimal(self) -> list[tuple[Masks, Terms]]:
@@ -181,6 +186,8 @@ class _Closure:
             difference = dict(self.known[whole])
             for part in inside:
                 _subtract(difference, self.known[_with(rest, f, part)])
+            within = [*inside, remainder] if remainder else inside
+            self.relations.append((whole, tuple(_with(rest, f, part) for part in within)))
             if remainder:
                 left = _with(rest, f, remainder)
                 parts.append(remainder)
@@ -248,17 +255,19 @@ def _tally_terms(
     masks: Masks, at: int, release: Release, known: dict[Masks, Terms]
 ) -> Terms | None:
     """A tally as the sum of the margins of its options, if all of those are known."""
-    feature = release.features[at]
     total: Terms = {}
-    for option in feature.options:
-        mask = masks[at] & feature.includes(option)
-        if not mask:
-            continue
-        margin = _with(masks, at, mask)
+    for margin in option_margins(masks, at, release):
         if margin not in known:
             return None
         total = _minus(total, {c: -n for c, n in known[margin].items()})
     return total
+
+
+def option_margins(masks: Masks, at: int, release: Release) -> tuple[Masks, ...]:
+    """The margins that a tally of the feature ``at`` adds up: who picked each option."""
+    feature = release.features[at]
+    picked = (masks[at] & feature.includes(option) for option in feature.options)
+    return tuple(_with(masks, at, mask) for mask in picked if mask)
 
 
 def _without(masks: Masks, f: int) -> Masks:

@@ -24,6 +24,7 @@ from recon_cli.model.grain import (
     RowGroup,
     enumerate_domain,
 )
+from recon_cli.model.lattice import Lattice
 from recon_cli.model.lift import Lift
 from recon_cli.model.margins import (
     BoolArray,
@@ -84,6 +85,9 @@ class PatternPlan:
         fine: Sparse (fine rows × columns): published counts → the lift's fine counts.
         identity: What must equal the sum over units; None at the unit level.
         seen: For each feature whether some published cell in use tells its values apart.
+        lattice: Where counts are intervals, how they follow from each other; its nodes are the
+            rows. Then `combine`, `screen` and `fine` are not used.
+        screened: For each screen of a lattice its node.
     """
 
     pattern: int
@@ -99,6 +103,8 @@ class PatternPlan:
     fine: sparse.csr_array
     identity: Identity | None
     seen: tuple[bool, ...]
+    lattice: Lattice | None = None
+    screened: tuple[int, ...] = ()
 
     @property
     def first_sum(self) -> int:

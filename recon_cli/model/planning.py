@@ -98,7 +98,7 @@ class _Close:
         self.release = release
         self.tables = tuple(tables)
         self.coverage = coverage
-        columns = {p: _columns(pattern, self.tables) for p, pattern in enumerate(coverage)}
+        columns = {p: pattern_columns(pattern, self.tables) for p, pattern in enumerate(coverage)}
         distinct = {
             cells: close_margins(release, cells) for cells in set(columns.values()) if cells
         }
@@ -171,7 +171,10 @@ class _Close:
         return Identity(matrix(margins), {u: matrix(self.patterns[u]) for u in self.unit_patterns})
 
 
-def _columns(pattern: CoveragePattern, tables: Sequence[Table]) -> tuple[tuple[str, int], ...]:
+def pattern_columns(
+    pattern: CoveragePattern, tables: Sequence[Table]
+) -> tuple[tuple[str, int], ...]:
+    """Table and number of the published cells of a pattern, in the order of the tables."""
     return tuple(
         (table.name, number) for table in tables for number in pattern.cells.get(table.name, ())
     )
@@ -211,11 +214,12 @@ def _pattern_plan(close: _Close, p: int, grain: Grain, lift: Lift) -> PatternPla
         lift=lift,
         fine=sparse.csr_array(fine),
         identity=close.identity(p),
-        seen=_seen(close.release, margins),
+        seen=seen_features(close.release, margins),
     )
 
 
-def _seen(release: Release, margins: Margins) -> tuple[bool, ...]:
+def seen_features(release: Release, margins: Margins) -> tuple[bool, ...]:
+    """For each feature whether some published cell tells its values apart."""
     cells = [release.table_by_name[table].cells[number - 1] for table, number in margins.columns]
     seen = release.distinguished_by(cells)
     return tuple(f in seen for f in range(len(release.features)))
@@ -260,5 +264,5 @@ def _published_pattern(close: _Close, p: int, grain: Grain) -> PatternPlan | Non
         lift=nothing,
         fine=combination_matrix([], width),
         identity=close.identity(p),
-        seen=_seen(close.release, margins),
+        seen=seen_features(close.release, margins),
     )

@@ -12,16 +12,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.errors import SolverError
 from recon_cli.model.candidates import AtomArray, Candidates, Stratum, find_candidates
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
+from recon_cli.model.interval_system import bounded_units, interval_strata, units_with_total
 from recon_cli.model.plan import Identity, Plan
 
 BoolArray = npt.NDArray[np.bool_]
 
 #: Units in a batch. Bounds memory (counts are dense by unit) and is large enough for NumPy.
 _BATCH = 4096
+#: The same where counts are intervals: of all margins two ends are dense then.
+_INTERVAL_BATCH = 256
+#: Candidates of a batch, where counts are intervals: each is in up to hundreds of rows.
+_MOST_CANDIDATES = 200_000
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,8 @@ def build_systems(plan: Plan, counts: PartitionCounts, batch: int = _BATCH) -> I
         counts: The partition's counts.
         batch: Units in a batch, exceeded only by a region that is larger.
     """
+    if counts.intervals is not None:
+        batch = min(batch, _INTERVAL_BATCH)
     ends = np.append(np.flatnonzero(np.diff(counts.region)) + 1, len(counts.units)).tolist()
     first = last = 0
     for end in ends:
@@ -79,7 +87,16 @@ def _build(plan: Plan, counts: PartitionCounts, batch: slice) -> System:
     units = counts.units[batch]
     strata, fine, suspects = _strata(plan, counts, batch)
     candidates = find_candidates(plan.grain, len(units), strata)
+    if len(candidates.unit) > _MOST_CANDIDATES and counts.intervals is not None:
+        raise SolverError(
+            f"{plan.release.region.name} {counts.region_geoids[int(counts.region[batch][0])]}: the "
+            f"statements allow {len(candidates.unit):,} histogram cells in {len(units):,} units; "
+            f"at most {_MOST_CANDIDATES:,} can be listed: more tables with exact zeros are needed"
+        )
     equations = _equations(plan, strata, candidates)
+    bounded, has_total = _bounded, _has_total
+    if counts.intervals is not None:
+        bounded, has_total = bounded_units, units_with_total
     return System(
         units=units,
         regions=counts.region[batch],
@@ -88,8 +105,8 @@ def _build(plan: Plan, counts: PartitionCounts, batch: slice) -> System:
         rows=equations.rows,
         row_geounit=equations.row_geounit,
         fine=tuple(fine),
-        is_bounded=_bounded(plan, strata, len(units)) & counts.is_listed[units],
-        has_total=_has_total(plan, strata, len(units)),
+        is_bounded=bounded(plan, strata, len(units)) & counts.is_listed[units],
+        has_total=has_total(plan, strata, len(units)),
         seen=_seen(plan, strata, len(units)),
         suspects=np.unique(np.concatenate([*suspects, equations.unmatched])),
     )
@@ -98,20 +115,16 @@ def _build(plan: Plan, counts: PartitionCounts, batch: slice) -> System:
 def _strata(
     plan: Plan, counts: PartitionCounts, batch: slice
 ) -> tuple[list[Stratum], list[IntArray], list[IntArray]]:
+    if counts.intervals is not None:
+        return interval_strata(plan, counts, counts.intervals, batch)
     strata: list[Stratum] = []
     fine: list[IntArray] = []
     suspects: list[IntArray] = []
     published: dict[int, tuple[sparse.csr_array, IntArray]] = {}
     for at, (pattern, sums) in enumerate(zip(plan.patterns, plan.sums, strict=True)):
-        of_unit = counts.parent[pattern.level][batch]
-        geounits = np.unique(of_unit[of_unit >= 0])
-        geounits = geounits[counts.pattern[geounits] == pattern.pattern]
+        geounits, place = counts.geounits_of(pattern.level, pattern.pattern, batch)
         if not len(geounits):
             continue
-        place = np.searchsorted(geounits, of_unit)
-        place = np.where(
-            (of_unit >= 0) & (geounits[np.minimum(place, len(geounits) - 1)] == of_unit), place, -1
-        )
         table = counts.matrix[geounits]
         published[pattern.pattern] = (table, place)
         combined = (table @ sums.matrix).toarray()
@@ -215,7 +228,7 @@ def _equations(plan: Plan, strata: Sequence[Stratum], candidates: Candidates) ->
     """Rows with at least one candidate: Eq. (published), less the zeros that candidates meet."""
     none = np.empty(0, dtype=np.int64)  # so that a release that publishes nothing has no rows
     numbers, cells, coefficients = [none], [none], [none]
-    rhs, geounits, unmatched = [none], [none], [none]
+    least, most, geounits, unmatched = [none], [none], [none], [none]
     rows = 0
     for stratum in strata:
         width = stratum.rhs.shape[1]
@@ -232,18 +245,23 @@ def _equations(plan: Plan, strata: Sequence[Stratum], candidates: Candidates) ->
         rows += len(keys_used)
         numbers.append(number[np.concatenate(keys)])
         of_row, column = np.divmod(keys_used, max(width, 1))
-        rhs.append(stratum.rhs[of_row, column])
+        most.append(stratum.rhs[of_row, column])
+        least.append((stratum.rhs if stratum.least is None else stratum.least)[of_row, column])
         geounits.append(stratum.geounits[of_row])
-        hopeless = (stratum.rhs > 0) & ~used.reshape(stratum.rhs.shape)
+        hopeless = _is_positive(stratum) & ~used.reshape(stratum.rhs.shape)
         unmatched.append(stratum.geounits[hopeless.any(axis=1)])
     entries = (np.concatenate(numbers), np.concatenate(cells))
     A = sparse.csr_array(
         (np.concatenate(coefficients), entries), shape=(rows, len(candidates.unit))
     )
-    b = np.concatenate(rhs)
-    return _Equations(
-        LinearConstraints(A, b, b), np.concatenate(geounits), np.concatenate(unmatched)
-    )
+    constraints = LinearConstraints(A, np.concatenate(least), np.concatenate(most))
+    return _Equations(constraints, np.concatenate(geounits), np.concatenate(unmatched))
+
+
+def _is_positive(stratum: Stratum) -> BoolArray:
+    """(geounits × rows) whether a row needs people."""
+    positive: BoolArray = (stratum.rhs if stratum.least is None else stratum.least) > 0
+    return positive if stratum.needed is None else positive & stratum.needed
 
 
 def _entries(
@@ -257,7 +275,10 @@ def _entries(
         codes = group.codes(candidates.atoms)
         for layer in group.layers:
             row = layer[codes]
-            cell = np.flatnonzero((row >= 0) & is_inside)
+            is_entry = (row >= 0) & is_inside
+            if stratum.needed is not None:
+                is_entry &= stratum.needed[stratum.of_unit[candidates.unit], row]
+            cell = np.flatnonzero(is_entry)
             yield cell, row[cell], _coefficients(row[cell], cell, tally, weights)
 
 

@@ -8,7 +8,7 @@ from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.stages.selection import select
 from recon_cli.store import Folder
 from recon_cli.store.pieces import read_pieces
-from recon_cli.store.published import COVERAGE, open_published, read_coverage
+from recon_cli.store.published import has_statements, open_published, read_coverage
 
 
 def reconstruct(run: Run) -> StageOutcome:
@@ -32,18 +32,20 @@ def reconstruct(run: Run) -> StageOutcome:
         RECONSTRUCT,
         {"tables": [table.name for table in selection.tables], "verify": config.verify},
         seed=seed,
-        shared={f"tables/{COVERAGE}": tables.manifest.extras[COVERAGE].sha256},
+        shared=shared_digests(tables),
         partitions=input_digests(tables, geounits),
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return StageOutcome(RECONSTRUCT, stage.current, skipped=True)
+        from recon_cli.model.interval_plan import make_interval_plan  # noqa: PLC0415
         from recon_cli.model.planning import make_plan  # noqa: PLC0415 - loads the solver
         from recon_cli.pipeline.quarantine import QuarantineOnDeath  # noqa: PLC0415
         from recon_cli.stages import reconstruct_pieces as worker  # noqa: PLC0415
 
         def prepare() -> worker.ReconstructionContext:
-            plan = make_plan(run.release, selection.tables, coverage)
+            make = make_interval_plan if has_statements(tables) else make_plan
+            plan = make(run.release, selection.tables, coverage)
             return worker.ReconstructionContext(
                 plan, run.work, stage.staging, seed, verify=config.verify
             )
@@ -62,6 +64,11 @@ def reconstruct(run: Run) -> StageOutcome:
             workers=results.workers,
         )
         return StageOutcome(RECONSTRUCT, manifest)
+
+
+def shared_digests(tables: Folder) -> dict[str, str]:
+    """Digests of what all partitions of ``tables`` share, coverage and laws; for a recipe."""
+    return {f"tables/{name}": file.sha256 for name, file in tables.manifest.extras.items()}
 
 
 def input_digests(*folders: Folder) -> dict[str, dict[str, str]]:

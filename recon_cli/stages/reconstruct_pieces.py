@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -76,10 +76,10 @@ def _verified(
     release = context.plan.release
     gone = missing_units(result.blocks).str.head(release.region.digits).unique().implode()
     region = pl.col("geoid").str.head(release.region.digits)
-    kept = Publication(
-        published.geounits.filter(~region.is_in(gone)),
-        published.counts.filter(~region.is_in(gone)),
-        published.coverage,
+    kept = replace(
+        published,
+        geounits=published.geounits.filter(~region.is_in(gone)),
+        counts=published.counts.filter(~region.is_in(gone)),
     )
     of_region = pl.col(release.geoid_column).str.head(release.region.digits)
     records = result.microdata.filter(~of_region.is_in(gone))

@@ -6,11 +6,11 @@ from recon_cli.config.sections.solvar import Solvar
 from recon_cli.errors import StageError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
-from recon_cli.stages.reconstruct import input_digests
+from recon_cli.stages.reconstruct import input_digests, shared_digests
 from recon_cli.stages.selection import select
 from recon_cli.store import open_folder
 from recon_cli.store.pieces import read_pieces
-from recon_cli.store.published import COVERAGE, open_published, read_coverage
+from recon_cli.store.published import open_published, read_coverage
 
 
 def solvar(run: Run) -> StageOutcome:
@@ -38,7 +38,7 @@ def solvar(run: Run) -> StageOutcome:
         SOLVAR,
         {**settings, "tables": [table.name for table in selection.tables]},
         seed=seed,
-        shared={f"tables/{COVERAGE}": tables.manifest.extras[COVERAGE].sha256},
+        shared=shared_digests(tables),
         partitions=input_digests(tables, geounits, microdata, blocks),
     )
     with run.transaction(recipe) as stage:

@@ -20,7 +20,7 @@ _NEWTON_STEPS: Final = 200
 _ONS_LAST, _ONS_REPEATED = 750, 250
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PerturbationTable:
     """For each count a step function from keys on [0, 1) to offsets.
 

@@ -77,10 +77,10 @@ class Protection:
                 return number
         return len(self.statements)
 
-    def proves_zero(self, table: str, level: str) -> bool:
-        """Whether a published zero of a table at a level is a true one."""
+    def greatest_of_zero(self, table: str, level: str) -> int:
+        """The greatest true count of a published zero of a table at a level."""
         law, zero = self.laws[self.number(table, level)], np.array(0)
-        return bool(law.fits(zero)) and [int(end) for end in law.intervals(zero)] == [0, 0]
+        return int(law.intervals(zero)[1]) if law.fits(zero) else 0
 
     def is_exact(self, table: str, level: str) -> bool:
         """Whether every count of a table at a level is exact."""

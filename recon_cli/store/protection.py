@@ -11,9 +11,7 @@ from recon_cli.statement import EXACT, Exact, Protection, Statement, load_protec
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder
-from recon_cli.store.published import INGEST
-
-PROTECTION = "_statements.json"
+from recon_cli.store.published import INGEST, PROTECTION
 
 
 def protection_files(protection: Protection, release: Release) -> dict[str, bytes]:

@@ -22,6 +22,7 @@ INGEST = Stage(
     function="recon_cli.stages.ingest:ingest",
 )
 COVERAGE = "_coverage.json"
+PROTECTION = "_statements.json"
 
 
 def coverage_bytes(coverage: Coverage, release: Release) -> bytes:
@@ -63,6 +64,11 @@ def read_published(
     found = geounits.read(partition, span)
     protection = read_protection(tables, release)
     return Publication.of(release, found, tables.read(partition, span), coverage, protection)
+
+
+def has_statements(tables: Folder) -> bool:
+    """Whether the counts of ``tables`` are protected: intervals, not numbers."""
+    return PROTECTION in tables.manifest.extras
 
 
 def open_published(work: Path, release: Release) -> tuple[Folder, Folder]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,9 @@ from recon_cli.errors import SourceError, VerificationError
 from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Level, Release, Table
 from recon_cli.verification.evaluation import EvaluatedRecords, Integers, Matrix, Truth
+
+if TYPE_CHECKING:
+    from recon_cli.statement.intervals import CountIntervals
 
 #: One row per published cell that the records do not reproduce; ``table``, ``cell`` and ``code``
 #: are null for records outside the geounits that no cell of the verified tables counts.
@@ -93,7 +96,8 @@ def verify(
     A published cell that is absent from the counts is zero; a cell that the coverage pattern of
     its geounit does not name is not compared. Records in a unit that is not among the geounits
     are mismatches with every cell that counts them. (If no geounit of the unit level is listed,
-    the finest level listed takes its place.)
+    the finest level listed takes its place.) A protected count agrees with every number in its
+    interval; ``expected`` is the end that is missed.
 
     Args:
         release: The schema.
@@ -107,7 +111,6 @@ def verify(
     """
     if not tables:
         raise VerificationError("verify: no tables were given, so nothing would be compared")
-    published.require_exact("verification")
     _check_geounits(release, published)
     evaluated = EvaluatedRecords.of(
         release, _fill_unseen(release, published, records, tables), tables
@@ -160,8 +163,10 @@ class _Sides:
         geoids: One a row: the listed geounits, then those that only records are in.
         pattern: Row of the coverage for each geounit.
         listed: How many of ``geoids`` are listed.
-        expected: Published counts, listed geounits x cells.
+        expected: Published counts, listed geounits x cells; of intervals the least.
         people: Records, geounits x class combinations.
+        rows: Numbers of the listed geounits among all.
+        intervals: What protected counts prove; None where all are exact.
     """
 
     level: Level
@@ -170,6 +175,23 @@ class _Sides:
     listed: int
     expected: Matrix
     people: Matrix
+    rows: Integers
+    intervals: CountIntervals | None
+
+    def beyond(self, counts: Matrix, start: int) -> Matrix:
+        """By how much counts of geounits from ``start`` on are off what is published."""
+        stop = start + counts.shape[0]
+        nothing = sparse.csr_array(
+            (max(stop - max(start, self.listed), 0), counts.shape[1]), dtype=np.int64
+        )
+        if self.intervals is None:
+            listed = self.expected[start : min(stop, self.listed)]
+            return sparse.csr_array(counts - sparse.vstack([listed, nothing], format="csr"))
+        low, high = self.intervals.of(self.rows[start:stop])
+        ends = np.zeros((2, *counts.shape), dtype=np.int64)
+        ends[:, : len(low)] = low, high
+        found = counts.toarray()
+        return sparse.csr_array(found - np.clip(found, ends[0], ends[1]))
 
 
 def _by_level(
@@ -177,6 +199,7 @@ def _by_level(
 ) -> Iterator[_Sides]:
     release, geounits = evaluated.release, published.geounits
     finest = _finest_listed_level(release, geounits)
+    intervals = _intervals(evaluated, published)
     for level in release.geography.levels:
         inhabited, people = evaluated.at(level)
         rows = (geounits["level"] == level.name).arg_true().to_numpy()
@@ -193,7 +216,22 @@ def _by_level(
             listed=here.height,
             expected=expected[rows],
             people=_select(geoids, inhabited) @ people,
+            rows=np.asarray(rows, dtype=np.int64),
+            intervals=intervals,
         )
+
+
+def _intervals(evaluated: EvaluatedRecords, published: Publication) -> CountIntervals | None:
+    """What protected counts prove, geounits x cells of the requested tables."""
+    if published.is_exact:
+        return None
+    from recon_cli.statement.intervals import count_intervals  # noqa: PLC0415 - else not needed
+
+    keys = evaluated.cells.select("table", "cell").iter_rows()
+    places = {(table, cell): place for place, (table, cell) in enumerate(keys)}
+    return count_intervals(
+        evaluated.release, published.geounits, published.counts, published.protection, places
+    )
 
 
 def _select(wanted: pl.Series, there: pl.Series) -> Matrix:
@@ -209,14 +247,12 @@ def _select(wanted: pl.Series, there: pl.Series) -> Matrix:
 def _mismatches(evaluated: EvaluatedRecords, sides: _Sides, covered: Truth) -> pl.DataFrame:
     """Columns of `MISMATCHES`, sorted by geoid, table and cell."""
     adds = _only(evaluated.adds, np.any(covered[np.unique(sides.pattern)], axis=0))
-    outside = len(sides.geoids) - sides.listed
-    nothing = sparse.csr_array((outside, adds.shape[1]), dtype=np.int64)
-    expected = sparse.csr_array(sparse.vstack([sides.expected, nothing], format="csr"))
     parts = [_DIFFERENCES.to_frame()]
     for start in range(0, len(sides.geoids), _SLAB):
         stop = min(start + _SLAB, len(sides.geoids))
         counts = sides.people[start:stop] @ adds
-        part = _differences(expected[start:stop], counts, covered, sides.pattern[start:stop])
+        beyond = sides.beyond(counts, start)
+        part = _differences(counts, beyond, covered, sides.pattern[start:stop])
         parts.append(part.with_columns(pl.col("row") + start))
     differences = pl.concat([*parts, _uncounted(sides, pl.concat(parts)["row"])])
     cells = evaluated.cells.with_row_index("column").cast({"column": pl.Int64})
@@ -248,18 +284,16 @@ def _uncounted(sides: _Sides, named: pl.Series) -> pl.DataFrame:
     )
 
 
-def _differences(
-    expected: Matrix, found: Matrix, covered: Truth, pattern: Integers
-) -> pl.DataFrame:
-    """The covered cells where two matrices of counts differ; columns of `_DIFFERENCES`."""
-    difference = (found - expected).tocoo()
+def _differences(found: Matrix, beyond: Matrix, covered: Truth, pattern: Integers) -> pl.DataFrame:
+    """The covered cells where counts are ``beyond`` what is expected; columns of `_DIFFERENCES`."""
+    difference = beyond.tocoo()
     row, column = difference.row.astype(np.int64), difference.col.astype(np.int64)
     wrong = (difference.data != 0) & covered[pattern[row], column]
     row, column, excess = row[wrong], column[wrong], difference.data[wrong]
     rows, at = np.unique(row, return_inverse=True)
-    counted = expected[rows].toarray()[at, column]
+    counted = found[rows].toarray()[at, column]
     return pl.DataFrame(
-        {"row": row, "column": column, "expected": counted, "found": counted + excess},
+        {"row": row, "column": column, "expected": counted - excess, "found": counted},
         schema=_DIFFERENCES,
     )
 
@@ -313,7 +347,7 @@ def _covered(evaluated: EvaluatedRecords, published: Publication) -> Truth:
 
 
 def _expected(evaluated: EvaluatedRecords, published: Publication, covered: Truth) -> Matrix:
-    """The published counts as geounits x cells of the requested tables.
+    """The published counts, or their least, as geounits x cells of the requested tables.
 
     Raises:
         SourceError: A count of something that is not published, or two counts of one cell.
@@ -322,6 +356,8 @@ def _expected(evaluated: EvaluatedRecords, published: Publication, covered: Trut
     if unknown:
         raise SourceError(f"published counts: no table {min(map(str, unknown))!r} in the release")
     counts = published.counts.filter(pl.col("table").is_in(list(evaluated.starts)))
+    if not published.is_exact:
+        counts = counts.with_columns(count=pl.col("low"))
     rows = published.geounits.lazy().select("geoid", "pattern").with_row_index("row")
     cells = evaluated.cells.lazy().select("table", "cell").with_row_index("column")
     placed = (

@@ -17,6 +17,7 @@ import polars as pl
 
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, Value
+from recon_cli.statement import OPEN
 
 Record = tuple[str, tuple[Value, ...]]
 Solution = frozenset[tuple[Record, int]]
@@ -28,18 +29,19 @@ class TooManyError(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """One published count: which cell of which geounit, which records count, and how often."""
+    """One published count: which cell, which records count, and how often; and its two ends."""
 
     cell: tuple[str, str, int]
     weights: dict[int, int]
-    count: int
+    low: int
+    high: int
 
 
 def published_rows(
     release: Release, published: Publication, tables: tuple[Table, ...], domain: list[Record]
 ) -> list[Row]:
     """One row for every published cell of every geounit, zeros included."""
-    counts = {(g, t, c): n for g, t, c, n in published.counts.iter_rows()}
+    ends = _ends(published)
     places = [
         [f.position[v] for f, v in zip(release.features, values, strict=True)]
         for _, values in domain
@@ -53,7 +55,7 @@ def published_rows(
         for masks in {cell.masks for table in tables for cell in table.cells}
     }
     rows = []
-    for geoid, pattern in published.geounits.select("geoid", "pattern").iter_rows():
+    for geoid, level, pattern in published.geounits.select("geoid", "level", "pattern").rows():
         cells = published.coverage[pattern].cells
         for table in tables:
             for number in cells.get(table.name, ()):
@@ -65,16 +67,27 @@ def published_rows(
                     if domain[i][0].startswith(geoid)
                 }
                 key = geoid, table.name, number
-                rows.append(Row(key, weights, counts.get(key, 0)))
+                zero = 0, published.protection.greatest_of_zero(table.name, level)
+                rows.append(Row(key, weights, *ends.get(key, zero)))
     return rows
+
+
+def _ends(published: Publication) -> dict[tuple[str, str, int], tuple[int, int]]:
+    """Geoid, table and cell of each stored count → its least and greatest."""
+    counts = published.counts
+    if published.is_exact:
+        counts = counts.with_columns(low="count", high="count")
+    rows = counts.select("geoid", "table", "cell", "low", pl.col("high").fill_null(OPEN)).rows()
+    return {(geoid, table, cell): (low, high) for geoid, table, cell, low, high in rows}
 
 
 def solutions(
     release: Release, published: Publication, tables: tuple[Table, ...], limit: int = 20_000
 ) -> set[Solution]:
-    """All multisets of records with exactly the published counts.
+    """All multisets of records with the published counts, or with counts in their intervals.
 
-    Records that no published cell mentions are left out: nothing bounds their number.
+    Records that no published cell mentions are left out: nothing bounds their number. Nor may
+    anything else be unbounded.
 
     Raises:
         TooManyError: More than ``limit`` states or solutions.
@@ -84,9 +97,17 @@ def solutions(
     values = list(itertools.product(*(feature.values for feature in release.features)))
     domain = list(itertools.product(units, values))
     rows = published_rows(release, published, tables, domain)
-    closed = {i for row in rows if row.count == 0 for i in row.weights}
+    if any(row.low > row.high for row in rows):
+        return set()
+    closed = {i for row in rows if row.high == 0 for i in row.weights}
     used = [i for i in {i for row in rows for i in row.weights} if i not in closed]
-    rows = [row for row in rows if row.count]
+    rows = [row for row in rows if row.high]
+    search = _exactly if all(row.low == row.high for row in rows) else _between
+    return search(domain, rows, used, limit)
+
+
+def _exactly(domain: list[Record], rows: list[Row], used: list[int], limit: int) -> set[Solution]:
+    """One record after the other, as long as some row lacks people."""
     entries = {
         i: [(r, row.weights[i]) for r, row in enumerate(rows) if i in row.weights] for i in used
     }
@@ -118,7 +139,42 @@ def solutions(
     def fits(i: int, rest: tuple[int, ...]) -> bool:
         return all(rest[r] >= weight for r, weight in entries[i])
 
-    return set(search(tuple(row.count for row in rows)))
+    return set(search(tuple(row.high for row in rows)))
+
+
+def _between(domain: list[Record], rows: list[Row], used: list[int], limit: int) -> set[Solution]:
+    """Every number of people in every cell, one cell after the other, between the ends of rows."""
+    order = sorted(used, key=lambda i: min(row.high for row in rows if i in row.weights))
+    last = [max((order.index(i) for i in row.weights if i in order), default=-1) for row in rows]
+    if any(row.low > 0 and end < 0 for row, end in zip(rows, last, strict=True)):
+        return set()
+    found: set[Solution] = set()
+    states = 0
+
+    def search(at: int, have: tuple[int, ...], people: tuple[tuple[Record, int], ...]) -> None:
+        nonlocal states
+        states += 1
+        if states > 20 * limit or len(found) > limit:
+            raise TooManyError
+        if at == len(order):
+            found.add(frozenset(people))
+            return
+        cell = order[at]
+        weights = [row.weights.get(cell, 0) for row in rows]
+        most = min((row.high - n) // w for row, n, w in zip(rows, have, weights, strict=True) if w)
+        if most > limit:
+            raise TooManyError
+        for number in range(most + 1):
+            now = tuple(n + number * w for n, w in zip(have, weights, strict=True))
+            closes = (
+                row.low <= n for row, n, end in zip(rows, now, last, strict=True) if end == at
+            )
+            if all(closes):
+                added = ((domain[cell], number),) if number else ()
+                search(at + 1, now, (*people, *added))
+
+    search(0, (0,) * len(rows), ())
+    return found
 
 
 def record_counts(release: Release, microdata: pl.DataFrame) -> Counter[Any]:
@@ -189,7 +245,7 @@ def least_changes(
     here = pl.col("geoid").str.starts_with(region)
     part = Publication(published.geounits.filter(here), published.counts, published.coverage)
     rows = published_rows(release, part, tables, domain)
-    counts = np.array([row.count for row in rows], dtype=np.int64)
+    counts = np.array([row.high for row in rows], dtype=np.int64)
     weights = np.array([[row.weights.get(i, 0) for i in range(len(domain))] for row in rows])
     kinds = np.unique(weights.T, axis=0)
     kinds = kinds[kinds.any(axis=1)]

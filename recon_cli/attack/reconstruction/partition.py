@@ -13,6 +13,7 @@ from recon_cli.attack.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.attack.reconstruction.person_records import histogram_resolved, person_records
 from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
 from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan
 from recon_cli.model.system import build_systems
@@ -68,7 +69,8 @@ def reconstruct(
         SourceError: A unit lacks the coarser geounit that the tables need.
         SolverError: The solver could not decide, or two engines disagree.
     """
-    plan = make_plan(release, tables, published.coverage)
+    make = make_plan if published.is_exact else make_interval_plan
+    plan = make(release, tables, published.coverage)
     return reconstruct_plan(plan, published, seed=seed, on_progress=on_progress)
 
 
@@ -132,7 +134,11 @@ def _unit_records(plan: Plan, counts: PartitionCounts, solved: BatchSolution) ->
     status = np.where(system.is_bounded, varies.astype(np.int64), 2)
     status[solved.unsolved] = 3
     placed = pl.Series(np.bincount(unit, weights=solved.people, minlength=n).astype(np.int32))
-    placed = placed.set(pl.Series(~system.is_bounded | solved.unsolved), None)
+    unknown = ~system.is_bounded | solved.unsolved
+    if counts.intervals is not None:
+        bounds = solved.bounds
+        unknown |= np.bincount(unit, weights=bounds.upper - bounds.lower, minlength=n) > 0
+    placed = placed.set(pl.Series(unknown), None)
     columns: list[Any] = [
         counts.geoids[system.units],
         counts.population[system.units].fill_null(placed),

@@ -176,6 +176,7 @@ def measure_with_plan(
     quarantined when ``microdata`` was made.
     """
     columns = histogram_columns(plan.release, plan.tables, published.coverage)
+    published.require_exact("solution variability")
     counts = arrange_counts(plan, published)
     units = [pl.DataFrame(schema=_unit_schema(plan, options))]
     intervals = [pl.DataFrame(schema=_interval_schema(plan, columns))]

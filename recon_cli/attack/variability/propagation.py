@@ -30,6 +30,7 @@ def propagated_intervals(
         One row per histogram cell that may hold people: the unit's geoid, the histogram columns
         that the tables see, ``lower`` and ``upper``.
     """
+    published.require_exact("solution variability")
     columns = histogram_columns(release, tables, published.coverage)
     plan = make_plan(release, tables, published.coverage, histogram_masks(release, columns))
     counts = arrange_counts(plan, published)

@@ -1,0 +1,65 @@
+"""The plan of a release whose counts are intervals.
+
+All margins are rows, those that are sums of others too: a rounded total says more than its rounded
+parts. For each geounit the rows that say nothing more are left out when its system is built. The
+grain resolves every margin, so nothing is lifted, and no coarse row is taken as redundant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scipy import sparse
+
+from recon_cli.model.grain import group_rows, group_screens, refine
+from recon_cli.model.lattice import Lattice, make_lattice
+from recon_cli.model.lift import no_lift
+from recon_cli.model.margins import Margins, close_margins, combination_matrix
+from recon_cli.model.plan import PatternPlan, Plan
+from recon_cli.model.planning import pattern_columns, seen_features
+from recon_cli.publication import Coverage
+from recon_cli.schema import Release, Table
+
+
+def make_interval_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
+    """Plan for protected counts.
+
+    Args:
+        release: The schema.
+        tables: The tables to use.
+        coverage: Which cells are published; pattern numbers are kept.
+    """
+    columns = {p: pattern_columns(pattern, tables) for p, pattern in enumerate(coverage)}
+    closed = {cells: close_margins(release, cells) for cells in set(columns.values()) if cells}
+    lattices = {cells: make_lattice(release, margins) for cells, margins in closed.items()}
+    rows = [masks for lattice in lattices.values() for masks in lattice.masks]
+    tallied = {f for lattice in lattices.values() for f in lattice.tally if f is not None}
+    grain = refine(release, rows or [release.full], tallied)
+
+    def of_pattern(p: int, margins: Margins, lattice: Lattice) -> PatternPlan:
+        people = [m for m, tally in zip(lattice.masks, lattice.tally, strict=True) if tally is None]
+        is_unit = coverage[p].level == release.geography.unit.name
+        screens, screened = group_screens(grain, release.full, people if is_unit else [])
+        nothing = combination_matrix([], len(margins.columns))
+        return PatternPlan(
+            pattern=p,
+            level=coverage[p].level,
+            margins=margins,
+            masks=lattice.masks,
+            tally=lattice.tally,
+            combine=sparse.csr_array((len(lattice.masks), len(margins.columns)), dtype=int),
+            groups=group_rows(grain, release.full, lattice.masks, lattice.tally),
+            screens=screens,
+            screen=nothing,
+            lift=no_lift(),
+            fine=nothing,
+            identity=None,
+            seen=seen_features(release, margins),
+            lattice=lattice,
+            screened=tuple(screened),
+        )
+
+    patterns = tuple(
+        of_pattern(p, closed[cells], lattices[cells]) for p, cells in columns.items() if cells
+    )
+    return Plan(release, tuple(tables), grain, patterns)

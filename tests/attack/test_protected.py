@@ -1,0 +1,237 @@
+"""Reconstruction of protected counts against enumeration, over all laws."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+
+import recon_cli as recon
+from recon_cli.errors import ContradictionError, SolverError, SourceError
+from recon_cli.model.bounds import propagate
+from recon_cli.model.counts import arrange_counts
+from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.system import build_systems
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, parse_release
+from recon_cli.statement import Protection, Statement, parse_law
+from tests.support.enumeration import (
+    Solution,
+    TooManyError,
+    check_claims,
+    histogram,
+    is_solution,
+    record_counts,
+    solutions,
+)
+from tests.support.populations import publish, random_records, random_release, random_units
+from tests.support.protecting import protect
+
+SEEDS = st.integers(0, 2**32 - 1)
+many = settings(
+    max_examples=int(os.environ.get("RECON_EXAMPLES", "40")),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],  # a seed does not shrink
+)
+
+
+def protected_release(seed: int, exact: float) -> tuple[Release, pl.DataFrame, Publication]:
+    release = random_release(seed)
+    units = random_units(release, seed, 2)
+    records = random_records(release, seed, 3, units)
+    published = publish(release, records, units)
+    assume(release.geography.unit.name in published.geounits["level"])
+    return release, records, protect(release, published, seed, exact=exact)
+
+
+def enumerate_or_skip(release: Release, published: Publication) -> set[Solution]:
+    try:
+        return solutions(release, published, release.tables, limit=300)
+    except TooManyError:
+        assume(False)
+        raise
+
+
+@many
+@given(seed=SEEDS, exact=st.sampled_from([0.2, 0.6, 1.0]))
+def test_a_reconstruction_is_a_solution_and_claims_hold_in_all(seed: int, exact: float) -> None:
+    release, records, published = protected_release(seed, exact)
+    every = enumerate_or_skip(release, published)
+    assert any(record_counts(release, records) == dict(solution) for solution in every)
+    result = recon.reconstruct(release, published, seed=seed)
+    found = record_counts(release, result.microdata)
+    assert any(is_solution(found, solution) for solution in every)
+    assert recon.verify(release, published, result.microdata).ok
+    check_claims(release, result.microdata.drop_nulls(), result.blocks, every)
+
+
+@many
+@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.5]))
+def test_bounds_hold_every_solution(seed: int, exact: float) -> None:
+    release, _, published = protected_release(seed, exact)
+    every = enumerate_or_skip(release, published)
+    plan = make_interval_plan(release, release.tables, published.coverage)
+    counts = arrange_counts(plan, published)
+    for system in build_systems(plan, counts):
+        assert not len(system.suspects)
+        bounds = propagate(system.rows)
+        assert not bounds.conflict.any()
+        cells = system.candidates
+        geoids = counts.geoids.gather(system.units).to_list()
+        keys = zip(cells.unit.tolist(), cells.atoms.tolist(), strict=True)
+        place = {(geoids[unit], *atoms): i for i, (unit, atoms) in enumerate(keys)}
+        for solution in every:
+            people = np.zeros(len(place), dtype=np.int64)
+            for (geoid, values), n in solution:
+                if geoid in geoids:
+                    at = [f.position[v] for f, v in zip(release.features, values, strict=True)]
+                    atoms = [
+                        next(a for a, mask in enumerate(of) if mask >> p & 1)
+                        for of, p in zip(plan.grain.atoms, at, strict=True)
+                    ]
+                    people[place[geoid, *atoms]] += n
+            assert (people >= bounds.lower).all()
+            assert (people <= bounds.upper).all()
+            assert system.rows.are_met_by(people)
+
+
+@many
+@given(seed=SEEDS, step=st.sampled_from([-2, -1, 1, 2]))
+def test_refused_exactly_when_nothing_fits(seed: int, step: int) -> None:
+    """The interval of one stored count is moved."""
+    release, _, published = protected_release(seed, 0.4)
+    assume(published.counts.height > 0)
+    at = pl.int_range(pl.len()) == seed % published.counts.height
+    moved = [
+        pl.when(at).then(pl.max_horizontal(pl.col(name) + step, 0)).otherwise(pl.col(name))
+        for name in ("low", "high")
+    ]
+    counts = published.counts.with_columns(moved).cast(published.counts.schema)
+    wrong = Publication(published.geounits, counts, published.coverage, published.protection)
+    every = enumerate_or_skip(release, wrong)
+    if not every:
+        with pytest.raises(ContradictionError, match="no true counts within what they state fit"):
+            recon.reconstruct(release, wrong, seed=seed)
+        return
+    found = record_counts(release, recon.reconstruct(release, wrong, seed=seed).microdata)
+    assert any(is_solution(found, solution) for solution in every)
+
+
+WARDS = parse_release(
+    "release: wards\ntitle: Plots in wards\n"
+    "features: {sex: {categories: [women, men]}, old: {categories: [false, true]}}\n"
+    "geography: {levels: [{level: plot, digits: 4}, {level: ward, digits: 3}], "
+    "partition: ward}\nmicrodata: [sex, old]\nhistogram: [sex, old]\nfamilies:\n"
+    "  - {levels: [plot, ward], cells: [total, {by: sex}, {by: sex, cells: [{by: old}]}], "
+    "tables: {T: {}}}\n",
+    source="wards",
+)
+
+
+def counts_of(*rows: tuple[str, int, str]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [(geoid, "T", cell, count) for geoid, cell, count in rows],
+        schema=["geoid", "table", "cell", "count"],
+        orient="row",
+    )
+
+
+def under(law: object) -> Protection:
+    return Protection((Statement(parse_law(law)),))
+
+
+def test_suppressed_cells_are_recovered_where_the_rest_forces_them() -> None:
+    """Of 9 there are 5 women: two flagged cells of at most 2 and 3 others leave no choice."""
+    counts = counts_of(
+        ("A101", 1, "9"), ("A101", 2, "5"), ("A101", 3, "4"),
+        ("A101", 4, "3"), ("A101", 5, "*"), ("A101", 6, "*"), ("A101", 7, "3"),
+    )  # fmt: skip
+    published = recon.publish(WARDS, counts, protection=under({"suppressed": {"below": 3}}))
+    result = recon.reconstruct(WARDS, published)
+    assert result.blocks["status"].to_list() == ["unique"]
+    assert Counter(result.microdata.select("sex", "old").rows()) == {
+        ("women", False): 3, ("women", True): 2, ("men", False): 1, ("men", True): 3
+    }  # fmt: skip
+    assert result.microdata["certain"].all()
+
+
+def test_a_rounded_zero_strikes_nobody_out() -> None:
+    counts = counts_of(("A101", 1, "3"), ("A101", 2, "0"))
+    published = recon.publish(WARDS, counts, protection=under({"rounded": {"base": 3}}))
+    result = recon.reconstruct(WARDS, published)
+    assert result.blocks.select("candidates", "status", "population").rows() == [
+        (4, "solved", None)
+    ]
+    assert not result.microdata["certain"].any()
+    assert recon.verify(WARDS, published, result.microdata).ok
+
+
+def test_records_out_of_an_interval_are_mismatches() -> None:
+    counts = counts_of(("A101", 1, "6"), ("A102", 1, "3"))
+    published = recon.publish(WARDS, counts, protection=under({"rounded": {"base": 3}}))
+    records = pl.DataFrame(
+        [("A101", "women", True)] * 3 + [("A102", "men", False)] * 6,
+        schema=["geoid_plot", "sex", "old"],
+        orient="row",
+    )
+    found = recon.verify(WARDS, published, records).mismatches
+    wrong = found.filter(pl.col("cell") == 1).select("geoid", "expected", "found").rows()
+    assert wrong == [("A101", 4, 3), ("A102", 5, 6)]
+
+
+def one_flag() -> Publication:
+    return recon.publish(
+        WARDS,
+        counts_of(("A101", 1, "*")),
+        absent="unpublished",
+        geounits=["A101"],
+        protection=under("suppressed"),
+    )
+
+
+def test_an_open_interval_leaves_a_unit_open() -> None:
+    published = one_flag()
+    result = recon.reconstruct(WARDS, published)
+    assert result.blocks.select("status", "population").rows() == [("open", None)]
+    assert result.microdata.height >= 1
+
+
+def test_solution_variability_refuses_intervals() -> None:
+    published = one_flag()
+    records = recon.reconstruct(WARDS, published).microdata
+    with pytest.raises(SourceError, match="solution variability needs exact counts"):
+        recon.measure_variability(WARDS, published, records)
+
+
+def test_histograms_are_of_the_solutions() -> None:
+    """The oracle itself: three people, at most two of a sex."""
+    published = recon.publish(
+        WARDS,
+        counts_of(("A101", 1, "3"), ("A101", 2, "*"), ("A101", 3, "*")),
+        absent="unpublished",
+        geounits=["A101"],
+        protection=under({"suppressed": {"below": 3, "flagged": "may-be-zero"}}),
+    )
+    every = solutions(WARDS, published, WARDS.tables)
+    women = {
+        sum(n for (_, (sex, _)), n in histogram(WARDS, solution).items() if sex == "women")
+        for solution in every
+    }
+    assert women == {1, 2}
+
+
+def test_more_candidates_than_can_be_listed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recon_cli.model.system._MOST_CANDIDATES", 3)
+    published = recon.publish(
+        WARDS, counts_of(("A101", 1, "3")), protection=under({"rounded": {"base": 3}})
+    )
+    with pytest.raises(
+        SolverError, match="ward A10: the statements allow 4 histogram cells in 1 un"
+    ):
+        recon.reconstruct(WARDS, published)

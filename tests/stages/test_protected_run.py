@@ -1,0 +1,68 @@
+"""A run from a CSV file with suppressed cells, and the protection file beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from recon_cli.errors import SourceError
+from tests.support.command_line import recon
+
+SCHEMA = (
+    "release: wards\ntitle: Plots in wards\n"
+    "features: {sex: {categories: [women, men]}, old: {categories: [false, true]}}\n"
+    "geography: {levels: [{level: plot, digits: 4}, {level: ward, digits: 3}], "
+    "partition: ward}\nmicrodata: [sex, old]\nhistogram: [sex, old]\nfamilies:\n"
+    "  - {levels: [plot], cells: [total, {by: sex}, {by: sex, cells: [{by: old}]}], "
+    "tables: {T: {}}}\n"
+)
+COUNTS = "geoid,table,cell,count\n" + "".join(
+    f"A101,T,{cell},{count}\n" for cell, count in enumerate((9, 5, 4, 3, "*", "<3", 3), start=1)
+)
+CONFIG = (
+    "release: wards.yaml\nwork: work\ningest: {source: tidy, paths: [counts.csv]}\nreconstruct:\n"
+)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    (tmp_path / "wards.yaml").write_text(SCHEMA)
+    (tmp_path / "counts.csv").write_text(COUNTS)
+    (tmp_path / "protection.yaml").write_text("statements:\n  - law: {suppressed: {below: 3}}\n")
+    (tmp_path / "run.yaml").write_text(CONFIG)
+    return tmp_path / "run.yaml"
+
+
+def test_suppressed_counts_are_read_reconstructed_and_verified(config: Path) -> None:
+    recon("run", "-c", str(config))
+    work = config.parent / "work"
+    tables = pl.read_parquet(work / "tables/**/*.parquet", hive_partitioning=False)
+    assert tables.filter(pl.col("count").is_null()).select("cell", "low", "high", "law").rows() == [
+        (5, 1, 2, 0),
+        (6, 1, 2, 0),
+    ]
+    laws = json.loads((work / "tables" / "_statements.json").read_text())
+    assert laws["statements"] == [{"law": {"suppressed": {"below": 3}}}]
+    records = pl.read_parquet(work / "microdata/**/*.parquet", hive_partitioning=False)
+    assert records.height == 9
+    assert records["certain"].all()
+    assert "every published cell is reproduced" in recon("verify", "-c", str(config)).stdout
+
+
+def test_another_law_is_another_input(config: Path) -> None:
+    recon("run", "-c", str(config))
+    law = "statements:\n  - law: {suppressed: {below: 3, flagged: may-be-zero}}\n"
+    (config.parent / "protection.yaml").write_text(law)
+    assert "2 done" in recon("run", "-c", str(config)).stdout
+    assert "all up to date" in recon("run", "-c", str(config)).stdout
+
+
+def test_nothing_is_published_under_a_law_that_does_not_fit(config: Path) -> None:
+    law = "statements:\n  - law: {rounded: {base: 3}}\n"
+    (config.parent / "protection.yaml").write_text(law)
+    result = recon("run", "-c", str(config), code=SourceError.exit_code)
+    assert "counts.csv: line 6: geoid A101, table T, cell T_5: the law 'rounded' " in result.stderr
+    assert not (config.parent / "work" / "tables").exists()
