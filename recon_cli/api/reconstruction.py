@@ -59,7 +59,7 @@ def read_published(
     release: Release,
     paths: Iterable[Path | str],
     *,
-    source: Literal["tidy", "sf1-legacy"] = "tidy",
+    source: Literal["tidy", "sf1-legacy", "pl-legacy", "dhc-legacy"] = "tidy",
     absent: AbsentCells = "zero",
     geounits: Path | str | None = None,
     protection: Protection | None = None,

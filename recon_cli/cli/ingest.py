@@ -32,9 +32,12 @@ def command(options: RunOptions, *, force: bool) -> None:
       release        packaged schema, or a .yaml file
       work           work folder
       ingest.source  format of the files: sf1-legacy,
-                     tidy, data-census-gov, nhgis, …
+                     pl-legacy, dhc-legacy, tidy,
+                     data-census-gov, nhgis, …
                      (`recon init` tells which)
       ingest.paths   files, zips, or folders of them
+      ingest.tables  legacy: which tables are read
+                     (default all)
       ingest.mapping
                      what tables do not say themselves
                      (`recon init` drafts it)

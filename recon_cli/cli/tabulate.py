@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("records", required=False, type=click.Path(path_type=Path))
 @run_options
 @click.option("--to", type=click.Path(path_type=Path), help="The file to write.")
-@click.option("--format", "form", type=click.Choice(["tidy", "sf1-legacy"]), help="Its format.")
+@click.option("--format", "form", type=click.Choice(["tidy", "legacy"]), help="Its format.")
 @click.option("--release", help="Packaged schema, or a .yaml file.")
 @click.option("--tables", help="Levels (block+tract), or table names (P1,P12).")
 @click.option("--levels", help="Only these levels, separated by commas.")
@@ -54,7 +54,7 @@ def command(
       release, work
       tabulate.records  default the run's microdata/
       tabulate.to       .csv, .parquet, or .zip (legacy)
-      tabulate.format   tidy, or sf1-legacy
+      tabulate.format   tidy, or legacy
       tabulate.tables   default every table
       tabulate.levels   default all that a table has
     """  # noqa: D301 - click wants the character itself

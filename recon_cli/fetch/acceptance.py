@@ -37,7 +37,7 @@ def accept(path: Path, part: CatalogueFile, release: Release, reporter: Reporter
     if not start.startswith(_ZIP_START):
         raise SourceError(f"{path}: expected a zip file, found {_described(start)}")
     with open_archive(path) as archive:
-        inventory = take_inventory(archive, path, legacy_layout(release).segments)
+        inventory = take_inventory(archive, path, legacy_layout(release))
         member = inventory.geography.rsplit("/", 1)[-1]
         if not member.lower().startswith(part.key):
             raise SourceError(f"{path}: expected the files of {part.name}, found {member}")

@@ -21,12 +21,14 @@ from recon_cli.scaffold.tables import (
 from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources import open_legacy
 from recon_cli.sources.formats import is_companion
-from recon_cli.sources.legacy import LAYOUT, legacy_layout
+from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.legacy.summary import summarise
 from recon_cli.sources.tabular import document_of, open_documents
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
 
 TIDY: Final = "tidy"
+#: A state's files; of which product, is told from their names.
+_LEGACY: Final = "legacy"
 
 _TIDY_SUFFIXES: Final = (".csv", ".parquet")
 _READABLE: Final = (
@@ -85,7 +87,7 @@ def recognise(paths: Sequence[Path], release: str | None = None) -> RecognisedFi
         raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
     names = packaged_releases() if release is None else (release,)
     candidates = {name: load_release(name) for name in names}
-    if LAYOUT in kinds:
+    if _LEGACY in kinds:
         return _legacy(files, candidates)
     if TIDY in kinds:
         return _tidy(files, candidates)
@@ -102,7 +104,8 @@ def _expand(path: Path) -> Iterable[tuple[str, Path]]:
             raise ConfigError(f"{path}: cannot be read; expected {_READABLE}")
         return [(kind, path)]
     files = sorted(entry for entry in path.iterdir() if entry.is_file())
-    members = [(LAYOUT, path)] if any(file.suffix.lower() == ".sf1" for file in files) else []
+    suffixes = {f".{suffix}" for suffix, _ in PRODUCTS.values()}
+    members = [(_LEGACY, path)] if any(file.suffix.lower() in suffixes for file in files) else []
     found = members + [(kind, file) for file in files if (kind := _kind(file)) is not None]
     if not found:
         raise ConfigError(f"{path}: nothing in this folder can be read; expected {_READABLE}")
@@ -118,7 +121,7 @@ def _kind(file: Path) -> str | None:
     if suffix == ".parquet":
         return TIDY
     if suffix == ".zip":
-        return _TABLES if _holds_tables(file) else LAYOUT
+        return _TABLES if _holds_tables(file) else _LEGACY
     if suffix not in _TABLE_SUFFIXES or is_companion(document_of(file)):
         return None
     return TIDY if suffix in _TIDY_SUFFIXES and is_tidy(file) else _TABLES
@@ -135,12 +138,16 @@ def _holds_tables(archive: Path) -> bool:
 
 
 def _legacy(files: tuple[Path, ...], candidates: dict[str, Release]) -> RecognisedFiles:
-    able = {name: each for name, each in candidates.items() if LAYOUT in each.layouts}
+    suffixes = {suffix for file in files for suffix in header_suffixes(file)}
+    products = {name for name, (suffix, _) in PRODUCTS.items() if suffix in suffixes}
+    if not products:
+        known = ", ".join(f"algeo2010.{suffix}" for suffix, _ in PRODUCTS.values())
+        raise SourceError(f"{files[0]}: no geography member; expected one such as {known}")
+    able = {name: each for name, each in candidates.items() if products & set(each.layouts)}
     name = _the_one(files, able or candidates, lambda schema: open_legacy(schema, files))
     schema = candidates[name]
-    return RecognisedFiles(
-        LAYOUT, name, schema, files, tuple(_state(file, schema) for file in files)
-    )
+    about = tuple(_state(file, schema) for file in files)
+    return RecognisedFiles(legacy_layout(schema).name, name, schema, files, about)
 
 
 def _state(file: Path, schema: Release) -> str:

@@ -43,6 +43,10 @@ class CellIndex:
             tuple(code for table in release.tables for code in table.codes),
         )
 
+    def table_name(self, ordinal: int) -> str:
+        """The table of a cell."""
+        return self.tables[int(self.table_of[ordinal])]
+
     def name(self, ordinal: int) -> str:
         """How messages name a cell: ``table P12, cell P0120003``."""
         return f"table {self.tables[self.table_of[ordinal]]}, cell {self.codes[ordinal]}"

@@ -32,8 +32,10 @@ def ingest(run: Run) -> StageOutcome:
     """
     config = run.config.section(Ingest)
     settings: dict[str, Any] = {"source": config.source, "piece_people": config.piece_people}
-    if config.source != "sf1-legacy":
+    if not config.is_legacy:
         settings["absent"] = config.absent_cells
+    if config.tables is not None:
+        settings["tables"] = config.tables
     if config.mapping is not None:
         settings["mapping"] = config.mapping.model_dump()
     recipe = run.recipe(INGEST, settings, files=input_files([*config.paths, *_beside(config)]))

@@ -33,8 +33,10 @@ def open_source(release: Release, config: Ingest) -> tuple[Source, Protection | 
         ConfigError: The protection file is wrong.
         SourceError: Another file is not what it should be.
     """
-    if config.source == "sf1-legacy":
-        return sources.open_legacy(release, config.paths), None
+    if config.is_legacy:
+        tables = [table.name for table in release.select_tables(config.tables)]
+        legacy = sources.open_legacy(release, config.paths, layout=config.source, tables=tables)
+        return legacy, None
     path = protection_path(config)
     protection = None if path is None else load_protection(path, release)
     counts = _open_counts(release, config, protection)

@@ -1,4 +1,4 @@
-"""`recon tabulate`: records → published tables, as a tidy file or an sf1-legacy zip.
+"""`recon tabulate`: records → published tables, as a tidy file or a zip in a legacy layout.
 
 Where there is a work folder, ``tabulated/`` in it says what the file was made from.
 """
@@ -30,7 +30,7 @@ class Tabulated:
 
     Attributes:
         path: The file.
-        format: ``tidy`` or ``sf1-legacy``.
+        format: ``tidy`` or ``legacy``.
         people: Records counted.
         cells: Non-zero counts.
         seconds: Wall time.
@@ -86,7 +86,7 @@ class _Request:
     Attributes:
         config: The section.
         to: The file.
-        format: ``tidy`` or ``sf1-legacy``.
+        format: ``tidy`` or ``legacy``.
         tables: Which tables.
     """
 
@@ -102,7 +102,7 @@ def _request(run: Run) -> _Request:
     target = config.to
     if target is None:
         raise ConfigError("tabulate.to: missing: which file to write (or give --to FILE)")
-    form = config.format or ("sf1-legacy" if target.suffix.lower() == ".zip" else "tidy")
+    form = config.format or ("legacy" if target.suffix.lower() == ".zip" else "tidy")
     if config.records is not None and config.records.resolve() == target.resolve():
         raise ConfigError(f"tabulate.to: {target} is the file of records itself")
     if form == "tidy" and target.suffix.lower() not in {".csv", ".parquet"}:
@@ -149,7 +149,7 @@ def _write(run: Run, request: _Request) -> Tabulated:
             units.append(records.select(release.geoid_column).unique())
             bar.advance(units[-1].height, records.height)
     counts = pl.concat(parts)
-    if request.format == "sf1-legacy":
+    if request.format == "legacy":
         geounits = _geounits(run, request.config, pl.concat(units))
         sources.write_legacy(release, geounits, counts, request.to)
     else:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from recon_cli.config.mapping import Mapping
-from recon_cli.config.model import ConfigPath, ConfigPaths, Section
+from recon_cli.config.model import ConfigPath, ConfigPaths, Section, TableChoice
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 from recon_cli.store.pieces import PIECE_PEOPLE
@@ -16,6 +16,8 @@ from recon_cli.store.pieces import PIECE_PEOPLE
 Absent = Literal["zero", "unpublished"]
 SourceFormat = Literal[
     "sf1-legacy",
+    "pl-legacy",
+    "dhc-legacy",
     "tidy",
     "census-api",
     "json-stat",
@@ -39,6 +41,8 @@ class Ingest(Section):
     Attributes:
         source: Format of the files.
         paths: Files, or folders of files.
+        tables: For the legacy formats: the tables to read, as in ``reconstruct``; segments without
+            any of them need not be there. Default every table.
         mapping: What the files do not say themselves; `recon init` drafts it.
         absent: What a cell without a count means; default ``zero`` for ``tidy``, ``unpublished``
             for all others. For all tables, or by table, where those that are not named have zeros.
@@ -51,11 +55,17 @@ class Ingest(Section):
 
     source: SourceFormat
     paths: ConfigPaths
+    tables: TableChoice | None = None
     mapping: Mapping | None = None
     absent: Absent | dict[str, Absent] | None = None
     geounits: ConfigPath | None = None
     protection: ConfigPath | None = None
     piece_people: Annotated[int, Field(ge=1)] = PIECE_PEOPLE
+
+    @property
+    def is_legacy(self) -> bool:
+        """Whether the files are a state's in a legacy layout."""
+        return self.source.endswith("-legacy")
 
     @property
     def absent_cells(self) -> Absent | dict[str, Absent]:
@@ -66,11 +76,14 @@ class Ingest(Section):
 
     def check(self, release: Release) -> None:
         """Refuse tables that the release does not have, and a list that the files have."""
-        if self.source == "sf1-legacy" and self.geounits is not None:
+        release.select_tables(self.tables)
+        if self.tables is not None and not self.is_legacy:
+            raise ConfigError(f"tables: of {self.source} files every table is read")
+        if self.is_legacy and self.geounits is not None:
             raise ConfigError("geounits: these files name every geounit, they need no list")
         if self.protection is not None and self.source != "tidy":
             raise ConfigError("protection: counts of these files are exact")
-        if self.source in ("sf1-legacy", "tidy") and self.mapping is not None:
+        if (self.is_legacy or self.source == "tidy") and self.mapping is not None:
             raise ConfigError(f"mapping: {self.source} files say themselves what they count")
         for name in self.absent if isinstance(self.absent, dict) else ():
             if name not in release.table_by_name:

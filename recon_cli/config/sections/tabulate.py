@@ -15,7 +15,8 @@ class Tabulate(Section):
 
     Attributes:
         records: Parquet or CSV file of records; default the run's ``microdata/``.
-        to: The file to write: ``.csv`` or ``.parquet`` is tidy, ``.zip`` is sf1-legacy.
+        to: The file to write: ``.csv`` or ``.parquet`` is tidy, ``.zip`` is legacy: the
+            release's own layout of state files.
         format: Said outright, when the file's name does not.
         tables: As in ``reconstruct``; default every table.
         levels: Names of levels; default all that a table has.
@@ -23,7 +24,7 @@ class Tabulate(Section):
 
     records: ConfigPath | None = None
     to: ConfigPath | None = None
-    format: Literal["tidy", "sf1-legacy"] | None = None
+    format: Literal["tidy", "legacy"] | None = None
     tables: TableChoice | None = None
     levels: Names | None = None
 

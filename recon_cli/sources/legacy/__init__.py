@@ -1,14 +1,16 @@
-"""Legacy state files: fixed-width geographic header and comma-separated segments."""
+"""Legacy state files: a geographic header and segments, of fixed columns or delimited."""
 
-from recon_cli.sources.legacy.layout import LAYOUT, Layout, legacy_layout
+from recon_cli.sources.legacy.archive import header_suffixes
+from recon_cli.sources.legacy.layout import PRODUCTS, Layout, legacy_layout
 from recon_cli.sources.legacy.reader import CHUNK_RECORDS, LegacySource, open_legacy
 from recon_cli.sources.legacy.writer import write_legacy
 
 __all__ = [
     "CHUNK_RECORDS",
-    "LAYOUT",
+    "PRODUCTS",
     "Layout",
     "LegacySource",
+    "header_suffixes",
     "legacy_layout",
     "open_legacy",
     "write_legacy",

@@ -13,12 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, Protocol
+from typing import IO, TYPE_CHECKING, Final, Protocol
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.legacy.layout import Segment
 
-_MEMBER: Final = re.compile(r"([a-z]{2})(geo|\d{5})\d{4}\.sf1", re.IGNORECASE)
+if TYPE_CHECKING:
+    from recon_cli.sources.legacy.layout import Layout
+
+#: State, part, and suffix of a member's name; a prototype may have more after the year.
+_MEMBER: Final = re.compile(r"([a-z]{2})(geo|\d{5})\d{4}(?:_\w+)?\.([a-z0-9]+)", re.IGNORECASE)
 
 #: What zipfile and zlib raise on damaged bytes. Beside its own error zipfile lets through what
 #: its parsing of the damaged bytes ran into; RuntimeError is an encrypted or unknown member.
@@ -31,6 +34,9 @@ _DAMAGE: Final = (
     ValueError,
     RuntimeError,
 )
+
+#: Bytes of a header that tell its form: less than a record.
+_SAMPLE: Final = 100
 
 
 class Stream:
@@ -146,6 +152,17 @@ def open_stream(archive: Archive, name: str) -> Iterator[Stream]:
         yield Stream(file, label)
 
 
+def header_suffixes(path: Path) -> set[str]:
+    """How the names of a zip's or folder's geographic headers end; empty if it has none.
+
+    Raises:
+        SourceError: There is nothing there, or it is no zip.
+    """
+    with open_archive(path) as archive:
+        matches = [_MEMBER.fullmatch(name.rsplit("/", 1)[-1]) for name in archive.names()]
+    return {each[3].lower() for each in matches if each is not None and each[2].lower() == "geo"}
+
+
 @dataclass(frozen=True)
 class Inventory:
     """The members that a source reads.
@@ -159,38 +176,53 @@ class Inventory:
     segments: dict[int, str]
 
 
-def take_inventory(archive: Archive, path: Path, segments: tuple[Segment, ...]) -> Inventory:
+def take_inventory(archive: Archive, path: Path, layout: Layout) -> Inventory:
     """Find the geographic header and the needed segments of the same state.
 
     Raises:
-        SourceError: A member is missing or there twice.
+        SourceError: A member is missing or there twice, or the header is of another form.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for name in archive.names():
         match = _MEMBER.fullmatch(name.rsplit("/", 1)[-1])
-        if match:
+        if match and match[3].lower() == layout.suffix:
             found.setdefault((match[1].lower(), match[2].lower()), []).append(name)
     headers = [name for (_, part), names in found.items() if part == "geo" for name in names]
     if not headers:
-        raise SourceError(f"{path}: no geography member; expected one such as algeo2010.sf1")
+        raise SourceError(
+            f"{path}: no geography member; expected one such as algeo2010.{layout.suffix}"
+        )
     if len(headers) > 1:
         raise SourceError(
             f"{path}: expected one geography member, found {len(headers)}: "
             f"{', '.join(sorted(headers))}"
         )
     state = next(state for state, part in found if part == "geo")
+    _check_form(archive, headers[0], layout)
     members: dict[int, str] = {}
-    for segment in segments:
+    for segment in layout.segments:
         names = found.get((state, f"{segment.number:05}"), [])
         if len(names) != 1:
             tables = ", ".join(placement.table.name for placement in segment.placements)
             raise SourceError(
-                f"{path}: expected one member {state}{segment.number:05}….sf1 "
+                f"{path}: expected one member {state}{segment.number:05}….{layout.suffix} "
                 f"(segment {segment.number}, tables {tables}), "
                 f"found {', '.join(sorted(names)) or 'none'}"
             )
         members[segment.number] = names[0]
     return Inventory(headers[0], members)
+
+
+def _check_form(archive: Archive, geography: str, layout: Layout) -> None:
+    """Refuse a header that is written in another form, as of another census."""
+    with open_stream(archive, geography) as stream:
+        start = stream.read(_SAMPLE)
+    is_delimited, expected = b"|" in start, layout.header.separator == "|"
+    if start and is_delimited != expected:
+        forms = ("fixed columns, as to 2010", "columns separated by |, as since 2020")
+        raise SourceError(
+            f"{stream.label}: expected a header of {forms[expected]}, found {forms[is_delimited]}"
+        )
 
 
 def _damaged(label: str, error: Exception) -> SourceError:

@@ -11,16 +11,9 @@ from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.legacy.archive import Stream
-from recon_cli.sources.legacy.header import (
-    GEOCOMP,
-    GEOID_FIELDS,
-    LOGRECNO,
-    RECORD_LENGTH,
-    SUMLEV,
-    field_name,
-)
+from recon_cli.sources.legacy.header import HeaderLines, Spans
 from recon_cli.sources.legacy.layout import Layout
-from recon_cli.sources.legacy.lines import NEWLINE, RETURN, ZERO, Block, LineReader, record_numbers
+from recon_cli.sources.legacy.lines import ZERO, Block, LineReader, record_numbers
 
 
 @dataclass(frozen=True)
@@ -50,8 +43,8 @@ class GeographyReader:
 
     def __init__(self, stream: Stream, layout: Layout, chunk_records: int) -> None:
         self.label = stream.label
-        self._lines = LineReader(stream, chunk_records * (RECORD_LENGTH + 1))
-        self._fields = [GEOID_FIELDS[code] for code in layout.summary_levels.values()]
+        self._header = layout.header
+        self._lines = LineReader(stream, chunk_records * layout.header.about_size)
         self._codes = list(layout.summary_levels.values())
 
     def chunks(self) -> Iterator[Records]:
@@ -74,17 +67,15 @@ class GeographyReader:
             )
 
     def _records(self, block: Block, previous: int) -> Records:
-        starts = _line_starts(block, self.label)
-        logrecno = record_numbers(
-            block, starts + LOGRECNO.start, starts + LOGRECNO.stop, previous, self.label
-        )
-        level = self._levels(block, starts)
+        lines = self._header.lines(block, self.label)
+        logrecno = record_numbers(block, *lines.spans("LOGRECNO"), previous, self.label)
+        level = self._levels(block, lines)
         kept = np.flatnonzero(level >= 0)
         geoids = np.empty(len(kept), dtype="S18")
-        for index, fields in enumerate(self._fields):
+        for index, code in enumerate(self._codes):
             mine = np.flatnonzero(level[kept] == index)
             if len(mine):
-                geoids[mine] = self._geoids(block, starts, kept[mine], fields)
+                geoids[mine] = self._geoids(block, lines, kept[mine], code)
         geoid = pl.Series("geoid", geoids.astype("U18").tolist(), dtype=pl.String)
         return Records(
             logrecno,
@@ -95,43 +86,41 @@ class GeographyReader:
             geoid_keys(geoid, level[kept]),
         )
 
-    def _levels(self, block: Block, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _levels(self, block: Block, lines: HeaderLines) -> NDArray[np.int64]:
         """Index of each record's level, -1 for records to skip.
 
         A record with a geographic component describes only a part of its geounit, such as the
         urban part, so it is skipped like a summary level without tables.
         """
-        code = _text(block, starts, SUMLEV)
-        component = _text(block, starts, GEOCOMP)
+        code = _text(block, lines.spans("SUMLEV"))
+        component = _text(block, lines.spans("GEOCOMP"))
         whole = (component == b"00") | (component == b"")
-        level = np.full(len(starts), -1, np.int64)
+        level = np.full(len(code), -1, np.int64)
         for index, wanted in enumerate(self._codes):
             level[(code == wanted.encode()) & whole] = index
         return level
 
     def _geoids(
-        self,
-        block: Block,
-        starts: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        fields: tuple[slice, ...],
+        self, block: Block, lines: HeaderLines, rows: NDArray[np.int64], code: str
     ) -> NDArray[np.bytes_]:
         """Geoids of records of one level, from the fields that make them up."""
-        columns = np.concatenate([np.arange(field.start, field.stop) for field in fields])
-        digits = block.data[starts[rows][:, None] + columns]
-        bad = (digits < ZERO) | (digits > ZERO + 9)
-        if bad.any():
-            row, at = (int(i) for i in np.argwhere(bad)[0])
-            name = field_name(int(columns[at]))
-            field = next(f for f in fields if f.start <= columns[at] < f.stop)
-            start = int(starts[rows[row]])
-            raise SourceError(
-                f"{self.label}: line {block.line + int(rows[row])}, "
-                f"LOGRECNO {block.text(start + LOGRECNO.start, start + LOGRECNO.stop)}: "
-                f"expected digits in {name} (characters {field.start + 1} to {field.stop}), "
-                f"found {block.text(start + field.start, start + field.stop)!r}"
-            )
-        return np.ascontiguousarray(digits).view(f"S{len(columns)}").ravel()
+        parts = []
+        for field, digits in self._header.geoid_fields(code):
+            starts, stops = (edge[rows] for edge in lines.spans(field))
+            part = block.data[np.minimum(starts[:, None] + np.arange(digits), len(block.data) - 1)]
+            bad = ((part < ZERO) | (part > ZERO + 9)).any(axis=1) | (stops - starts != digits)
+            if bad.any():
+                at = int(np.flatnonzero(bad)[0])
+                first, last = (int(edge[rows[at]]) for edge in lines.spans("LOGRECNO"))
+                raise SourceError(
+                    f"{self.label}: line {block.line + int(rows[at])}, "
+                    f"LOGRECNO {block.text(first, last)}: "
+                    f"expected {digits} digits in {field} ({self._header.place(field)}), "
+                    f"found {block.text(int(starts[at]), int(stops[at]))!r}"
+                )
+            parts.append(part)
+        geoids = np.ascontiguousarray(np.concatenate(parts, axis=1))
+        return geoids.view(f"S{geoids.shape[1]}").ravel()
 
 
 def geoid_keys(geoids: pl.Series, level: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -139,27 +128,11 @@ def geoid_keys(geoids: pl.Series, level: NDArray[np.int64]) -> NDArray[np.int64]
     return geoids.str.pad_end(15, "0").cast(pl.Int64).to_numpy() * 8 + level
 
 
-def _line_starts(block: Block, label: str) -> NDArray[np.int64]:
-    """Where each line starts; refuses lines that are shorter than a record."""
-    stops = np.flatnonzero(block.data == NEWLINE)
-    starts = np.concatenate([[0], stops[:-1] + 1])
-    lengths = stops - starts
-    short = np.flatnonzero(lengths <= RECORD_LENGTH)
-    if len(short):
-        # A line of exactly 500 bytes counts as short only when its last one is a CR.
-        trimmed = lengths[short] - (block.data[np.maximum(stops[short] - 1, 0)] == RETURN)
-        wrong = np.flatnonzero((trimmed < RECORD_LENGTH) | (lengths[short] == 0))
-        if len(wrong):
-            at = int(wrong[0])
-            raise SourceError(
-                f"{label}: line {block.line + int(short[at])}: expected a header record of "
-                f"{RECORD_LENGTH} characters, found {max(int(trimmed[at]), 0)}"
-            )
-    return starts
-
-
-def _text(block: Block, starts: NDArray[np.int64], field: slice) -> NDArray[np.bytes_]:
-    """One field of every line, trailing blanks removed."""
-    columns = np.arange(field.start, field.stop)
-    text = np.ascontiguousarray(block.data[starts[:, None] + columns]).view(f"S{len(columns)}")
-    return np.char.rstrip(text.ravel())
+def _text(block: Block, spans: Spans) -> NDArray[np.bytes_]:
+    """One field of every line, blanks at its end removed."""
+    starts, stops = spans
+    width = max(int((stops - starts).max(initial=0)), 1)
+    at = starts[:, None] + np.arange(width)
+    inside = at < stops[:, None]
+    data = np.where(inside, block.data[np.where(inside, at, 0)], ord(" ")).astype(np.uint8)
+    return np.char.rstrip(np.ascontiguousarray(data).view(f"S{width}").ravel())

@@ -1,58 +1,202 @@
-"""The fixed-width geographic header: where its fields are and which make up a geoid."""
+"""The geographic header in its two forms: fixed columns to 2010, delimited since 2020.
+
+Both are Latin-1 or plain ASCII where it matters: a byte a character.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
-#: Characters of a header record, without its line end. The text is Latin-1: a byte a character.
-RECORD_LENGTH: Final = 500
+import numpy as np
+from numpy.typing import NDArray
 
-FILEID: Final = slice(0, 6)
-STUSAB: Final = slice(6, 8)
-SUMLEV: Final = slice(8, 11)
-GEOCOMP: Final = slice(11, 13)
-CHARITER: Final = slice(13, 16)
-LOGRECNO: Final = slice(18, 25)
-STATE: Final = slice(27, 29)
-COUNTY: Final = slice(29, 32)
-TRACT: Final = slice(54, 60)
-BLKGRP: Final = slice(60, 61)
-BLOCK: Final = slice(61, 65)
-NAME: Final = slice(226, 316)
-POP100: Final = slice(318, 327)
+from recon_cli.errors import SourceError
+from recon_cli.sources.legacy.lines import NEWLINE, RETURN, Block, separator_table
 
-FIELD_NAMES: Final = (
-    (STATE, "STATE"),
-    (COUNTY, "COUNTY"),
-    (TRACT, "TRACT"),
-    (BLKGRP, "BLKGRP"),
-    (BLOCK, "BLOCK"),
-)
+#: For every line of a block, the position of a field's first byte, and one past its last.
+Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 #: Summary-level code → the fields that make up the geoid of its geounits, in order. A block's
 #: number starts with its block group's, which is why that field is not repeated.
 GEOID_FIELDS: Final = {
-    "040": (STATE,),
-    "050": (STATE, COUNTY),
-    "140": (STATE, COUNTY, TRACT),
-    "150": (STATE, COUNTY, TRACT, BLKGRP),
-    "101": (STATE, COUNTY, TRACT, BLOCK),
+    "040": ("STATE",),
+    "050": ("STATE", "COUNTY"),
+    "140": ("STATE", "COUNTY", "TRACT"),
+    "150": ("STATE", "COUNTY", "TRACT", "BLKGRP"),
+    "100": ("STATE", "COUNTY", "TRACT", "BLOCK"),
+    "101": ("STATE", "COUNTY", "TRACT", "BLOCK"),
+    "750": ("STATE", "COUNTY", "TRACT", "BLOCK"),
 }
+#: Digits of those fields.
+DIGITS: Final = {"STATE": 2, "COUNTY": 3, "TRACT": 6, "BLKGRP": 1, "BLOCK": 4}
 
 
-def width(field: slice) -> int:
-    """Characters of a field.
+class HeaderLines(Protocol):
+    """The lines of a block, by field."""
 
-    >>> width(LOGRECNO)
-    7
+    def spans(self, field: str) -> Spans:
+        """Where a field is in every line."""
+
+
+class HeaderForm(Protocol):
+    """How a header is written."""
+
+    @property
+    def separator(self) -> str:
+        """What is between the columns of the segments beside it."""
+
+    @property
+    def about_size(self) -> int:
+        """Bytes of a record, about."""
+
+    def lines(self, block: Block, label: str) -> HeaderLines:
+        """Find the fields of every line.
+
+        Raises:
+            SourceError: A line is too short, or has other columns.
+        """
+
+    def geoid_fields(self, code: str) -> tuple[tuple[str, int], ...]:
+        """The fields that make up a geoid of a summary level, each with its digits."""
+
+    def place(self, field: str) -> str:
+        """How messages say where a field is."""
+
+    def value(self, record: str, field: str) -> str:
+        """A field of one line of text, without blanks around it."""
+
+
+def geoid_digits(code: str) -> int:
+    """Digits of the geoids of a summary level.
+
+    >>> geoid_digits("140")
+    11
     """
-    return int(field.stop - field.start)
+    return sum(DIGITS[name] for name in GEOID_FIELDS[code])
 
 
-def field_name(column: int) -> str:
-    """The geoid field that character ``column`` of the header belongs to.
+class FixedHeader:
+    """Records of 500 characters, as in 2010; its segments are separated by commas."""
 
-    >>> field_name(61)
-    'BLOCK'
-    """
-    return next(name for field, name in FIELD_NAMES if field.start <= column < field.stop)
+    separator: Final = ","
+    record_length: Final = 500
+    about_size: Final = record_length + 1
+    fields: Final = {
+        "FILEID": slice(0, 6),
+        "STUSAB": slice(6, 8),
+        "SUMLEV": slice(8, 11),
+        "GEOCOMP": slice(11, 13),
+        "CHARITER": slice(13, 16),
+        "LOGRECNO": slice(18, 25),
+        "STATE": slice(27, 29),
+        "COUNTY": slice(29, 32),
+        "TRACT": slice(54, 60),
+        "BLKGRP": slice(60, 61),
+        "BLOCK": slice(61, 65),
+        "NAME": slice(226, 316),
+        "POP100": slice(318, 327),
+    }
+
+    def lines(self, block: Block, label: str) -> HeaderLines:
+        """See `HeaderForm`."""
+        return _FixedLines(_line_starts(block, label, self.record_length), self.fields)
+
+    def geoid_fields(self, code: str) -> tuple[tuple[str, int], ...]:
+        """See `HeaderForm`."""
+        return tuple((name, DIGITS[name]) for name in GEOID_FIELDS[code])
+
+    def place(self, field: str) -> str:
+        """See `HeaderForm`."""
+        place = self.fields[field]
+        return f"characters {place.start + 1} to {place.stop}"
+
+    def value(self, record: str, field: str) -> str:
+        """See `HeaderForm`."""
+        return record[self.fields[field]].strip()
+
+
+class _FixedLines:
+    def __init__(self, starts: NDArray[np.int64], fields: dict[str, slice]) -> None:
+        self._starts = starts
+        self._fields = fields
+
+    def spans(self, field: str) -> Spans:
+        place = self._fields[field]
+        return self._starts + place.start, self._starts + place.stop
+
+
+class DelimitedHeader:
+    """Records of 97 columns, as in 2020, separated by | as its segments are."""
+
+    separator: Final = "|"
+    columns: Final = 97
+    about_size: Final = 500
+    fields: Final = {
+        "FILEID": 0,
+        "STUSAB": 1,
+        "SUMLEV": 2,
+        "GEOVAR": 3,
+        "GEOCOMP": 4,
+        "CHARITER": 5,
+        "CIFSN": 6,
+        "LOGRECNO": 7,
+        "GEOID": 8,
+        "GEOCODE": 9,
+        "STATE": 12,
+        "COUNTY": 14,
+        "TRACT": 32,
+        "BLKGRP": 33,
+        "BLOCK": 34,
+        "NAME": 87,
+        "POP100": 90,
+    }
+
+    def lines(self, block: Block, label: str) -> HeaderLines:
+        """See `HeaderForm`."""
+        stops = separator_table(block, self.separator, self.columns, label)
+        return _DelimitedLines(stops, self.fields)
+
+    def geoid_fields(self, code: str) -> tuple[tuple[str, int], ...]:
+        """See `HeaderForm`."""
+        return (("GEOCODE", geoid_digits(code)),)
+
+    def place(self, field: str) -> str:
+        """See `HeaderForm`."""
+        return f"column {self.fields[field] + 1}"
+
+    def value(self, record: str, field: str) -> str:
+        """See `HeaderForm`."""
+        return record.split(self.separator)[self.fields[field]].strip()
+
+
+class _DelimitedLines:
+    def __init__(self, stops: NDArray[np.int64], fields: dict[str, int]) -> None:
+        self._stops = stops
+        self._fields = fields
+
+    def spans(self, field: str) -> Spans:
+        column = self._fields[field]
+        return self._stops[:, column - 1] + 1, self._stops[:, column]
+
+
+def _line_starts(block: Block, label: str, length: int) -> NDArray[np.int64]:
+    """Where each line starts; refuses lines that are shorter than a record."""
+    stops = np.flatnonzero(block.data == NEWLINE)
+    starts = np.concatenate([[0], stops[:-1] + 1])
+    lengths = stops - starts
+    short = np.flatnonzero(lengths <= length)
+    if len(short):
+        # A line of exactly 500 bytes counts as short only when its last one is a CR.
+        trimmed = lengths[short] - (block.data[np.maximum(stops[short] - 1, 0)] == RETURN)
+        wrong = np.flatnonzero((trimmed < length) | (lengths[short] == 0))
+        if len(wrong):
+            at = int(wrong[0])
+            raise SourceError(
+                f"{label}: line {block.line + int(short[at])}: expected a header record of "
+                f"{length} characters, found {max(int(trimmed[at]), 0)}"
+            )
+    return starts
+
+
+#: Form of a layout → its header.
+HEADERS: Final[dict[str, HeaderForm]] = {"fixed": FixedHeader(), "delimited": DelimitedHeader()}

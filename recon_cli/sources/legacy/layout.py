@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from pydantic import ValidationError
 
@@ -12,9 +13,14 @@ from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.schema import Release, Table
 from recon_cli.schema.spec import Name, Spec
 from recon_cli.schema.validation import describe
-from recon_cli.sources.legacy.header import GEOID_FIELDS, width
+from recon_cli.sources.legacy.header import GEOID_FIELDS, HEADERS, HeaderForm, geoid_digits
 
-LAYOUT: Final = "sf1-legacy"
+#: Name of a layout → the suffix of its files, and FILEID of a state's.
+PRODUCTS: Final = {
+    "sf1-legacy": ("sf1", "SF1ST"),
+    "pl-legacy": ("pl", "PLST"),
+    "dhc-legacy": ("dhc", "DHCST"),
+}
 
 #: FILEID, STUSAB, CHARITER, CIFSN, LOGRECNO: every segment record starts with them.
 KEY_COLUMNS: Final = 5
@@ -29,8 +35,16 @@ class SegmentSpec(Spec):
 
 
 class LayoutSpec(Spec):
-    """``layouts: sf1-legacy`` of a release schema."""
+    """A legacy layout of a release schema, such as ``layouts: sf1-legacy``.
 
+    Attributes:
+        form: ``fixed``: header of fixed columns, segments separated by commas; ``delimited``: all
+            separated by |.
+        summary_levels: Level → its code in the header.
+        segments: By number.
+    """
+
+    form: Literal["fixed", "delimited"] = "fixed"
     summary_levels: dict[Name, str]
     segments: dict[int, SegmentSpec]
 
@@ -69,13 +83,13 @@ class Segment:
             name = placement.table.name
             if placement.first < taken:
                 raise SchemaError(
-                    f"layouts.{LAYOUT}.segments.{self.number}.tables.{name}: first column "
+                    f"segments.{self.number}.tables.{name}: first column "
                     f"{placement.first} is taken by {owner}, expected {taken} or more"
                 )
             taken, owner = placement.stop, f"table {name}"
         if taken > self.columns:
             raise SchemaError(
-                f"layouts.{LAYOUT}.segments.{self.number}: {owner} ends at column {taken}, "
+                f"segments.{self.number}: {owner} ends at column {taken}, "
                 f"but the segment has {self.columns} columns"
             )
 
@@ -94,45 +108,77 @@ class Layout:
     """The legacy files of a release.
 
     Attributes:
+        name: Such as ``sf1-legacy``.
+        header: Form of the geographic header, and of the segments.
         summary_levels: Level name → summary-level code, finest level first.
         segments: By number.
     """
 
+    name: str
+    header: HeaderForm
     summary_levels: dict[str, str]
     segments: tuple[Segment, ...]
 
+    @property
+    def suffix(self) -> str:
+        """How the names of the files end."""
+        return PRODUCTS[self.name][0]
 
-def legacy_layout(release: Release) -> Layout:
-    """The checked ``sf1-legacy`` layout of ``release``.
+    @property
+    def file_id(self) -> str:
+        """FILEID of a state's files."""
+        return PRODUCTS[self.name][1]
+
+    def only(self, tables: Collection[str]) -> Layout:
+        """The layout without the other tables, and without segments that have none of these."""
+        segments = [
+            replace(each, placements=tuple(p for p in each.placements if p.table.name in tables))
+            for each in self.segments
+        ]
+        return replace(self, segments=tuple(each for each in segments if each.placements))
+
+
+def legacy_layout(release: Release, name: str | None = None) -> Layout:
+    """The checked legacy layout of ``release``.
+
+    Args:
+        release: The schema.
+        name: Which layout is expected; None for the one that there is.
 
     Raises:
         ConfigError: The release has no such layout.
         SchemaError: The layout is malformed, lacks a table of the release, or its widths clash.
     """
-    raw = release.layouts.get(LAYOUT)
+    wanted = name or next((each for each in PRODUCTS if each in release.layouts), "legacy")
+    raw = release.layouts.get(wanted)
     if raw is None:
         known = ", ".join(release.layouts) or "none"
         raise ConfigError(
-            f"release {release.name!r} has no {LAYOUT} layout (layouts: {known}), "
-            f"so source {LAYOUT!r} cannot read it"
+            f"release {release.name!r} has no {wanted} layout (layouts: {known}), "
+            "so such files cannot be read"
         )
+    where = f"layouts.{wanted}"
     try:
         spec = LayoutSpec.model_validate(raw)
     except ValidationError as error:
-        raise SchemaError(f"layouts.{LAYOUT}: {describe(error, LayoutSpec)}") from error
-    _check_tables(spec, release)
-    segments = tuple(
-        Segment(number, form.columns, _placements(form, release))
-        for number, form in sorted(spec.segments.items())
-    )
-    return Layout(_summary_levels(spec, release), segments)
+        raise SchemaError(f"{where}: {describe(error, LayoutSpec)}") from error
+    try:
+        _check_tables(spec, release)
+        segments = tuple(
+            Segment(number, form.columns, _placements(form, release))
+            for number, form in sorted(spec.segments.items())
+        )
+        levels = _summary_levels(spec, release)
+    except SchemaError as error:
+        raise SchemaError(f"{where}.{error}") from error
+    return Layout(wanted, HEADERS[spec.form], levels, segments)
 
 
 def _check_tables(spec: LayoutSpec, release: Release) -> None:
     """Every table of the release in exactly one segment, and no other table."""
     homes: dict[str, int] = {}
     for number, form in spec.segments.items():
-        where = f"layouts.{LAYOUT}.segments.{number}"
+        where = f"segments.{number}"
         if not 0 < number < 100_000:
             raise SchemaError(f"{where}: expected a segment number from 1 to 99999")
         for name in form.tables:
@@ -145,7 +191,7 @@ def _check_tables(spec: LayoutSpec, release: Release) -> None:
             homes[name] = number
     missing = [table.name for table in release.tables if table.name not in homes]
     if missing:
-        raise SchemaError(f"layouts.{LAYOUT}.segments: no segment has {', '.join(missing)}")
+        raise SchemaError(f"segments: no segment has {', '.join(missing)}")
 
 
 def _placements(form: SegmentSpec, release: Release) -> tuple[Placement, ...]:
@@ -154,7 +200,7 @@ def _placements(form: SegmentSpec, release: Release) -> tuple[Placement, ...]:
 
 
 def _summary_levels(spec: LayoutSpec, release: Release) -> dict[str, str]:
-    where = f"layouts.{LAYOUT}.summary_levels"
+    where = "summary_levels"
     published = {level for table in release.tables for level in table.levels}
     if set(spec.summary_levels) != published:
         raise SchemaError(
@@ -165,7 +211,7 @@ def _summary_levels(spec: LayoutSpec, release: Release) -> dict[str, str]:
         if code not in GEOID_FIELDS:
             known = ", ".join(GEOID_FIELDS)
             raise SchemaError(f"{where}.{name}: no summary level {code!r} (known: {known})")
-        digits = sum(width(field) for field in GEOID_FIELDS[code])
+        digits = geoid_digits(code)
         if digits != release.geography.by_name[name].digits:
             raise SchemaError(
                 f"{where}.{name}: geoids of summary level {code} have {digits} digits, "

@@ -13,7 +13,6 @@ from recon_cli.sources.legacy.archive import Stream
 
 NEWLINE: Final = ord("\n")
 RETURN: Final = ord("\r")
-COMMA: Final = ord(",")
 ZERO: Final = ord("0")
 
 #: A count is stored as a 32-bit integer; ten digits are enough for one.
@@ -77,6 +76,27 @@ class LineReader:
         block = Block(np.frombuffer(text, np.uint8, cut), self._line)
         self._line += int(np.count_nonzero(block.data == NEWLINE))
         return block
+
+
+def separator_table(block: Block, separator: str, columns: int, label: str) -> NDArray[np.int64]:
+    """Positions of the separators and line ends, a row a line.
+
+    Raises:
+        SourceError: A line has more or fewer columns; names it.
+    """
+    newline = block.data == NEWLINE
+    stops = np.flatnonzero(newline | (block.data == ord(separator)))
+    lines = int(np.count_nonzero(newline))
+    if len(stops) == lines * columns:
+        table = stops.reshape(lines, columns)
+        if newline[table[:, -1]].all():
+            return table
+    ends = np.flatnonzero(newline[stops])
+    widths = np.diff(ends, prepend=-1)
+    at = int(np.flatnonzero(widths != columns)[0])
+    raise SourceError(
+        f"{label}: line {block.line + at}: expected {columns} columns, found {int(widths[at])}"
+    )
 
 
 def parse_numbers(

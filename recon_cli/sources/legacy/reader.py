@@ -1,4 +1,4 @@
-"""The ``sf1-legacy`` source: state files as the 2010 Census published them.
+"""The legacy sources: state files of Summary File 1, redistricting data and DHC.
 
 A state is a geographic header and segments, all sorted by record number. They are read in
 lockstep, so memory depends on the chunk, not on the state: only eight bytes a geounit stay, to
@@ -7,7 +7,7 @@ notice a geounit that occurs twice.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -29,8 +29,8 @@ from recon_cli.sources.legacy.archive import (
     take_inventory,
 )
 from recon_cli.sources.legacy.geography import GeographyReader, Records
-from recon_cli.sources.legacy.layout import legacy_layout
-from recon_cli.sources.legacy.segments import SegmentReader
+from recon_cli.sources.legacy.layout import Layout, legacy_layout
+from recon_cli.sources.legacy.segments import NOT_SHOWN, SegmentReader
 
 CHUNK_RECORDS: Final = 20_000
 
@@ -43,22 +43,23 @@ _MOST_READ: Final = 1 << 21
 class LegacySource:
     """Legacy state files, opened; see `open_legacy`."""
 
-    def __init__(self, release: Release, paths: tuple[Path, ...], chunk_records: int) -> None:
-        self._layout = legacy_layout(release)
+    def __init__(
+        self, release: Release, layout: Layout, paths: tuple[Path, ...], chunk_records: int
+    ) -> None:
+        self._layout = layout
         self._paths = paths
         self._chunk_records = chunk_records
         self._cells = CellIndex.of(release)
-        self._coverage = tuple(
-            CoveragePattern.complete(release, level) for level in self._layout.summary_levels
-        )
+        self._coverage = [_pattern(release, layout, level) for level in layout.summary_levels]
+        self._incomplete: dict[tuple[int, tuple[int, ...]], int] = {}
         for path in paths:
             with open_archive(path) as archive:
-                take_inventory(archive, path, self._layout.segments)
+                take_inventory(archive, path, layout)
 
     @property
     def coverage(self) -> Coverage:
-        """One complete pattern for each level with tables, finest level first."""
-        return self._coverage
+        """A pattern for each level, finest first, then those of geounits read with hidden cells."""
+        return tuple(self._coverage)
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
         """One batch for each chunk of the header that has geounits.
@@ -69,7 +70,7 @@ class LegacySource:
         seen = _SeenGeounits()
         for path in self._paths:
             with open_archive(path) as archive:
-                inventory = take_inventory(archive, path, self._layout.segments)
+                inventory = take_inventory(archive, path, self._layout)
                 yield from self._state(archive, inventory, seen, path)
 
     def _state(
@@ -100,32 +101,75 @@ class LegacySource:
     def _batch(self, records: Records, segments: list[SegmentReader]) -> GeounitBatch:
         parts = [counts for segment in segments for counts in segment.read(records)]
         none = np.empty(0, np.int64)
-        counts = self._cells.counts(
-            records.geoid,
-            np.concatenate([none, *(part.row for part in parts)]),
-            np.concatenate([none, *(part.ordinal for part in parts)]),
-            np.concatenate([none, *(part.value for part in parts)]),
-        )
+        row = np.concatenate([none, *(part.row for part in parts)])
+        ordinal = np.concatenate([none, *(part.ordinal for part in parts)])
+        value = np.concatenate([none, *(part.value for part in parts)])
+        shown = value != NOT_SHOWN
+        counts = self._cells.counts(records.geoid, row[shown], ordinal[shown], value[shown])
+        pattern = records.level.copy()
+        for geounit, cells in _by_row(row[~shown], ordinal[~shown]):
+            pattern[geounit] = self._without(int(pattern[geounit]), cells)
         levels = pl.Series(list(self._layout.summary_levels), dtype=pl.String)
         geounits = pl.DataFrame(
             {
                 "geoid": records.geoid,
                 "level": levels.gather(records.level),
-                "pattern": records.level.astype(np.int16),
+                "pattern": pattern.astype(np.int16),
             },
             schema=GEOUNITS,
         )
         return GeounitBatch(geounits, counts)
 
+    def _without(self, level: int, hidden: tuple[int, ...]) -> int:
+        """Index of a level's pattern without the hidden cells, given by ordinal."""
+        known = self._incomplete.get((level, hidden))
+        if known is not None:
+            return known
+        complete = self._coverage[level]
+        names = {(self._cells.table_name(each), int(self._cells.cell_of[each])) for each in hidden}
+        cells = {
+            table: tuple(number for number in numbers if (table, number) not in names)
+            for table, numbers in complete.cells.items()
+        }
+        pattern = CoveragePattern(complete.level, {t: some for t, some in cells.items() if some})
+        self._coverage.append(pattern)
+        self._incomplete[level, hidden] = len(self._coverage) - 1
+        return len(self._coverage) - 1
+
+
+def _pattern(release: Release, layout: Layout, level: str) -> CoveragePattern:
+    """Every cell that the layout keeps for a level."""
+    kept = {placement.table.name for each in layout.segments for placement in each.placements}
+    complete = CoveragePattern.complete(release, level).cells
+    return CoveragePattern(level, {name: cells for name, cells in complete.items() if name in kept})
+
+
+def _by_row(
+    row: NDArray[np.int64], ordinal: NDArray[np.int64]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The distinct rows, each with its ordinals, rising."""
+    order = np.lexsort((ordinal, row))
+    rows, starts = np.unique(row[order], return_index=True)
+    for at, cells in zip(rows, np.split(ordinal[order], starts[1:]), strict=False):
+        yield int(at), tuple(cells.tolist())
+
 
 def open_legacy(
-    release: Release, paths: Sequence[Path | str], *, chunk_records: int = CHUNK_RECORDS
+    release: Release,
+    paths: Sequence[Path | str],
+    *,
+    layout: str | None = None,
+    tables: Collection[str] | None = None,
+    chunk_records: int = CHUNK_RECORDS,
 ) -> LegacySource:
     """Open legacy state files.
 
     Args:
-        release: A release with an ``sf1-legacy`` layout.
+        release: A release with a legacy layout.
         paths: State zips, or folders with a state's members.
+        layout: Its name, such as ``sf1-legacy``; None for the one that the release has.
+        tables: Names of the tables to read; segments without any of them need not be there.
+            Default all.
         chunk_records: Header records that are read at once, about.
 
     Raises:
@@ -134,10 +178,13 @@ def open_legacy(
         SourceError: A path is neither zip nor folder, or lacks a member.
     """
     if not paths:
-        raise ConfigError("sf1-legacy: expected the path of at least one state zip or folder")
+        raise ConfigError("legacy files: expected the path of at least one state zip or folder")
     if chunk_records < 1:
-        raise ConfigError(f"sf1-legacy: chunk_records must be 1 or more, found {chunk_records}")
-    return LegacySource(release, tuple(Path(path) for path in paths), chunk_records)
+        raise ConfigError(f"legacy files: chunk_records must be 1 or more, found {chunk_records}")
+    kept = legacy_layout(release, layout)
+    if tables is not None:
+        kept = kept.only(tables)
+    return LegacySource(release, kept, tuple(Path(path) for path in paths), chunk_records)
 
 
 class _SeenGeounits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from recon_cli.sources.legacy.archive import Stream
 from recon_cli.sources.legacy.geography import Records
 from recon_cli.sources.legacy.layout import LOGRECNO_COLUMN, Layout, Segment
 from recon_cli.sources.legacy.lines import (
-    COMMA,
     MAX_COUNT,
     NEWLINE,
     RETURN,
@@ -23,9 +23,14 @@ from recon_cli.sources.legacy.lines import (
     LineReader,
     parse_numbers,
     record_numbers,
+    separator_table,
 )
 
-_CIFSN_COLUMN = 3
+#: In place of a count that the file has as ``.``: the cell is not published for the geounit.
+NOT_SHOWN: Final = -1
+
+_CIFSN_COLUMN: Final = 3
+_DOT: Final = ord(".")
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,10 @@ class SegmentRows:
 
 @dataclass(frozen=True)
 class SegmentCounts:
-    """Non-zero counts: place of the geounit in the chunk, ordinal of the cell, value."""
+    """Counts that are not zero: place of the geounit in the chunk, ordinal of the cell, value.
+
+    A cell that is not shown has the value `NOT_SHOWN`.
+    """
 
     row: NDArray[np.int64]
     ordinal: NDArray[np.int64]
@@ -119,6 +127,8 @@ class SegmentReader:
         self.label = stream.label
         self._lines = LineReader(stream, read_size)
         self._segment = segment
+        self._separator = layout.header.separator
+        self._can_hide = layout.header.separator != ","
         self._cells = cells
         self._groups = column_groups(segment, layout, cells)
         self._levels = [level for group in self._groups for level in group.levels]
@@ -176,7 +186,7 @@ class SegmentReader:
         block = self._lines.next_block()
         if block is None:
             return None
-        stops = self._separators(block)
+        stops = separator_table(block, self._separator, self._segment.columns, self.label)
         logrecno = record_numbers(
             block,
             stops[:, LOGRECNO_COLUMN - 1] + 1,
@@ -188,24 +198,6 @@ class SegmentReader:
             self._check_file_number(block, stops)
         self._previous = int(logrecno[-1])
         return SegmentRows(block, stops, logrecno, block.line)
-
-    def _separators(self, block: Block) -> NDArray[np.int64]:
-        """Positions of the commas and line ends, a row a line."""
-        columns = self._segment.columns
-        newline = block.data == NEWLINE
-        stops = np.flatnonzero(newline | (block.data == COMMA))
-        lines = int(np.count_nonzero(newline))
-        if len(stops) == lines * columns:
-            table = stops.reshape(lines, columns)
-            if newline[table[:, -1]].all():
-                return table
-        ends = np.flatnonzero(newline[stops])
-        found = np.diff(ends, prepend=-1)
-        at = int(np.flatnonzero(found != columns)[0])
-        raise SourceError(
-            f"{self.label}: line {block.line + at}: expected {columns} columns, "
-            f"found {int(found[at])}"
-        )
 
     def _check_file_number(self, block: Block, stops: NDArray[np.int64]) -> None:
         """The first record says which segment it is; an empty column says nothing."""
@@ -257,7 +249,8 @@ class SegmentReader:
         if run.first + len(run.ordinals) == self._segment.columns:
             stop = stop - ((data[stop] == NEWLINE) & (data[stop - 1] == RETURN))
         value = parse_numbers(data, start, stop - start)
-        bad = np.flatnonzero((value < 0) | (value > MAX_COUNT))
+        hidden = (stop - start == 1) & (data[start] == _DOT) & self._can_hide
+        bad = np.flatnonzero(((value < 0) & ~hidden) | (value > MAX_COUNT))
         if len(bad):
             at = int(bad[0])
             where, ordinal = int(row[at]), int(run.ordinals[column[at]])
@@ -269,8 +262,8 @@ class SegmentReader:
                 f"{self._cells.name(ordinal)}: "
                 f"expected a whole number from 0 to {MAX_COUNT}, found {_shown(text)}"
             )
-        # A zero may also be spelled 00 or end in a CR.
-        keep = value > 0
+        value = np.where(hidden, NOT_SHOWN, value)
+        keep = value != 0  # a zero may also be spelled 00 or end in a CR
         return SegmentCounts(place[row[keep]], run.ordinals[column[keep]], value[keep])
 
 

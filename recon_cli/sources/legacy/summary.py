@@ -8,15 +8,6 @@ from typing import Final
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.legacy.archive import open_archive, open_stream, take_inventory
-from recon_cli.sources.legacy.header import (
-    GEOCOMP,
-    NAME,
-    POP100,
-    RECORD_LENGTH,
-    STATE,
-    STUSAB,
-    SUMLEV,
-)
 from recon_cli.sources.legacy.layout import Layout
 from recon_cli.sources.legacy.lines import LineReader
 
@@ -51,49 +42,44 @@ def summarise(path: Path, layout: Layout) -> Summary:
         SourceError: ``path`` holds no header, or it is malformed.
     """
     with open_archive(path) as archive:
-        geography = take_inventory(archive, path, layout.segments).geography
+        geography = take_inventory(archive, path, layout).geography
         with open_stream(archive, geography) as stream:
             return _summarise(LineReader(stream, _CHUNK), stream.label, layout)
 
 
 def _summarise(lines: LineReader, label: str, layout: Layout) -> Summary:
-    coarsest = list(layout.summary_levels.values())[-1]
+    coarsest, value = list(layout.summary_levels.values())[-1], layout.header.value
     first: str | None = None
     people = records = 0
     while records <= _MOST_RECORDS and (block := lines.next_block()) is not None:
-        for record in block.data.tobytes().decode("latin-1").splitlines():
-            if first is None:
-                first = _checked(record, label)
-                if _level(first) == _STATE_LEVEL:
-                    return _summary(first, first[NAME].strip(), _people(first, label))
-            if _level(record) == coarsest:
-                people += _people(record, label)
+        layout.header.lines(block, label)  # refuses short records
+        for record in _decode(block.data.tobytes(), layout).split("\n")[:-1]:
+            first = first or record
+            level = value(record, "SUMLEV") if value(record, "GEOCOMP") in ("", "00") else ""
+            if records == 0 and level == _STATE_LEVEL:
+                name, count = value(record, "NAME"), _people(record, label, layout)
+                return Summary(value(record, "STUSAB"), value(record, "STATE"), name, count)
+            if level == coarsest:
+                people += _people(record, label, layout)
             records += 1
     if first is None:
         raise SourceError(f"{label}: expected header records, found an empty member")
-    return _summary(first, "", people if records <= _MOST_RECORDS else None)
+    known = people if records <= _MOST_RECORDS else None
+    return Summary(value(first, "STUSAB"), value(first, "STATE"), "", known)
 
 
-def _summary(record: str, name: str, people: int | None) -> Summary:
-    return Summary(record[STUSAB].strip(), record[STATE].strip(), name, people)
+def _decode(data: bytes, layout: Layout) -> str:
+    """Text of header records: Latin-1 where columns are fixed, else UTF-8 if it is that."""
+    if layout.header.separator == ",":
+        return data.decode("latin-1")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
-def _checked(record: str, label: str) -> str:
-    if len(record) < RECORD_LENGTH:
-        raise SourceError(
-            f"{label}: line 1: expected a header record of {RECORD_LENGTH} characters, "
-            f"found {len(record)}"
-        )
-    return record
-
-
-def _level(record: str) -> str:
-    """The summary level; empty for a record that describes a part of its geounit."""
-    return record[SUMLEV] if record[GEOCOMP].strip() in ("", "00") else ""
-
-
-def _people(record: str, label: str) -> int:
-    text = record[POP100].strip()
+def _people(record: str, label: str, layout: Layout) -> int:
+    text = layout.header.value(record, "POP100")
     if not text.isdigit():
         raise SourceError(f"{label}: expected a number of people in POP100, found {text!r}")
     return int(text)

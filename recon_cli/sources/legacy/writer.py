@@ -16,17 +16,19 @@ from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
 from recon_cli.schema import Release
-from recon_cli.sources.legacy import header
+from recon_cli.sources.legacy.header import DIGITS
+from recon_cli.sources.legacy.header_writer import header_text
 from recon_cli.sources.legacy.layout import KEY_COLUMNS, Layout, Segment, legacy_layout
 from recon_cli.sources.legacy.positions import PositionedCounts, position_counts
 from recon_cli.sources.legacy.states import STATES
 
 _CHUNK: Final = 20_000
 _ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
-_FILEID: Final = "SF1ST"
 #: A member whose size may pass this needs the 64-bit zip form, to be chosen before writing.
 _ZIP64_FROM: Final = 1 << 31
 _WIDEST_CELL: Final = 11
+#: Separator of the files → the first census that wrote such files.
+_YEARS: Final = {",": "2010", "|": "2020"}
 
 
 def write_legacy(
@@ -35,7 +37,7 @@ def write_legacy(
     counts: pl.DataFrame,
     path: Path,
     *,
-    year: str = "2010",
+    year: str | None = None,
 ) -> Path:
     """Write one state's published counts.
 
@@ -43,11 +45,11 @@ def write_legacy(
     The other columns of a segment stay empty.
 
     Args:
-        release: A release with an ``sf1-legacy`` layout.
+        release: A release with a legacy layout.
         geounits: Columns ``geoid, level``; levels without tables are ignored.
         counts: Columns of `COUNTS`; zero counts may be left out.
         path: The zip to write, or a folder to write it to as ``al2010.sf1.zip``.
-        year: Part of the file names.
+        year: Part of the file names; default that of the first census that wrote such files.
 
     Returns:
         The zip that was written; a failure leaves none.
@@ -58,19 +60,21 @@ def write_legacy(
         SourceError: The geounits are not those of one state, or a count has no place.
     """
     layout = legacy_layout(release)
+    year = year or _YEARS[layout.header.separator]
     units = _sorted_units(geounits, layout, release)
     state = _state(units)
     positioned = position_counts(counts, geounits, units, layout)
-    target = path / f"{state.lower()}{year}.sf1.zip" if path.is_dir() else path
+    stem, suffix = state.lower(), layout.suffix
+    target = path / f"{stem}{year}.{suffix}.zip" if path.is_dir() else path
     aside = target.with_name(f".{target.name}.partial")
     try:
         with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
-            name = f"{state.lower()}geo{year}.sf1"
+            name = f"{stem}geo{year}.{suffix}"
             _write_member(archive, name, _header_chunks(units, state, positioned, release, layout))
             for segment in layout.segments:
-                name = f"{state.lower()}{segment.number:05}{year}.sf1"
+                name = f"{stem}{segment.number:05}{year}.{suffix}"
                 size = units.height * segment.columns * _WIDEST_CELL
-                chunks = _segment_chunks(units, state, positioned, segment)
+                chunks = _segment_chunks(units, state, positioned, segment, layout)
                 _write_member(archive, name, chunks, large=size >= _ZIP64_FROM)
         aside.replace(target)
     finally:
@@ -123,7 +127,7 @@ def _sorted_units(geounits: pl.DataFrame, layout: Layout, release: Release) -> p
 
 def _state(units: pl.DataFrame) -> str:
     """The abbreviation of the one state of the geounits."""
-    codes = units["geoid"].str.slice(0, header.width(header.STATE)).unique().sort().to_list()
+    codes = units["geoid"].str.slice(0, DIGITS["STATE"]).unique().sort().to_list()
     if len(codes) != 1:
         raise SourceError(f"a legacy file holds one state, found states {', '.join(codes)}")
     if codes[0] not in STATES:
@@ -134,59 +138,10 @@ def _state(units: pl.DataFrame) -> str:
 def _header_chunks(
     units: pl.DataFrame, state: str, positioned: PositionedCounts, release: Release, layout: Layout
 ) -> Iterator[bytes]:
-    """Fixed-width records: a matrix of spaces, filled field by field."""
-    population = _population(units, positioned, release, layout)
+    population = _population(units, positioned, release, layout).alias("population")
+    described = units.with_columns(population)
     for start in range(0, units.height, _CHUNK):
-        chunk = units.slice(start, _CHUNK)
-        text = np.full((chunk.height, header.RECORD_LENGTH + 1), ord(" "), np.uint8)
-        text[:, -1] = ord("\n")
-        _fill(text, header.FILEID, _FILEID)
-        _fill(text, header.STUSAB, state)
-        _fill(text, header.GEOCOMP, "00")
-        _fill(text, header.CHARITER, "000")
-        logrecno = chunk["logrecno"].cast(pl.String)
-        _fill(text, header.LOGRECNO, logrecno.str.zfill(header.width(header.LOGRECNO)))
-        people = population.slice(start, _CHUNK).cast(pl.String).fill_null("")
-        _fill(text, header.POP100, people.str.pad_start(header.width(header.POP100)))
-        for level, code in layout.summary_levels.items():
-            rows = np.flatnonzero((chunk["level"] == level).to_numpy())
-            if len(rows):
-                part = text[rows]
-                _fill_geoids(part, chunk["geoid"].gather(rows), code)
-                text[rows] = part
-        yield text.tobytes()
-
-
-def _fill_geoids(text: NDArray[np.uint8], geoids: pl.Series, code: str) -> None:
-    """Summary level, the geoid's fields, and the name that the census gives a geounit."""
-    _fill(text, header.SUMLEV, code)
-    at = 0
-    for field in header.GEOID_FIELDS[code]:
-        _fill(text, field, geoids.str.slice(at, header.width(field)))
-        at += header.width(field)
-    last = geoids.str.slice(at - header.width(field))
-    if field == header.BLOCK:
-        _fill(text, header.BLKGRP, last.str.slice(0, header.width(header.BLKGRP)))
-        _fill(text, header.NAME, "Block " + last)
-    elif field == header.BLKGRP:
-        _fill(text, header.NAME, "Block Group " + last)
-    elif field == header.TRACT:
-        number = last.str.slice(0, 4).str.strip_chars_start("0") + "." + last.str.slice(4)
-        _fill(text, header.NAME, "Census Tract " + number.str.strip_suffix(".00"))
-
-
-def _fill(text: NDArray[np.uint8], field: slice, values: pl.Series | str) -> None:
-    """Write one field of every record, blanks on the right; refuses what is too wide."""
-    width = header.width(field)
-    if isinstance(values, str):
-        text[:, field] = np.frombuffer(values.ljust(width).encode("latin-1"), np.uint8)
-        return
-    wide = values.filter(values.str.len_chars() > width)
-    if len(wide):
-        at = f"characters {field.start + 1} to {field.stop}"
-        raise SourceError(f"{wide[0]!r} does not fit into {at} of a header record")
-    padded = "".join(values.str.pad_end(width).to_list()).encode("latin-1")
-    text[:, field] = np.frombuffer(padded, np.uint8).reshape(len(values), width)
+        yield header_text(described.slice(start, _CHUNK), state, layout)
 
 
 def _population(
@@ -213,20 +168,26 @@ def _population(
 
 
 def _segment_chunks(
-    units: pl.DataFrame, state: str, positioned: PositionedCounts, segment: Segment
+    units: pl.DataFrame,
+    state: str,
+    positioned: PositionedCounts,
+    segment: Segment,
+    layout: Layout,
 ) -> Iterator[bytes]:
-    """Comma-separated records of the levels that the segment has tables for."""
-    keys = (_FILEID, state, "000", f"{segment.number:02}")
+    """Records of the levels that the segment has tables for."""
+    keys = (layout.file_id, state, "000", f"{segment.number:02}")
     for start in range(0, units.height, _CHUNK):
         chunk = units.slice(start, _CHUNK)
         matrix = positioned.matrix(segment, start, start + chunk.height)
-        logrecno = chunk["logrecno"].cast(pl.String).str.zfill(header.width(header.LOGRECNO))
+        logrecno = chunk["logrecno"].cast(pl.String).str.zfill(7)
         columns = [pl.lit(key).alias(f"key{i}") for i, key in enumerate(keys)]
         wide = chunk.select(*columns, logrecno.alias("logrecno"), "level").with_columns(
             _cell_column(matrix, segment, column) for column in range(KEY_COLUMNS, segment.columns)
         )
         kept = wide.filter(pl.col("level").is_in(sorted(segment.levels))).drop("level")
-        yield kept.write_csv(include_header=False).encode("latin-1")
+        yield kept.write_csv(include_header=False, separator=layout.header.separator).encode(
+            "latin-1"
+        )
 
 
 def _cell_column(matrix: NDArray[np.int64], segment: Segment, column: int) -> pl.Expr:
