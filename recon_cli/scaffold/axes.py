@@ -75,7 +75,8 @@ def axes_of_grid(paths: Sequence[Path]) -> list[Axis] | None:
             name = words[0]
             continue
         own = tuple(word for word in words if not is_total(word))
-        axes.append(Axis(slug(name) or f"feature_{len(axes) + 1}", own, len(own) < len(words)))
+        usual = "age" if all(map(interval, own)) else f"feature_{len(axes) + 1}"
+        axes.append(Axis(slug(name) or usual, own, len(own) < len(words)))
         chosen = [
             (*each, None if is_total(path[at]) else path[at])
             for each, path in zip(chosen, paths, strict=True)

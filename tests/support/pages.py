@@ -30,7 +30,7 @@ from tests.support.paths import ROOT
 #: Commands that need a network, are about the environment, or take long for what they print.
 _PASSED_OVER = ("git ", "make ", "source ", "recon fetch", "recon report")
 _ENV = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
-_FILES = ("yaml", "csv")
+_FILES = ("yaml", "csv", "json")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"`([\w./-]+)`:\s*$")
 _VARIES = (
