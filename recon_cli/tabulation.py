@@ -104,8 +104,17 @@ class Tabulation:
     blocks: tuple[Matrix, ...]
 
     @classmethod
-    def of(cls, release: Release, records: pl.DataFrame, tables: Sequence[Table]) -> Tabulation:
-        """Check and reduce ``records``; see `tabulate` for arguments and errors."""
+    def of(
+        cls,
+        release: Release,
+        records: pl.DataFrame,
+        tables: Sequence[Table],
+        weights: Integers | None = None,
+    ) -> Tabulation:
+        """Check and reduce ``records``; see `tabulate` for arguments and errors.
+
+        ``weights`` are what each record counts, in place of 1.
+        """
         names = {table.name for table in tables}
         chosen = tuple(table for table in release.tables if table.name in names)
         if len(chosen) != len(names):
@@ -121,9 +130,9 @@ class Tabulation:
         first, combination = _combine(lenses, positions, records.height)
         units = records[release.geoid_column].unique().sort()
         row = records[release.geoid_column].replace_strict(units, np.arange(len(units)))
-        ones = np.ones(records.height, np.int64)
+        counted = np.ones(records.height, np.int64) if weights is None else weights
         people = sparse.coo_array(
-            (ones, (row.cast(pl.Int64).to_numpy(), combination)), shape=(len(units), len(first))
+            (counted, (row.cast(pl.Int64).to_numpy(), combination)), shape=(len(units), len(first))
         ).tocsr()
         found = [values if values is None else values[first] for values in positions]
         blocks = tuple(_block(release, table, found, len(first)) for table in chosen)

@@ -12,8 +12,11 @@ from recon_cli.attack.linkage.specification import Guesser
 from recon_cli.attack.reconstruction.partition import Reconstruction
 from recon_cli.attack.variability.partition import Measurement, flag_certain
 from recon_cli.errors import ReconError
+from recon_cli.protect.accuracy import count_accuracy
+from recon_cli.protect.counts import protect_counts
 from recon_cli.publication import Publication
 from recon_cli.schema import AttackKeys, Release, load_release, packaged_releases, parse_release
+from recon_cli.statement import Protection, Statement, load_protection, parse_law
 from recon_cli.tabulation import tabulate
 from recon_cli.verification import Verification
 
@@ -22,19 +25,25 @@ __all__ = [
     "Guesser",
     "Linkage",
     "Measurement",
+    "Protection",
     "Publication",
     "ReconError",
     "Reconstruction",
     "Release",
+    "Statement",
     "Verification",
     "agreement",
     "baselines",
+    "count_accuracy",
     "flag_certain",
     "link",
+    "load_protection",
     "load_release",
     "measure_variability",
     "packaged_releases",
+    "parse_law",
     "parse_release",
+    "protect_counts",
     "publish",
     "read_published",
     "reconstruct",

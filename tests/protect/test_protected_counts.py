@@ -1,0 +1,126 @@
+"""Protected counts of records: by their law, alike for equal sets of records, and how far off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import recon_cli as recon
+from recon_cli.errors import ConfigError
+from recon_cli.protect.accuracy import count_accuracy
+from recon_cli.protect.counts import PROTECTED, protect_counts, tidy_counts
+from recon_cli.schema import load_release
+from recon_cli.statement import Protection, Statement, parse_law
+from tests.support.populations import random_records, random_units
+
+CLINIC = load_release("clinic_visits")
+RECORDS = random_records(CLINIC, 5, 400, random_units(CLINIC, 5, 6))
+
+
+def under(law: Any, **where: Any) -> Protection:
+    return Protection((Statement(parse_law(law), **where),))
+
+
+@pytest.mark.parametrize("keys", ["records", "cells"])
+@pytest.mark.parametrize(
+    "law",
+    [
+        {"rounded": {"base": 3}},
+        {"rounded": {"base": 5, "how": "nearest"}},
+        {"cellkey": {"max": 2, "variance": 1.08, "never": [1]}},
+        {"suppressed": {"below": 3}},
+        {"zeroed": {"below": 3}},
+    ],
+    ids=str,
+)
+def test_published_counts_prove_intervals_that_hold_the_truth(law: Any, keys: Any) -> None:
+    protection = under(law)
+    protected = protect_counts(CLINIC, RECORDS, protection, seed=3, keys=keys)
+    assert protected.schema == PROTECTED
+    true = protected.select("geoid", "table", "cell", pl.col("true").alias("count"))
+    assert true.equals(recon.tabulate(CLINIC, RECORDS))
+    published = recon.publish(CLINIC, tidy_counts(protected), protection=protection)
+    verification = recon.verify(CLINIC, published, RECORDS)
+    assert verification.ok
+    assert verification.cells_compared > protected.height
+    if "suppressed" not in law:
+        assert (protected["count"] != protected["true"]).any()
+
+
+def test_the_seed_decides_and_the_order_of_units_does_not() -> None:
+    protection = under({"rounded": {"base": 3}})
+    first = protect_counts(CLINIC, RECORDS, protection, seed=3)
+    again = RECORDS.sort(CLINIC.geoid_column, descending=True, maintain_order=True)
+    assert protect_counts(CLINIC, again, protection, seed=3).equals(first)
+    assert not protect_counts(CLINIC, RECORDS, protection, seed=4).equals(first)
+
+
+def test_equal_sets_of_records_are_published_alike() -> None:
+    """A total is published in many tables: with keys of records it is the same in all."""
+    protection = under({"rounded": {"base": 5}})
+    totals = [
+        (table.name, cell.number)
+        for table in CLINIC.tables
+        for cell in table.cells
+        if cell.tally is None and cell.masks == CLINIC.full
+    ]
+    assert len(totals) > 1
+    kinds = {}
+    for keys in ("records", "cells"):
+        protected = protect_counts(CLINIC, RECORDS, protection, seed=3, keys=keys)
+        wanted = pl.DataFrame(totals, schema=["table", "cell"], orient="row")
+        of_total = protected.join(wanted.cast({"cell": pl.Int16}), on=["table", "cell"], how="semi")
+        kinds[keys] = of_total.group_by("geoid").agg(pl.col("count").n_unique())["count"].max()
+    assert kinds == {"records": 1, "cells": 2}
+
+
+def test_random_rounding_is_unbiased() -> None:
+    protection = under({"rounded": {"base": 5}})
+    errors = [
+        float((protected["count"] - protected["true"]).to_numpy().mean())
+        for seed in range(20)
+        for protected in [protect_counts(CLINIC, RECORDS, protection, seed=seed, keys="cells")]
+    ]
+    assert abs(np.mean(errors)) < 4 * np.std(errors) / np.sqrt(len(errors))
+
+
+def test_laws_hold_where_they_are_declared() -> None:
+    levels = [level.name for level in CLINIC.geography.levels]
+    protected = protect_counts(
+        CLINIC, RECORDS, under({"zeroed": {"below": 10}}, levels=(levels[0],)), seed=1
+    )
+    fine, coarse = (protected.filter(level=level) for level in levels[:2])
+    assert (fine.filter(pl.col("true") < 10)["count"] == 0).all()
+    assert coarse["count"].equals(coarse["true"], check_names=False)
+
+
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        ({"gaussian": {"variance": 2.0}}, "publishes other than zero for true zeros"),
+        ({"suppressed": {"below": 3, "flagged": "may-be-zero"}}, "publishes other than zero"),
+        ({"rounded": {"base": 3, "how": "controlled"}}, "controlled rounding needs whole tables"),
+        ("suppressed", "no rule to suppress by"),
+    ],
+)
+def test_laws_that_need_more_than_counts_are_refused(law: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        protect_counts(CLINIC, RECORDS, under(law), seed=1)
+
+
+def test_accuracy_by_level_and_size() -> None:
+    rows = [
+        ("A", "plot", "T", 1, 3, 2), ("A", "plot", "T", 2, 0, 1), ("B", "plot", "T", 1, None, 1),
+        ("B", "plot", "T", 2, 12, 10), ("A", "ward", "T", 1, 120, 120),
+    ]  # fmt: skip
+    accuracy = count_accuracy(pl.DataFrame(rows, schema=PROTECTED, orient="row"))
+    assert accuracy.rows() == [
+        ("plot", "1-2", 3, 1, 2, 1, 1.0, 1.0, 0.0, 75.0),
+        ("plot", "10-99", 1, 0, 1, 0, 2.0, 2.0, 2.0, 20.0),
+        ("plot", "all", 4, 1, 3, 1, 4 / 3, 2**0.5, 2 / 3, 170 / 3),
+        ("ward", "100+", 1, 0, 0, 0, 0.0, 0.0, 0.0, 0.0),
+        ("ward", "all", 1, 0, 0, 0, 0.0, 0.0, 0.0, 0.0),
+    ]
