@@ -43,7 +43,11 @@ def synth(run: Run) -> StageOutcome:
             for county in plan
         ]
         context = SynthContext(
-            nation, {county.geoid: county for county in plan}, stage.staging, seed
+            nation,
+            {county.geoid: county for county in plan},
+            stage.staging,
+            seed,
+            left_out=tuple({"group_quarters"} - set(run.release.feature_index)),
         )
         results = run.map_unfinished(stage, synth_partition, lambda: context, pieces)
         manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
@@ -67,12 +71,21 @@ def nation_of(config: Synth) -> Nation:
 
 @dataclass(frozen=True)
 class SynthContext:
-    """What all counties of a population share."""
+    """What all counties of a population share.
+
+    Attributes:
+        nation: Parameters.
+        plan: Geoid → county.
+        staging: Where they are written.
+        seed: The run's.
+        left_out: Columns of persons that the release has no feature for.
+    """
 
     nation: Nation
     plan: dict[str, County]
     staging: Staging
     seed: int
+    left_out: tuple[str, ...]
 
 
 def synth_partition(context: SynthContext, piece: Piece, tick: OnProgress) -> None:
@@ -80,10 +93,11 @@ def synth_partition(context: SynthContext, piece: Piece, tick: OnProgress) -> No
     started, partition = time.perf_counter(), piece.partition
     county = context.plan[partition]
     records = generate_county(context.nation, county, context.seed)
+    persons = records.persons.drop(context.left_out)
     inhabited = records.places.filter(pl.col("population") > 0).height
     context.staging.write(
         piece,
-        {"persons": records.persons, "households": records.households, "places": records.places},
+        {"persons": persons, "households": records.households, "places": records.places},
         statuses={"inhabited": inhabited, "uninhabited": records.places.height - inhabited},
         totals={
             "units": records.places.height,

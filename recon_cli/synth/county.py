@@ -20,6 +20,8 @@ from recon_cli.synth.person_keys import assign_person_keys, duplicate_households
 from recon_cli.synth.sizes import Integers
 from recon_cli.synth.units import FEATURES, occupied_units, vacant_units
 
+#: In place of a kind of group quarters.
+IN_HOUSEHOLD = "none"
 #: Ids of a county's housing units start at its code times this.
 IDS_OF_COUNTY = 10_000_000
 
@@ -36,6 +38,7 @@ PERSONS = pl.Schema(
         "data_defined": pl.Boolean,
         "r_keep": pl.Float64,
         "r": pl.Float64,
+        "group_quarters": pl.String,
     }
 )
 
@@ -178,6 +181,12 @@ class _CountyGenerator:
                 "hispanic": np.concatenate([inside.hispanic, outside.hispanic]),
                 "role": role,
                 "relationship": pl.Series(RELATIONSHIPS).gather(role),
+                "group_quarters": pl.concat(
+                    [
+                        pl.repeat(IN_HOUSEHOLD, len(homes.household), eager=True),
+                        pl.Series(self.nation.quarters.names).gather(residents.kind),
+                    ]
+                ),
             }
         )
 

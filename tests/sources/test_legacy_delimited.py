@@ -32,6 +32,7 @@ from recon_cli.sources.legacy.summary import summarise
 from recon_cli.stages.geounits import describe_geounits
 from recon_cli.tabulation import tabulate
 from recon_cli.verification import verify
+from tests.support.command_line import recon
 from tests.support.paths import DATA, needs_shared
 
 SOURCES = DATA / "sources"
@@ -300,6 +301,22 @@ def test_the_name_of_a_state_in_either_encoding(encoding: str, tmp_path: Path) -
     (folder / GEO).write_bytes("\n".join(["|".join(columns), *rest, ""]).encode(encoding))
     about = summarise(folder, legacy_layout(release))
     assert (about.postal, about.name, about.people) == ("RI", "Hagåtña", 1234)
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_synthetic_population_is_tabulated_and_verified(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    release = load_release(name)
+    recon("synth", "--set", f"release={name}", "--set", "work=w", "--set", "synth.people=800")
+    recon("tabulate", "w/persons", "--to", "all.zip", "--set", f"release={name}")
+    published = publication(release, open_legacy(release, [Path("all.zip")]))
+    persons = pl.read_parquet("w/persons/**/*.parquet", hive_partitioning=False)
+    assert ("group_quarters" in persons.columns) == ("group_quarters" in release.feature_index)
+    verification = verify(release, published, persons, release.tables)
+    assert verification.ok
+    assert published.counts["table"].n_unique() > len(release.tables) // 2
 
 
 def test_every_legacy_layout_can_be_a_source() -> None:

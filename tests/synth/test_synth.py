@@ -190,6 +190,18 @@ def test_national_margins() -> None:
     assert (persons["age"] < 18).mean() == pytest.approx(0.24, abs=0.01)
 
 
+def test_kinds_of_group_quarters_are_those_of_people_without_a_household() -> None:
+    persons = nations.whole().persons
+    outside = persons.filter(pl.col("household").is_null())
+    assert set(persons.filter(group_quarters="none")["household"].is_null()) == {False}
+    assert "none" not in outside["group_quarters"]
+    known = load_release("dhc_2020").features[-1].values
+    assert set(outside["group_quarters"]) <= set(known)
+    assert {"none", *load_nation().quarters.names} == set(known)
+    institutional = outside.filter(relationship="institutional")["group_quarters"]
+    assert set(institutional) <= {"correctional", "juvenile", "nursing", "other_institution"}
+
+
 def test_piks_are_unique_but_for_repeated_households() -> None:
     persons = nations.whole().persons
     assert persons.schema == PERSONS
