@@ -2,12 +2,14 @@
 
 from recon_cli.api.linkage import Linkage, agreement, baselines, link, score_links
 from recon_cli.api.reconstruction import (
+    find_claims,
     measure_variability,
     publish,
     read_published,
     reconstruct,
     verify,
 )
+from recon_cli.attack.claims.partition import VerifiedClaims
 from recon_cli.attack.linkage.specification import Guesser
 from recon_cli.attack.reconstruction.partition import Reconstruction
 from recon_cli.attack.variability.partition import Measurement, flag_certain
@@ -32,9 +34,11 @@ __all__ = [
     "Release",
     "Statement",
     "Verification",
+    "VerifiedClaims",
     "agreement",
     "baselines",
     "count_accuracy",
+    "find_claims",
     "flag_certain",
     "link",
     "load_protection",

@@ -10,6 +10,8 @@ from typing import Literal
 import polars as pl
 
 from recon_cli import sources
+from recon_cli.attack.claims import partition as claims
+from recon_cli.attack.claims.partition import ClaimOptions, VerifiedClaims
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.attack.reconstruction.partition import Reconstruction
 from recon_cli.attack.variability import partition as solvar
@@ -178,6 +180,49 @@ def measure_variability(
         pl.concat(part.units for part in parts),
         pl.concat(part.intervals for part in parts),
         pl.concat(part.regions for part in parts),
+    )
+
+
+def find_claims(
+    release: Release,
+    published: Publication,
+    microdata: pl.DataFrame,
+    *,
+    tables: Choice = None,
+    share: float = 0.8,
+    unit_seconds: float = 2.0,
+    seed: int = 0,
+) -> VerifiedClaims:
+    """What is true in every solution of people with some values, on any of the columns.
+
+    Args:
+        release: The schema.
+        published: Of `publish` or `read_published`.
+        microdata: Of `reconstruct`, from the same tables.
+        tables: The tables that it was made from.
+        share: From which proven share of a group on a value counts as inferred.
+        unit_seconds: Budget of each geounit, in deterministic seconds.
+        seed: For the solver's own choices.
+
+    Returns:
+        ``claims``, ``units`` and ``disclosures``.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+        StageError: The records do not have the published counts.
+        SolverError: Two engines disagree.
+    """
+    options = ClaimOptions(seed, unit_seconds, share)
+    used = chosen_tables(release, published, tables)
+    parts = [
+        claims.find_claims(release, part, used, microdata, options)
+        for part in split(release, published)
+    ]
+    return VerifiedClaims(
+        parts[0].columns,
+        pl.concat(part.claims for part in parts),
+        pl.concat(part.units for part in parts),
+        pl.concat(part.disclosures for part in parts),
     )
 
 

@@ -14,27 +14,33 @@ from scipy import sparse
 from recon_cli.model.grain import group_rows, group_screens, refine
 from recon_cli.model.lattice import Lattice, make_lattice
 from recon_cli.model.lift import no_lift
-from recon_cli.model.margins import Margins, close_margins, combination_matrix
+from recon_cli.model.margins import Margins, Masks, close_margins, combination_matrix
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.planning import pattern_columns, seen_features
 from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 
 
-def make_interval_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
+def make_interval_plan(
+    release: Release,
+    tables: Sequence[Table],
+    coverage: Coverage,
+    distinguish: Sequence[Masks] = (),
+) -> Plan:
     """Plan for protected counts.
 
     Args:
         release: The schema.
         tables: The tables to use.
         coverage: Which cells are published; pattern numbers are kept.
+        distinguish: Further predicates that the grain must resolve, published or not.
     """
     columns = {p: pattern_columns(pattern, tables) for p, pattern in enumerate(coverage)}
     closed = {cells: close_margins(release, cells) for cells in set(columns.values()) if cells}
     lattices = {cells: make_lattice(release, margins) for cells, margins in closed.items()}
     rows = [masks for lattice in lattices.values() for masks in lattice.masks]
     tallied = {f for lattice in lattices.values() for f in lattice.tally if f is not None}
-    grain = refine(release, rows or [release.full], tallied)
+    grain = refine(release, [*rows, *distinguish] or [release.full], tallied)
 
     def of_pattern(p: int, margins: Margins, lattice: Lattice) -> PatternPlan:
         people = [m for m, tally in zip(lattice.masks, lattice.tally, strict=True) if tally is None]

@@ -51,6 +51,14 @@ SOLVAR = Stage(
     function="recon_cli.stages.solvar:solvar",
     can_shard=True,
 )
+CLAIMS = Stage(
+    "claims",
+    reads=("tables", "geounits", "microdata", "blocks"),
+    folders=("claims", "claim_units", "disclosures"),
+    section="claims",
+    function="recon_cli.stages.claims:claims",
+    can_shard=True,
+)
 #: ``links`` holds one row per link; the others one row per geounit and group, for `recon score`.
 LINK = Stage(
     "link",
@@ -72,7 +80,7 @@ REPORT = Stage(
     "report",
     reads=(
         *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
-        *("solvar", "links", "score"),
+        *("solvar", "claims", "links", "score"),
     ),
     folders=("report",),
     section="report",
@@ -87,6 +95,7 @@ STAGES = (
     INGEST,
     RECONSTRUCT,
     SOLVAR,
+    CLAIMS,
     LINK,
     SCORE,
     REPORT,

@@ -19,7 +19,7 @@ from recon_cli.attack.variability.partition import (
 )
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
-from tests.support.enumeration import Solution, TooManyError, solutions
+from tests.support.enumeration import Solution, TooManyError, relaxed_solutions, solutions
 from tests.support.populations import (
     publish,
     random_records,
@@ -145,35 +145,11 @@ def relaxed_histograms(
     release: Release, published: Publication, columns: tuple[str, ...]
 ) -> dict[str, list[Histogram]]:
     """For each unit the histograms that its own tables allow and coarser cells have room for."""
-    counts = {(g, t, c): n for g, t, c, n in published.counts.iter_rows()}
-    unit_level = release.geography.unit.name
-    found = {}
-    for geoid in published.geounits.filter(pl.col("level") == unit_level)["geoid"]:
-        alone = Publication(
-            published.geounits.filter(pl.col("geoid") == geoid),
-            published.counts.filter(pl.col("geoid") == geoid),
-            published.coverage,
-        )
-        room = []
-        for place, pattern in published.geounits.select("geoid", "pattern").iter_rows():
-            if place != geoid and geoid.startswith(place):
-                for table, numbers in published.coverage[pattern].cells.items():
-                    for number in numbers:
-                        cell = release.table_by_name[table].cells[number - 1]
-                        room.append((cell.masks, cell.tally, counts.get((place, table, number), 0)))
-        own = solutions(release, alone, release.tables, limit=600)
-        allowed = [s for s in own if all(share(release, s, m, t) <= n for m, t, n in room)]
-        found[geoid] = [histogram(release, solution, columns) for solution in allowed]
-    return found
-
-
-def share(release: Release, solution: Solution, masks: Any, tally: int | None) -> int:
-    total = 0
-    for (_, values), n in solution:
-        at = [f.position[v] for f, v in zip(release.features, values, strict=True)]
-        if all(mask >> i & 1 for mask, i in zip(masks, at, strict=True)):
-            total += n * (1 if tally is None else int(values[tally]).bit_count())
-    return total
+    spaces = relaxed_solutions(release, published, limit=600)
+    return {
+        geoid: [histogram(release, solution, columns) for solution in space]
+        for geoid, space in spaces.items()
+    }
 
 
 @examples(100)

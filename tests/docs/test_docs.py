@@ -157,6 +157,7 @@ def test_readme_shows_the_demo(tmp_path: Path) -> None:
 def test_files_page_has_the_columns_of_the_folders(tmp_path: Path) -> None:
     shared = ["-c", str(ROOT / "configs" / "toy.yaml"), "--work", str(tmp_path), "-q"]
     recon("run", *shared, "--until", "solvar")
+    recon("claims", *shared)
     page = (DOCS / "files.md").read_text()
     sections = re.findall(r"^### `(\w+)/`\n(.*?)(?=^##)", page, re.MULTILINE | re.DOTALL)
     seen = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -96,7 +96,10 @@ def solutions(
     units = published.geounits.filter(pl.col("level") == unit)["geoid"].to_list()
     values = list(itertools.product(*(feature.values for feature in release.features)))
     domain = list(itertools.product(units, values))
-    rows = published_rows(release, published, tables, domain)
+    return _solutions(domain, published_rows(release, published, tables, domain), limit)
+
+
+def _solutions(domain: list[Record], rows: list[Row], limit: int) -> set[Solution]:
     if any(row.low > row.high for row in rows):
         return set()
     closed = {i for row in rows if row.high == 0 for i in row.weights}
@@ -175,6 +178,25 @@ def _between(domain: list[Record], rows: list[Row], used: list[int], limit: int)
 
     search(0, (0,) * len(rows), ())
     return found
+
+
+def relaxed_solutions(
+    release: Release, published: Publication, limit: int = 20_000
+) -> dict[str, set[Solution]]:
+    """For each unit what its own tables allow and coarser cells have room for.
+
+    Raises:
+        TooManyError: More than ``limit`` states or solutions.
+    """
+    unit = release.geography.unit.name
+    values = list(itertools.product(*(feature.values for feature in release.features)))
+    allowed = {}
+    for geoid in published.geounits.filter(pl.col("level") == unit)["geoid"]:
+        domain = [(geoid, value) for value in values]
+        rows = published_rows(release, published, release.tables, domain)
+        own = [row if row.cell[0] == geoid else replace(row, low=0) for row in rows]
+        allowed[geoid] = _solutions(domain, own, limit)
+    return allowed
 
 
 def record_counts(release: Release, microdata: pl.DataFrame) -> Counter[Any]:

@@ -1,0 +1,1 @@
+"""Verified claims: what every solution says about some columns of some people."""

@@ -1,0 +1,55 @@
+"""What verified claims disclose: who is singled out, and whose other columns are settled.
+
+See *identity disclosure*, *attribute disclosure* and *inferential disclosure* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from recon_cli.attack.claims.groups import Groups
+from recon_cli.model.grain import IntArray
+
+BoolArray = npt.NDArray[np.bool_]
+
+#: By rising strength of what is claimed about the people: each kind contains those before.
+KINDS = ("identity", "attribute", "inferential")
+
+
+def disclosing_groups(
+    groups: Groups, lower: IntArray, upper: IntArray, share: float
+) -> dict[str, BoolArray]:
+    """For each kind of disclosure which groups have a column settled by theirs: Eq. (alike).
+
+    A group whose size is verified discloses another column if as many people, in every solution,
+    have one value on it. *Identity*: the group is one person. *Attribute*: it is a group of any
+    size that is known to be alike. *Inferential*: at least a share of the group is alike.
+
+    Args:
+        groups: The groups.
+        lower: For each group its proven least size.
+        upper: Its proven greatest size.
+        share: The proven share from which on a value counts as inferred, above 0, at most 1.
+    """
+    found = {kind: np.zeros(len(lower), dtype=bool) for kind in KINDS}
+    exact = (lower == upper) & (lower > 0)
+    for column in range(groups.columns):
+        finer = np.flatnonzero((groups.subset >> column & 1 == 1) & (lower > 0))
+        group = groups.without(finer, column)
+        finer, group = finer[exact[group]], group[exact[group]]
+        alike = group[lower[finer] == upper[group]]
+        found["attribute"][alike] = True
+        found["identity"][alike[upper[alike] == 1]] = True
+        found["inferential"][group[lower[finer] >= share * upper[group]]] = True
+    return found
+
+
+def disclosed_cells(groups: Groups, disclosing: dict[str, BoolArray]) -> npt.NDArray[np.bool_]:
+    """(kinds × columns × histogram cells) whether at most so many known columns settle another."""
+    cells = groups.of_cell.shape[1]
+    covered = np.zeros((len(KINDS), groups.columns, cells), dtype=bool)
+    for at, kind in enumerate(KINDS):
+        for known in range(groups.columns):
+            covered[at, known] = groups.covers(disclosing[kind] & (groups.size <= known))
+    return covered

@@ -1,0 +1,358 @@
+"""Verified claims of a partition: from reconstructed records to frames.
+
+See *verified claim* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from recon_cli.attack.claims.batch import BatchClaims, UnitPrograms, verify_batch
+from recon_cli.attack.claims.columns import claim_columns
+from recon_cli.attack.claims.disclosure import KINDS
+from recon_cli.attack.claims.settle import PROOFS
+from recon_cli.attack.claims.trivial import TrivialClaims
+from recon_cli.attack.quarantine import NO_QUARANTINE, Quarantine
+from recon_cli.attack.reconstruction.partition import count_statuses
+from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
+from recon_cli.attack.variability.histogram import Histogram, histogram_masks, histogram_of
+from recon_cli.attack.variability.incumbent import encode_incumbent
+from recon_cli.model.constraints import relax
+from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_relaxed_plan
+from recon_cli.model.system import System, build_systems
+from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.publication import Coverage, Publication
+from recon_cli.schema import Release, Table
+from recon_cli.seeding import digest_seed
+
+BoolArray = npt.NDArray[np.bool_]
+
+#: Groups of a batch, about: subsets of columns times units.
+_GROUPS = 65_536
+#: More columns than a claim that is tested for being trivial has.
+_TRIVIAL_COLUMNS = 5
+
+
+@dataclass(frozen=True)
+class ClaimOptions:
+    """What to verify.
+
+    Attributes:
+        seed: For the solver's own choices.
+        unit_seconds: Deterministic seconds of solving for each unit.
+        share: From which proven share of a group on a value counts as inferred.
+    """
+
+    seed: int
+    unit_seconds: float
+    share: float = 0.8
+
+
+@dataclass(frozen=True)
+class VerifiedClaims:
+    """What every solution says about some columns, unit by unit.
+
+    Attributes:
+        columns: The columns that claims speak of.
+        claims: One row a claim: the unit's geoid, ``k`` (how many columns it has), the columns
+            (null where it does not speak of one), ``count`` and ``exact``: exactly, or at least,
+            so many people have these values; ``singleton`` (exactly one), ``maximal`` (no claim
+            with further columns has the same count), ``trivial`` (one published cell, or a sum of
+            one table's cells; of at most four columns) and ``proof`` (``propagation``, ``rows``,
+            ``lp``, ``solver``).
+        units: One row a unit: its geoid, ``population``, ``claims``, ``exact_claims``,
+            ``undecided`` (groups of people for which effort ended first), ``status``
+            (``complete``, ``partial``, ``open``: nothing can be claimed) and ``seconds``.
+        disclosures: One row a unit with people and number of columns ``known``: the least number
+            of people of whom at most so many columns settle another one, by kind of disclosure:
+            ``identity``, ``attribute``, ``inferential``.
+    """
+
+    columns: tuple[str, ...]
+    claims: pl.DataFrame
+    units: pl.DataFrame
+    disclosures: pl.DataFrame
+
+
+def find_claims(
+    release: Release,
+    published: Publication,
+    tables: Sequence[Table],
+    microdata: pl.DataFrame,
+    options: ClaimOptions,
+) -> VerifiedClaims:
+    """Every claim that holds in all solutions of each unit alone: Eq. (claim).
+
+    Args:
+        release: The schema.
+        published: Counts of one partition.
+        tables: The tables that ``microdata`` was reconstructed from.
+        microdata: Reconstructed records of the partition.
+        options: What to verify.
+
+    Raises:
+        StageError: The records do not reproduce the published counts.
+        SolverError: Two engines disagree on a certificate.
+    """
+    plan = make_claim_plan(release, tables, published.coverage, is_exact=published.is_exact)
+    return find_with_plan(plan, published, microdata, options)
+
+
+def make_claim_plan(
+    release: Release, tables: Sequence[Table], coverage: Coverage, *, is_exact: bool
+) -> Plan:
+    """A plan whose grain resolves the columns of claims; of exact counts or of intervals."""
+    columns = claim_columns(release, tables, coverage)
+    make = make_relaxed_plan if is_exact else make_interval_plan
+    return make(release, tables, coverage, histogram_masks(release, columns))
+
+
+def find_with_plan(
+    plan: Plan,
+    published: Publication,
+    microdata: pl.DataFrame,
+    options: ClaimOptions,
+    on_progress: OnProgress = ignore_progress,
+    *,
+    quarantine: Quarantine = NO_QUARANTINE,
+    missing: pl.Series | None = None,
+) -> VerifiedClaims:
+    """`find_claims` with a plan already made; see there.
+
+    ``quarantine`` is for attempts that died; ``missing`` are the geoids of units that were
+    quarantined when ``microdata`` was made.
+    """
+    columns = claim_columns(plan.release, plan.tables, published.coverage)
+    counts = arrange_counts(plan, published)
+    trivial = _Trivial(plan, published.coverage, columns)
+    claims = [pl.DataFrame(schema=_claim_schema(plan, columns))]
+    units = [pl.DataFrame(schema=_unit_schema(plan))]
+    disclosures = [pl.DataFrame(schema=_disclosure_schema(plan))]
+    for system in build_systems(plan, counts, max(_GROUPS >> len(columns), 1)):
+        watched = quarantine_of_batch(quarantine, counts, system)
+        incumbent, is_missing = _incumbent(plan, counts, system, microdata, missing)
+        programs = _programs(counts, system, incumbent, is_missing, options)
+        histogram = histogram_of(plan, system.candidates, columns)
+        name = counts.region_geoids[int(system.regions[0])]
+        with errors_naming(f"{plan.release.region.name}s from", name):
+            verified = verify_batch(programs, histogram, options.share, watched)
+        frames = _BatchFrames(plan, counts, system, histogram, programs, verified)
+        batch_units = frames.units()
+        units.append(batch_units)
+        claims.append(frames.claims(trivial))
+        disclosures.append(frames.disclosures())
+        people = int(batch_units["population"].sum())
+        on_progress(len(system.units), people, count_statuses(batch_units))
+    return VerifiedClaims(columns, pl.concat(claims), pl.concat(units), pl.concat(disclosures))
+
+
+def _incumbent(
+    plan: Plan,
+    counts: PartitionCounts,
+    system: System,
+    microdata: pl.DataFrame,
+    missing: pl.Series | None,
+) -> tuple[IntArray, BoolArray]:
+    """People in each candidate, and for each unit whether some are missing."""
+    is_missing = np.zeros(len(system.units), dtype=bool)
+    if missing is not None:
+        is_missing = counts.geoids.gather(system.units).is_in(missing.implode()).to_numpy()
+    return encode_incumbent(plan, counts, system, microdata, is_missing), is_missing
+
+
+def _programs(
+    counts: PartitionCounts,
+    system: System,
+    incumbent: IntArray,
+    is_missing: BoolArray,
+    options: ClaimOptions,
+) -> UnitPrograms:
+    geoids = counts.geoids.gather(system.units)
+    unit = system.candidates.unit
+    return UnitPrograms(
+        rows=relax(system.rows, np.isin(system.row_geounit, system.units), unit),
+        incumbent=incumbent,
+        unit=unit,
+        is_open=~system.is_bounded | is_missing,
+        seeds=tuple(digest_seed(options.seed, "claims", geoid) for geoid in geoids),
+        seconds=options.unit_seconds,
+    )
+
+
+def _claim_schema(plan: Plan, columns: tuple[str, ...]) -> pl.Schema:
+    schema = pl.Schema({plan.release.geoid_column: pl.String, "k": pl.Int8})
+    schema.update({name: plan.release.column_groups(name).dtype() for name in columns})
+    schema.update({"count": pl.Int32()})
+    schema.update(dict.fromkeys(("exact", "singleton", "maximal", "trivial"), pl.Boolean()))
+    schema.update({"proof": pl.String()})
+    return schema
+
+
+def _unit_schema(plan: Plan) -> pl.Schema:
+    schema = pl.Schema({plan.release.geoid_column: pl.String})
+    numbers = ("population", "claims", "exact_claims", "undecided")
+    schema.update(dict.fromkeys(numbers, pl.Int32()))
+    schema.update({"status": pl.String(), "seconds": pl.Float64()})
+    return schema
+
+
+def _disclosure_schema(plan: Plan) -> pl.Schema:
+    schema = pl.Schema({plan.release.geoid_column: pl.String, "known": pl.Int8})
+    schema.update(dict.fromkeys(KINDS, pl.Int32()))
+    return schema
+
+
+class _Trivial:
+    """Which groups can be read off one table of their unit."""
+
+    def __init__(self, plan: Plan, coverage: Coverage, columns: tuple[str, ...]) -> None:
+        self._release = plan.release
+        self._tables = plan.tables
+        self._coverage = coverage
+        self._groups = [plan.release.column_groups(name) for name in columns]
+        self._features = [plan.release.feature_index[each.feature] for each in self._groups]
+        self._of_pattern: dict[int, TrivialClaims] = {}
+
+    def flags(self, pattern: IntArray, subset: IntArray, groups: IntArray) -> BoolArray:
+        """For each claim whether it is trivial.
+
+        Args:
+            pattern: The coverage pattern of its unit.
+            subset: Its columns, as bits.
+            groups: (claims × columns) its values; those of other columns are ignored.
+        """
+        bit = 1 << np.arange(len(self._groups))
+        values = np.where(subset[:, None] & bit > 0, groups, -1)
+        distinct, number = np.unique(
+            np.column_stack([pattern, values]), axis=0, return_inverse=True
+        )
+        flags = [self._is_trivial(int(row[0]), row[1:].tolist()) for row in distinct]
+        return np.array(flags, dtype=bool)[number.ravel()]
+
+    def _is_trivial(self, pattern: int, values: list[int]) -> bool:
+        chosen = [at for at, value in enumerate(values) if value >= 0]
+        if len(chosen) >= _TRIVIAL_COLUMNS:
+            return False
+        masks = list(self._release.full)
+        for at in chosen:
+            masks[self._features[at]] &= self._groups[at].masks[values[at]]
+        if pattern not in self._of_pattern:
+            self._of_pattern[pattern] = TrivialClaims(
+                self._release, self._tables, self._coverage[pattern]
+            )
+        return self._of_pattern[pattern].is_trivial(tuple(masks))
+
+
+@dataclass(frozen=True)
+class _BatchFrames:
+    """The claims of one batch as frames."""
+
+    plan: Plan
+    counts: PartitionCounts
+    system: System
+    histogram: Histogram
+    programs: UnitPrograms
+    verified: BatchClaims
+
+    @cached_property
+    def geoids(self) -> pl.Series:
+        """Of the units."""
+        return self.counts.geoids.gather(self.system.units)
+
+    @cached_property
+    def claimed(self) -> IntArray:
+        """The groups that something is claimed of, unit by unit, few columns first."""
+        groups = self.verified.groups
+        claimed = np.flatnonzero((self.verified.lower > 0) & (groups.subset > 0))
+        order = np.lexsort(
+            (claimed, groups.subset[claimed], groups.size[claimed], groups.unit[claimed])
+        )
+        return claimed[order]
+
+    @cached_property
+    def people(self) -> IntArray:
+        """Of each unit, as reconstructed."""
+        units = len(self.system.units)
+        return np.bincount(self.programs.unit, self.programs.incumbent, units).astype(np.int64)
+
+    def claims(self, trivial: _Trivial) -> pl.DataFrame:
+        verified, groups, claimed = self.verified, self.verified.groups, self.claimed
+        subset, unit = groups.subset[claimed], groups.unit[claimed]
+        values = self.histogram.groups[groups.cell[claimed]]
+        count, exact = verified.lower[claimed], verified.lower[claimed] == verified.upper[claimed]
+        pattern = self.counts.pattern[self.system.units][unit]
+        columns: dict[str, Any] = {
+            self.plan.release.geoid_column: self.geoids.gather(unit),
+            "k": groups.size[claimed],
+            "count": count,
+            "exact": exact,
+            "singleton": exact & (count == 1),
+            "maximal": self._is_maximal()[claimed],
+            "trivial": trivial.flags(pattern, subset, values),
+            "proof": pl.Series([proof.value for proof in PROOFS]).gather(verified.proof[claimed]),
+        }
+        for at, name in enumerate(self.histogram.columns):
+            recode = self.plan.release.column_groups(name)
+            labels = pl.Series(name, [*recode.labels, None], dtype=recode.dtype)
+            place = np.where(subset >> at & 1, values[:, at], len(recode.labels))
+            columns[name] = labels.gather(place)
+        return _frame(columns, _claim_schema(self.plan, self.histogram.columns))
+
+    def _is_maximal(self) -> BoolArray:
+        """For each group whether no claim with one more column has the same count.
+
+        One more is enough: with several more, all groups between have that count, too.
+        """
+        groups, lower = self.verified.groups, self.verified.lower
+        maximal = np.ones(len(lower), dtype=bool)
+        for column in range(groups.columns):
+            finer = np.flatnonzero((groups.subset >> column & 1 == 1) & (lower > 0))
+            coarser = groups.without(finer, column)
+            maximal[coarser[lower[finer] == lower[coarser]]] = False
+        return maximal
+
+    def units(self) -> pl.DataFrame:
+        verified, groups = self.verified, self.verified.groups
+        units = len(self.system.units)
+        of_claim = groups.unit[self.claimed]
+        exact = verified.lower[self.claimed] == verified.upper[self.claimed]
+        left = np.bincount(groups.unit[verified.undecided & (groups.subset > 0)], minlength=units)
+        status = np.where(self.programs.is_open, 2, np.where(left > 0, 1, 0))
+        columns: dict[str, Any] = {
+            self.plan.release.geoid_column: self.geoids,
+            "population": self.people,
+            "claims": np.bincount(of_claim, minlength=units),
+            "exact_claims": np.bincount(of_claim[exact], minlength=units),
+            "undecided": left,
+            "status": pl.Series(["complete", "partial", "open"]).gather(status),
+            "seconds": verified.deterministic_time.round(6),
+        }
+        return _frame(columns, _unit_schema(self.plan))
+
+    def disclosures(self) -> pl.DataFrame:
+        units = np.flatnonzero(self.people > 0)
+        known = self.verified.groups.columns
+        columns: dict[str, Any] = {
+            self.plan.release.geoid_column: self.geoids.gather(np.repeat(units, known)),
+            "known": np.tile(np.arange(known), len(units)),
+        }
+        for kind, disclosed in zip(KINDS, self.verified.disclosed, strict=True):
+            columns[kind] = disclosed.T[units].ravel()
+        return _frame(columns, _disclosure_schema(self.plan))
+
+
+def _frame(columns: dict[str, Any], schema: pl.Schema) -> pl.DataFrame:
+    return pl.DataFrame(
+        [pl.Series(name, columns[name]).cast(dtype) for name, dtype in schema.items()]
+    )

@@ -1,0 +1,68 @@
+"""``recon claims``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
+from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
+from recon_cli.cli._stage import run_and_print
+
+if TYPE_CHECKING:
+    from recon_cli.pipeline.run import Run, StageOutcome
+
+
+@click.command()
+@run_options
+@shard_option
+@force_option
+def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
+    """Find what is true of people in every solution, on any of their columns.
+
+    Writes claims/ (exactly, or at least, so many people of a unit have these values on these
+    columns), claim_units/ (one row per unit) and disclosures/ (people whose other columns are
+    settled by a few). All subsets of the published columns are asked, and every claim is proven.
+
+    \b
+    Example:
+      recon claims -c al.yaml
+      recon claims --set claims.unit_seconds=10
+
+    \b
+    Config keys:
+      release, work, seed, workers
+      claims.unit_seconds  budget of a unit, in
+                           deterministic seconds (2)
+      claims.share         from which proven share of
+                           a group on a value counts
+                           as inferred (0.8)
+      claims.seed          default the run's seed
+    """  # noqa: D301 - click wants the character itself
+    run_and_print("claims", options.sharded(shard, force=force), force=force)
+
+
+def print_claims(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
+    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.stages.claims_pieces import read_disclosures  # noqa: PLC0415
+
+    manifest = outcome.manifest
+    totals, statuses = manifest.totals, manifest.statuses
+    facts: list[Fact] = [
+        ("columns", ", ".join(manifest.notes["columns"]) or "none"),
+        ("people", f"{totals['people']:,}"),
+        (plural(run.release.geography.unit.name).replace("_", " "), f"{totals['units']:,}"),
+        ("claims", f"{totals['claims']:,}"),
+        ("  exact", share(totals["exact_claims"], totals["claims"])),
+        ("  maximal", share(totals["maximal"], totals["claims"])),
+        ("  of one person", share(totals["singletons"], totals["claims"])),
+        ("undecided", f"{totals['undecided']:,}"),
+        ("complete", share(statuses.get("complete", 0), totals["units"])),
+        ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
+    ]
+    show(title_of(outcome), facts)
+    show_table(
+        read_disclosures(run.work), ["columns known", "identity", "attribute", "inferential"]
+    )

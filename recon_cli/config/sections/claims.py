@@ -1,0 +1,23 @@
+"""``claims:`` what every solution says about some columns, and how hard to try."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from recon_cli.config.model import Section
+
+
+class Claims(Section):
+    """The section ``claims``.
+
+    Attributes:
+        unit_seconds: Budget of each unit, in deterministic seconds.
+        share: From which proven share of a group on a value counts as inferred.
+        seed: For the solver's own choices; default the run's seed.
+    """
+
+    unit_seconds: Annotated[float, Field(gt=0)] = 2.0
+    share: Annotated[float, Field(gt=0, le=1)] = 0.8
+    seed: Annotated[int, Field(ge=0)] | None = None

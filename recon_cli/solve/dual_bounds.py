@@ -1,0 +1,107 @@
+"""Bounds on integer functionals from weighted sums of rows, added up in integers.
+
+The linear relaxation only proposes the weights. Any weights give a valid bound, so that rounding
+them costs no rigour: Eq. (dual) of docs/method.md.
+
+See *dual* and *certificate* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram
+from recon_cli.solve.linear_relaxation import FloatArray, solve_relaxation
+
+#: Weights are multiples of its inverse: divisible by 1 to 10, which are the usual denominators.
+SCALE = 2520
+#: A pivot this small, of a matrix of small integers, is none.
+_RANK = 1e-9
+#: Entries of a dense matrix that is factored to find combinations of rows.
+_DENSE = 4_000_000
+
+
+@dataclass(frozen=True)
+class DualBound:
+    """A proven least value of ``c·x``.
+
+    Attributes:
+        bound: No solution has less.
+        weights: For each row of the program its weight, in units of 1/`SCALE`; all zero where the
+            relaxation ended without an answer.
+        vertex: Where the relaxation is least; empty without an answer.
+        deterministic_time: Seconds.
+    """
+
+    bound: int
+    weights: IntArray
+    vertex: FloatArray
+    deterministic_time: float
+
+
+def least_value(program: IntegerProgram, functional: IntArray, limit: float) -> DualBound:
+    """A lower bound of an integer functional, from the duals of the linear relaxation.
+
+    Args:
+        program: The program.
+        functional: Integer coefficient of each variable; its negative gives an upper bound.
+        limit: Deterministic seconds.
+    """
+    vertex = solve_relaxation(program, functional.astype(np.float64), limit)
+    weights = np.zeros(program.shape[0], dtype=np.int64)
+    if len(vertex.duals):
+        weights = np.rint(SCALE * vertex.duals).astype(np.int64)
+    bound = weighted_bound(program, functional, weights)
+    return DualBound(bound, weights, vertex.values, vertex.deterministic_time)
+
+
+def weighted_bound(program: IntegerProgram, functional: IntArray, weights: IntArray) -> int:
+    """The lower bound of ``functional @ x`` that weighted rows prove: Eq. (dual).
+
+    Args:
+        program: The program.
+        functional: Integer coefficient of each variable.
+        weights: For each row its weight in units of 1/`SCALE`: any integers.
+    """
+    rows = program.constraints
+    of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most).sum()
+    rest = SCALE * functional - rows.A.T @ weights
+    of_variables = np.where(rest > 0, rest * program.lower, rest * program.upper).sum()
+    return -(-int(of_rows + of_variables) // SCALE)
+
+
+def row_combinations(
+    program: IntegerProgram, functionals: IntArray
+) -> tuple[npt.NDArray[np.bool_], IntArray]:
+    """Which functionals are sums and differences of the program's equations.
+
+    Args:
+        program: The program.
+        functionals: (functionals × variables) integer coefficients.
+
+    Returns:
+        For each functional whether weights were found, and (functionals × rows) these weights, in
+        units of 1/`SCALE`: ``weights @ A == SCALE * functionals``, checked in integers.
+    """
+    rows, variables = program.shape
+    weights = np.zeros((len(functionals), rows), dtype=np.int64)
+    equal = np.flatnonzero(program.constraints.least == program.constraints.most)
+    if not len(equal) or not len(functionals) or len(equal) * variables > _DENSE:
+        return np.zeros(len(functionals), dtype=bool), weights
+    from scipy import linalg  # noqa: PLC0415 - slow to load, and most units need no solver
+
+    A = sparse.csr_array(program.constraints.A[equal])
+    q, r, order = linalg.qr(A.T.toarray().astype(np.float64), mode="economic", pivoting=True)
+    rank = int((np.abs(np.diag(r)) > _RANK).sum())
+    basic = linalg.solve_triangular(r[:rank, :rank], q[:, :rank].T @ functionals.T)
+    weights[:, equal[order[:rank]]] = np.rint(SCALE * basic.T).astype(np.int64)
+    is_combination: npt.NDArray[np.bool_] = (
+        SCALE * functionals == (program.constraints.A.T @ weights.T).T
+    ).all(axis=1)
+    weights[~is_combination] = 0
+    return is_combination, weights

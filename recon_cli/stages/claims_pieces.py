@@ -1,0 +1,85 @@
+"""Finding and writing the claims of a piece: what the workers of `recon claims` do."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.attack.claims.disclosure import KINDS
+from recon_cli.attack.claims.partition import ClaimOptions, find_with_plan
+from recon_cli.execute import OnProgress
+from recon_cli.model.plan import Plan
+from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.pipeline.quarantine import traced_quarantine
+from recon_cli.pipeline.stages import CLAIMS
+from recon_cli.stages.reconstruct_pieces import missing_units
+from recon_cli.store import Folder, Piece, Staging, open_folder, read_published
+
+
+@dataclass(frozen=True)
+class ClaimsContext:
+    """What all partitions share."""
+
+    plan: Plan
+    work: Path
+    staging: Staging
+    microdata: Folder
+    blocks: Folder
+    options: ClaimOptions
+
+
+def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
+    """Find and write the claims of one piece; runs in a worker."""
+    started = time.perf_counter()
+    published = read_published(context.work, context.plan.release, piece.partition, piece.span)
+    microdata = context.microdata.read(piece.partition, piece.span)
+    missing = missing_units(context.blocks.read(piece.partition, piece.span))
+    with log_disagreements(context.work), traced_quarantine(context.staging, piece) as quarantine:
+        verified = find_with_plan(
+            context.plan,
+            published,
+            microdata,
+            context.options,
+            tick,
+            quarantine=quarantine,
+            missing=missing,
+        )
+    units = verified.units
+    people = int(units["population"].sum())
+    context.staging.write(
+        piece,
+        {
+            "claims": verified.claims,
+            "claim_units": units,
+            "disclosures": verified.disclosures,
+        },
+        statuses=dict(units["status"].value_counts().iter_rows()),
+        totals={
+            "units": units.height,
+            "people": people,
+            "claims": verified.claims.height,
+            "exact_claims": int(units["exact_claims"].sum()),
+            "maximal": int(verified.claims["maximal"].sum()),
+            "singletons": int(verified.claims["singleton"].sum()),
+            "undecided": int(units["undecided"].sum()),
+        },
+        started=started,
+    )
+
+
+def read_disclosures(work: Path) -> pl.DataFrame:
+    """People by the most columns it takes to settle another one, and by kind of disclosure.
+
+    Returns:
+        One row for each number of columns ``known``: the least number of people, in every
+        solution, of whom at most so many columns settle another one.
+
+    Raises:
+        StageError: ``disclosures/`` is missing or damaged.
+    """
+    folder = open_folder(work, CLAIMS, "disclosures")
+    rows = pl.concat(folder.read(partition) for partition in folder.partitions)
+    return rows.group_by("known").agg(pl.col(KINDS).sum()).sort("known")

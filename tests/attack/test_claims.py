@@ -1,0 +1,213 @@
+"""Verified claims against enumeration of every solution: nothing false, nothing left out."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from recon_cli.attack.claims.partition import ClaimOptions, find_claims
+from recon_cli.attack.claims.settle import PROOFS, Proof, SettledFunctionals, settle
+from recon_cli.attack.reconstruction.partition import reconstruct
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.program import IntegerProgram
+from recon_cli.publication import Publication
+from recon_cli.schema import Release
+from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.dual_bounds import SCALE
+from tests.support.enumeration import Solution, TooManyError, relaxed_solutions
+from tests.support.populations import publish, random_records, random_release, random_units
+from tests.support.properties import SEEDS, examples
+from tests.support.protecting import protect
+
+OPTIONS = ClaimOptions(seed=1, unit_seconds=30.0)
+#: Values on the columns, None where a claim does not speak of one.
+Values = tuple[Any, ...]
+
+
+def released(seed: int, people: int, *, exact: bool) -> tuple[Release, Publication]:
+    release = random_release(seed)
+    units = random_units(release, seed, 3)
+    published = publish(release, random_records(release, seed, people, units), units)
+    assume(release.geography.unit.name in published.geounits["level"])
+    return release, published if exact else protect(release, published, seed, exact=0.5)
+
+
+def groups_of(
+    release: Release, solution: Solution, columns: tuple[str, ...], unit: str
+) -> Counter[Values]:
+    """People of a unit by their values on every non-empty subset of the columns."""
+    people: Counter[Values] = Counter()
+    for (geoid, values), n in solution:
+        if geoid != unit:
+            continue
+        labels = []
+        for name in columns:
+            group = release.column_groups(name)
+            f = release.feature_index[group.feature]
+            at = release.features[f].position[values[f]]
+            places = zip(group.labels, group.masks, strict=True)
+            labels.append(next(label for label, mask in places if mask >> at & 1))
+        for chosen in itertools.product((False, True), repeat=len(columns)):
+            shown = tuple(x if use else None for x, use in zip(labels, chosen, strict=True))
+            people[shown] += n
+    return people
+
+
+def claims_of(claims: pl.DataFrame, columns: tuple[str, ...]) -> dict[Values, tuple[int, bool]]:
+    rows = claims.select(*columns, "count", "exact").iter_rows()
+    return {tuple(values): (count, exact) for *values, count, exact in rows}
+
+
+def expected_claims(every: list[Counter[Values]], columns: int) -> dict[Values, tuple[int, bool]]:
+    keys = {key for people in every for key in people if any(x is not None for x in key)}
+    ends = {key: (min(p[key] for p in every), max(p[key] for p in every)) for key in keys}
+    assert all(len(key) == columns for key in keys)
+    return {key: (low, low == high) for key, (low, high) in ends.items() if low}
+
+
+def expected_maximal(claims: dict[Values, tuple[int, bool]]) -> set[Values]:
+    """Those that no claim with more columns says of the same number of people."""
+    return {
+        key
+        for key, (count, _) in claims.items()
+        if not any(
+            other != key
+            and n == count
+            and all(x is None or x == y for x, y in zip(key, other, strict=True))
+            for other, (n, _) in claims.items()
+        )
+    }
+
+
+@examples(200)
+@given(seed=SEEDS, people=st.integers(0, 5), exact=st.booleans())
+def test_claims_and_disclosures_equal_enumeration(seed: int, people: int, exact: bool) -> None:
+    release, published = released(seed, people, exact=exact)
+    try:
+        spaces = relaxed_solutions(release, published, limit=600)
+    except TooManyError:
+        assume(False)
+        raise
+    microdata = reconstruct(release, published, release.tables, seed=seed).microdata
+    result = find_claims(release, published, release.tables, microdata, OPTIONS)
+    for row in result.units.iter_rows(named=True):
+        unit = row[release.geoid_column]
+        found = result.claims.filter(pl.col(release.geoid_column) == unit)
+        if row["status"] == "open":
+            assert found.is_empty()
+            continue
+        assert row["status"] == "complete"
+        every = [groups_of(release, each, result.columns, unit) for each in spaces[unit]]
+        expected = expected_claims(every, len(result.columns))
+        assert claims_of(found, result.columns) == expected
+        maximal = found.filter("maximal").select(result.columns).iter_rows()
+        assert set(maximal) == expected_maximal(expected)
+        disclosures = result.disclosures.filter(pl.col(release.geoid_column) == unit)
+        for known, *least in disclosures.drop(release.geoid_column).iter_rows():
+            assert least == expected_disclosures(every, known)
+
+
+def expected_disclosures(every: list[Counter[Values]], known: int) -> list[int]:
+    """Least people, by kind, of whom at most ``known`` columns settle another one."""
+    keys = {key for people in every for key in people}
+    least = {key: min(people[key] for people in every) for key in keys}
+    found: list[set[Values]] = [set(), set(), set()]
+    for key in keys:
+        size = least[key]
+        if sum(x is not None for x in key) > known or any(p[key] != size for p in every):
+            continue
+        finer = [least[k] for k in keys if is_finer(k, key)]
+        if size and size in finer:
+            found[1].add(key)
+            if size == 1:
+                found[0].add(key)
+        if size and any(n >= OPTIONS.share * size for n in finer):
+            found[2].add(key)
+    return [min(covered(people, groups) for people in every) for groups in found]
+
+
+def is_finer(one: Values, other: Values) -> bool:
+    """Whether it has the same values and one column more."""
+    different = [y for x, y in zip(one, other, strict=True) if x != y]
+    return len(different) == 1 and different[0] is None
+
+
+def covered(people: Counter[Values], groups: set[Values]) -> int:
+    """People in at least one of some groups."""
+    return sum(
+        n
+        for key, n in people.items()
+        if None not in key
+        and any(
+            all(x is None or x == y for x, y in zip(group, key, strict=True)) for group in groups
+        )
+    )
+
+
+def random_program(seed: int) -> tuple[IntegerProgram, list[np.ndarray[Any, Any]]]:
+    """A tiny program with odd cycles and ranges, and all of its solutions."""
+    rng = np.random.default_rng(seed)
+    cells = int(rng.integers(3, 7))
+    rows = [rng.random(cells) < 0.5 for _ in range(int(rng.integers(1, 4)))]
+    at = rng.permutation(cells)[:3]
+    rows += [np.isin(np.arange(cells), at[[i, (i + 1) % 3]]) for i in range(3)]
+    A = np.array(rows, dtype=np.int64)
+    truth = rng.integers(0, 3, cells)
+    width = rng.integers(0, 2, len(A)) * rng.integers(0, 2)
+    least = np.maximum(A @ truth - width, 0)
+    program = IntegerProgram(
+        LinearConstraints(sparse.csr_array(A), least, A @ truth + width),
+        np.zeros(cells, dtype=np.int64),
+        np.full(cells, 3, dtype=np.int64),
+    )
+    points = map(np.array, itertools.product(range(4), repeat=cells))
+    return program, [x for x in points if program.is_feasible(x)]
+
+
+def all_sets(cells: int) -> np.ndarray[Any, Any]:
+    """Every non-empty set of cells, as functionals."""
+    return (np.arange(1, 1 << cells)[:, None] >> np.arange(cells) & 1).astype(np.int64)
+
+
+@examples(300)
+@given(seed=SEEDS)
+def test_every_functional_of_odd_cycles_and_ranges_is_settled(seed: int) -> None:
+    program, every = random_program(seed)
+    functionals = all_sets(program.shape[1])
+    settled = settle(program, functionals, (every[0],), Effort(1, 60.0))
+    values = functionals @ np.stack(every, axis=1)
+    least, greatest = values.min(axis=1), values.max(axis=1)
+    assert not settled.is_undecided.any()
+    assert (settled.lower == least).all()
+    assert ((settled.lower == settled.upper) == (least == greatest)).all()
+    assert (settled.upper >= greatest).all()
+    add_up(program, functionals, settled)
+
+
+def add_up(
+    program: IntegerProgram, functionals: np.ndarray[Any, Any], settled: SettledFunctionals
+) -> None:
+    """Add every certificate up by hand: rows, and what is left at the bounds of the cells."""
+    A = program.constraints.A.toarray()
+    for k, certificate in settled.certificates.items():
+        ends = []
+        for sign, weights in ((1, certificate.below), (-1, certificate.above)):
+            total = 0
+            for row, weight in enumerate(weights.tolist()):
+                sides = program.constraints.least[row], program.constraints.most[row]
+                total += weight * int(sides[0] if weight > 0 else sides[1])
+            for cell in range(len(program.lower)):
+                rest = SCALE * sign * int(functionals[k, cell]) - int(A[:, cell] @ weights)
+                total += rest * int(program.lower[cell] if rest > 0 else program.upper[cell])
+                if PROOFS[settled.proof[k]] is Proof.ROWS:
+                    assert rest == 0
+            ends.append(-(-total // SCALE))
+        assert ends[0] == settled.lower[k]
+        assert -ends[1] == settled.upper[k]
