@@ -76,6 +76,8 @@ CORE = [
     "score",
     "synth",
     "protect",
+    "noise",
+    "risk",
     "calibrate",
     "tabulation",
     "verification",

@@ -1,4 +1,4 @@
-"""Every equation of docs/method.md names the function that holds it, and the function names it."""
+"""Every equation of the pages on mathematics names its function, and the function names it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 
 from tests.support.paths import ROOT
 
-METHOD = (ROOT / "docs" / "method.md").read_text()
-LABELS = re.findall(r"^\$\$ \((\w+)\)$", METHOD, flags=re.MULTILINE)
-HELD = dict(re.findall(r"^\| \{eq\}`(\w+)` \| `([\w.]+)` \|$", METHOD, flags=re.MULTILINE))
+PAGES = [(ROOT / "docs" / name).read_text() for name in ("method.md", "risk.md")]
+TEXT = "\n".join(PAGES)
+LABELS = re.findall(r"^\$\$ \((\w+)\)$", TEXT, flags=re.MULTILINE)
+HELD = dict(re.findall(r"^\| \{eq\}`(\w+)` \| `([\w.]+)` \|$", TEXT, flags=re.MULTILINE))
 
 
 def docstring(reference: str) -> str:

@@ -1,0 +1,1 @@
+"""Integer noise of differential privacy: its densities, and exact samplers."""
