@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +14,15 @@ from recon_cli.cli._options import RunOptions, run_options
 from recon_cli.cli._output import show
 
 if TYPE_CHECKING:
+    from recon_cli.config.sections.fetch import Fetch
     from recon_cli.fetch import Delivery
+    from recon_cli.pipeline.run import Run
 
 
 @click.command()
 @click.argument("states", nargs=-1, metavar="STATE...")
+@click.option("--tables", help="Ask the Census Bureau's API for these tables: P1,P12.")
+@click.option("--levels", help="With --tables: block, block_group, tract.  [default: all]")
 @click.option("--all", "everything", is_flag=True, help="All files that the release has.")
 @run_options
 @click.option("--to", type=click.Path(path_type=Path), help="Folder to write to.  [default: data]")
@@ -28,6 +33,8 @@ def command(
     options: RunOptions,
     *,
     states: tuple[str, ...],
+    tables: str | None,
+    levels: str | None,
     everything: bool,
     to: Path | None,
     mirror: str | None,
@@ -41,11 +48,16 @@ def command(
     is written to sha256sums.txt beside it, and compared the next time. A file that you put there
     yourself is checked and recorded. A config is not needed.
 
+    With --tables, STATE is a county's five digits, and its tables are asked for from the Census
+    Bureau's API. The key is taken from the environment (CENSUS_API_KEY).
+
     \b
     Example:
       recon fetch al
       recon fetch AL "New York" 72 --to /data/sf1
       recon fetch --all --mirror https://host/sf1
+      recon fetch 34021 --tables P1,P12 \\
+        --release dhc_2020
 
     \b
     Config keys:
@@ -58,15 +70,35 @@ def command(
 
     if everything == bool(states):
         raise click.UsageError("say which STATE, such as al, Alabama or 01; or --all")
+    if levels and not tables:
+        raise click.UsageError("--levels goes with --tables")
     said = options.setting(fetch__to=to, fetch__mirror=mirror, release=release)
     run = _with_release(said).run(force=force)
     wanted = run.config.section(Fetch)
+    if tables:
+        if everything:
+            raise click.UsageError("with --tables, name counties")
+        _fetch_tables(run, wanted, states, tables.split(","), levels.split(",") if levels else ())
+        return
     catalogue = load_catalogue(run.release.name)
     parts = catalogue.parts if everything else [catalogue.find(state) for state in states]
     order = Order(run.release, catalogue, wanted.to, wanted.mirror, force, run.reporter)
     deliveries = [deliver(order, part) for part in dict.fromkeys(parts)]
     if options.verbosity >= 0:
         _report(deliveries)
+
+
+def _fetch_tables(
+    run: Run, wanted: Fetch, counties: Sequence[str], tables: Sequence[str], levels: Sequence[str]
+) -> None:
+    """Ask the API, and print what came of it."""
+    from recon_cli.fetch.census_api import SITE, ApiOrder, ask, questions  # noqa: PLC0415
+
+    order = ApiOrder(wanted.to, wanted.mirror or SITE, force=run.force, reporter=run.reporter)
+    asked = questions(run.release, tables, levels, counties)
+    paths = [ask(order, question) for question in asked]
+    show(f"fetch: {len(paths)} files", [("folder", str(wanted.to)), ("release", run.release.name)])
+    click.echo(f"next: recon init {shlex.join(map(str, paths))} --release {run.release.name}")
 
 
 def _with_release(options: RunOptions) -> RunOptions:

@@ -1,14 +1,19 @@
 """Published files from the publisher's site: found, downloaded, checked, remembered."""
 
 from recon_cli.fetch.catalogue import Catalogue, CatalogueFile, catalogued_releases, load_catalogue
+from recon_cli.fetch.census_api import ApiOrder, Question, ask, questions
 from recon_cli.fetch.delivery import Delivery, Order, deliver
 
 __all__ = [
+    "ApiOrder",
     "Catalogue",
     "CatalogueFile",
     "Delivery",
     "Order",
+    "Question",
+    "ask",
     "catalogued_releases",
     "deliver",
     "load_catalogue",
+    "questions",
 ]

@@ -1,0 +1,203 @@
+"""Tables from the Census Bureau's API: one answer for each county and each fifty variables.
+
+The key is read from the environment and is in no file and no message.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from recon_cli.errors import ConfigError, FetchError
+from recon_cli.fetch.transfer import TIMEOUTS, WAITS
+from recon_cli.progress import Reporter, SilentReporter
+from recon_cli.schema import Release, Table
+from recon_cli.sources.formats.codes import api_code
+from recon_cli.store.files import write_bytes
+
+SITE: Final = "https://api.census.gov/data"
+KEY: Final = "CENSUS_API_KEY"
+#: Release → folder of its data set below the site.
+DATA_SETS: Final = {
+    "sf1_2010": "2010/dec/sf1",
+    "pl_2010": "2010/dec/pl",
+    "pl_2020": "2020/dec/pl",
+    "dhc_2020": "2020/dec/dhc",
+}
+#: Variables of one question; the API takes 50, and one of them is GEO_ID.
+_MOST_VARIABLES: Final = 49
+_LEVELS: Final = {"block": "block", "block_group": "block group", "tract": "tract"}
+#: Answers that a later attempt may find changed.
+_PASSING: Final = (408, 425, 429)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One request.
+
+    Attributes:
+        data_set: Folder below the site.
+        variables: Codes of the cells.
+        level: As the API calls it.
+        county: Its five digits.
+        file: Name of the file for the answer.
+    """
+
+    data_set: str
+    variables: tuple[str, ...]
+    level: str
+    county: str
+    file: str
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The query, without the key."""
+        return {
+            "get": ",".join(("GEO_ID", *self.variables)),
+            "for": f"{self.level}:*",
+            "in": f"state:{self.county[:2]} county:{self.county[2:]}",
+        }
+
+
+@dataclass(frozen=True)
+class ApiOrder:
+    """Where and how to ask.
+
+    Attributes:
+        folder: Where the answers go.
+        site: Address below which the data sets are.
+        key: The user's key; None asks without one.
+        force: Whether to ask again for what is there.
+        reporter: Who hears of progress.
+        waits: Seconds before each new attempt.
+        sleep: How to wait.
+    """
+
+    folder: Path
+    site: str = SITE
+    key: str | None = field(default_factory=lambda: os.environ.get(KEY), repr=False)
+    force: bool = False
+    reporter: Reporter = field(default_factory=SilentReporter)
+    waits: tuple[float, ...] = WAITS
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+
+def questions(
+    release: Release, tables: Sequence[str], levels: Sequence[str], counties: Sequence[str]
+) -> list[Question]:
+    """Every request that some tables of some counties need.
+
+    Args:
+        release: One of `DATA_SETS`.
+        tables: Names of its tables.
+        levels: Of the release; default all that a table is published for, of block, block group
+            and tract.
+        counties: Five digits each.
+
+    Raises:
+        ConfigError: The API has no such release, or a table, level or county is unknown.
+    """
+    if release.name not in DATA_SETS:
+        raise ConfigError(
+            f"release {release.name!r} is not served by the API (releases that are: "
+            f"{', '.join(DATA_SETS)}; choose with --release)"
+        )
+    for county in counties:
+        if not (county.isdigit() and len(county) == 5):
+            raise ConfigError(f"{county!r}: with --tables, expected a county's five digits: 34021")
+    for level in levels:
+        if level not in _LEVELS:
+            raise ConfigError(f"level {level!r}: the API is asked for {', '.join(_LEVELS)}")
+    chosen = release.select_tables(tuple(tables))
+    return [
+        question
+        for county in counties
+        for table in chosen
+        for question in _of_table(release.name, table, levels, county)
+    ]
+
+
+def _of_table(release: str, table: Table, levels: Sequence[str], county: str) -> Iterator[Question]:
+    codes = [api_code(table.name, cell.number, release) for cell in table.cells]
+    for level, name in _LEVELS.items():
+        if level not in table.levels or (levels and level not in levels):
+            continue
+        for part, start in enumerate(range(0, len(codes), _MOST_VARIABLES), start=1):
+            yield Question(
+                DATA_SETS[release],
+                tuple(codes[start : start + _MOST_VARIABLES]),
+                name,
+                county,
+                f"{release}_{county}_{table.name}_{level}_{part}.json",
+            )
+
+
+def ask(order: ApiOrder, question: Question) -> Path:
+    """Write the answer to a question, unless it is there.
+
+    Raises:
+        FetchError: The server refuses, answers something else, or cannot be reached.
+    """
+    target = order.folder / question.file
+    if target.exists() and not order.force:
+        return target
+    url = f"{order.site.rstrip('/')}/{question.data_set}"
+    order.reporter.note(f"{question.file}: from {url}")
+    answer = _attempts(order, question, url)
+    _check(answer, question)
+    try:
+        order.folder.mkdir(parents=True, exist_ok=True)
+        write_bytes(target, answer)
+    except OSError as error:
+        raise FetchError(f"{target}: cannot be written: {error.strerror}") from error
+    return target
+
+
+def _attempts(order: ApiOrder, question: Question, url: str) -> bytes:
+    """The answer, after as many attempts as it takes."""
+    for wait in (*order.waits, None):
+        status, answer = _request(order, question, url)
+        if status == 200:
+            return answer
+        reason = " ".join(answer.decode("utf-8", "replace").split())[:200]
+        if wait is None or (0 < status < 500 and status not in _PASSING):
+            break
+        order.reporter.note(f"{question.file}: {status or reason}; trying again in {wait:g} s")
+        order.sleep(wait)
+    hint = f"; set {KEY} to a key (https://api.census.gov/data/key_signup.html)"
+    what = f"the server of {url} answered {status}" if status else f"no answer from {url}"
+    raise FetchError(f"{question.file}: {what}: {reason}{'' if order.key else hint}")
+
+
+def _request(order: ApiOrder, question: Question, url: str) -> tuple[int, bytes]:
+    """Status and body; status 0 and a reason where there was no answer."""
+    import requests  # noqa: PLC0415 - slow to import
+
+    parameters = question.parameters | ({"key": order.key} if order.key else {})
+    try:
+        reply = requests.get(url, params=parameters, timeout=TIMEOUTS)
+    except requests.RequestException as error:
+        return 0, type(error).__name__.encode()  # its text has the address, and so the key
+    return reply.status_code, reply.content
+
+
+def _check(answer: bytes, question: Question) -> None:
+    """Refuse an answer that is not a table of the variables that were asked for."""
+    try:
+        rows = json.loads(answer)
+        header = rows[0]
+        missing = [code for code in question.variables if code not in header]
+    except (ValueError, LookupError, TypeError) as error:
+        start = " ".join(answer[:120].decode("utf-8", "replace").split())
+        raise FetchError(
+            f"{question.file}: expected a table, the server sent {start!r}; is the key in {KEY} "
+            "valid?"
+        ) from error
+    if missing or len(rows) < 2:
+        what = f"without {missing[0]}" if missing else "without rows"
+        raise FetchError(f"{question.file}: the server sent a table {what}")
