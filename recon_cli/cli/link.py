@@ -40,7 +40,8 @@ def command(options: RunOptions, *, draws: int | None, shard: str | None, force:
       link.hdf           what was tabulated (hdf/ in work)
       link.sources       name: path, or microdata
       link.guessers      name: {guess, of, leave_one_out}
-      link.attackers     name: path, or cef
+      link.attackers     name: path, or cef, or
+                         {path, columns, values, id}
       link.id            column with the person's id
       link.data_defined  column of the truth
       link.exact, link.binned, link.gains

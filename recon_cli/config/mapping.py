@@ -6,17 +6,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from recon_cli.config.model import Section, as_list
+from recon_cli.config.model import Section, as_list, keys_as_text
 
 
 def _text(value: object) -> object:
     """Numbers that YAML has read stay the text that they are in the files."""
     many = value if isinstance(value, list | tuple) else [value]
     return as_list([str(each) if type(each) is int else each for each in many])
-
-
-def _keys_as_text(value: object) -> object:
-    return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
 
 
 Texts = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_text)]
@@ -38,7 +34,7 @@ class Dimension(BaseModel):
     model_config = Section.model_config
 
     feature: str | None = None
-    values: Annotated[dict[str, str], BeforeValidator(_keys_as_text)] = Field(default_factory=dict)
+    values: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
 
 
 class Mapping(BaseModel):
@@ -63,8 +59,8 @@ class Mapping(BaseModel):
     header: HeaderRows = ()
     place: str | None = None
     levels: Texts = ()
-    where: Annotated[dict[str, Texts], BeforeValidator(_keys_as_text)] = Field(default_factory=dict)
-    columns: Annotated[dict[str, str | None], BeforeValidator(_keys_as_text)] = Field(
+    where: Annotated[dict[str, Texts], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
+    columns: Annotated[dict[str, str | None], BeforeValidator(keys_as_text)] = Field(
         default_factory=dict
     )
     dimensions: dict[str, Dimension] = Field(default_factory=dict)

@@ -53,6 +53,11 @@ def as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def keys_as_text(value: object) -> object:
+    """Keys that YAML has read as numbers are the text that they are in the files."""
+    return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
+
+
 ConfigPath = Annotated[Path, BeforeValidator(place)]
 ConfigPaths = Annotated[tuple[ConfigPath, ...], Field(strict=False), BeforeValidator(as_list)]
 Names = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(as_list)]

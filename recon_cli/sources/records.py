@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -14,10 +15,18 @@ import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.schema import Release
+from recon_cli.sources.tabular import document_of, read_sheet
+from recon_cli.sources.tabular.sheet import ROW
+from recon_cli.sources.translation import Translation
 from recon_cli.store import read_partition
 from recon_cli.store.files import file_digest, key_of
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span
+
+#: For files that have the release's columns and values.
+AS_IT_IS = Translation()
+#: What may stand between the columns of a CSV file; the first wins where none is there.
+_SEPARATORS = ",;\t|"
 
 
 @dataclass(frozen=True)
@@ -41,10 +50,11 @@ class RecordFile:
         name: What messages call it.
         path: The file or folder.
         layout: ``stage`` (a published stage folder), ``folder`` (``county=01073/*.parquet``) or
-            ``file`` (one Parquet or CSV file).
+            ``file`` (one Parquet, CSV or xlsx file).
         place: The column with the unit's geoid.
         level: Level whose geoid prefixes name the partitions.
         digits: Their length.
+        translation: What the file calls things.
     """
 
     name: str
@@ -53,6 +63,7 @@ class RecordFile:
     place: str
     level: str
     digits: int
+    translation: Translation = AS_IT_IS
 
     def slices(self) -> dict[str, Slice]:
         """The partitions that the file has records in.
@@ -109,6 +120,8 @@ class RecordFile:
             return self._scan(paths[0]).collect_schema().names()
         except (OSError, pl.exceptions.PolarsError) as error:
             raise SourceError(f"{paths[0]}: cannot be read: {error}") from error
+        except ConfigError as error:
+            raise ConfigError(f"{paths[0]}: {error}") from error
 
     def _parts(self) -> dict[str, list[Path]]:
         folders = sorted(self.path.glob(f"{self.level}=*"))
@@ -121,9 +134,7 @@ class RecordFile:
         return Slice(rows, key_of({path.name: file_digest(path) for path in files}))
 
     def _scan(self, path: Path) -> pl.LazyFrame:
-        if path.suffix.lower() == ".csv":
-            return pl.scan_csv(path, infer_schema=False)
-        return pl.scan_parquet(path, hive_partitioning=False)
+        return self.translation.apply(_scan(path, self.translation.sheet))
 
     def _collect(self, frame: pl.LazyFrame) -> pl.DataFrame:
         try:
@@ -132,14 +143,17 @@ class RecordFile:
             raise SourceError(f"{self.name}: {self.path} cannot be read: {error}") from error
 
 
-def open_records(name: str, path: Path, release: Release) -> RecordFile:
+def open_records(
+    name: str, path: Path, release: Release, translation: Translation = AS_IT_IS
+) -> RecordFile:
     """Find out what ``path`` is.
 
     Args:
         name: What messages call it.
-        path: A Parquet or CSV file, a folder of partitions, a stage folder, or a work folder,
-            which stands for its ``microdata/``.
+        path: A Parquet, CSV or xlsx file, a folder of partitions, a stage folder, or a work
+            folder, which stands for its ``microdata/``.
         release: Names the geoid column and the partitions.
+        translation: What the file calls things; the folder of a stage has the release's words.
 
     Raises:
         ConfigError: There is no such file, or it is of another kind.
@@ -149,7 +163,7 @@ def open_records(name: str, path: Path, release: Release) -> RecordFile:
     place = release.geoid_column
 
     def found(path: Path, layout: Literal["stage", "folder", "file"]) -> RecordFile:
-        return RecordFile(name, path, layout, place, level, digits)
+        return RecordFile(name, path, layout, place, level, digits, translation)
 
     if (path / MANIFEST).is_file():
         file = found(path, "stage")
@@ -157,19 +171,49 @@ def open_records(name: str, path: Path, release: Release) -> RecordFile:
         file = found(path / "microdata", "stage")
     elif path.is_dir() and any(path.glob(f"{level}=*/*.parquet")):
         file = found(path, "folder")
-    elif path.is_file() and path.suffix.lower() in {".csv", ".parquet"}:
+    elif path.is_file() and path.suffix.lower() in {".csv", ".parquet", ".xlsx"}:
         file = found(path, "file")
     elif path.exists():
         raise ConfigError(
-            f"link: {name}: {path}: a .parquet or .csv file, or a folder of "
+            f"{name}: {path}: a .parquet, .csv or .xlsx file, or a folder of "
             f"{level}=…/*.parquet is expected"
         )
     else:
-        raise ConfigError(f"link: {name}: no such file or folder: {path}")
+        raise ConfigError(f"{name}: no such file or folder: {path}")
+    if file.layout == "stage" and translation != AS_IT_IS:
+        raise ConfigError(f"{name}: {path}: the folder of a stage has the release's columns")
     columns = file.columns()
     if place not in columns:
         raise SourceError(f"{name}: {path}: no column {place!r} (columns: {', '.join(columns)})")
     return file
+
+
+def _scan(path: Path, sheet: str | None) -> pl.LazyFrame:
+    match path.suffix.lower():
+        case ".csv":
+            return pl.scan_csv(path, infer_schema=False, separator=_separator(path))
+        case ".xlsx":
+            return _workbook(path, sheet, path.stat().st_mtime_ns).lazy()
+    return pl.scan_parquet(path, hive_partitioning=False)
+
+
+def _separator(path: Path) -> str:
+    """What is most often between the headers; a comma where there is but one column."""
+    with path.open("rb") as stream:
+        header = stream.readline().decode("utf-8", errors="replace")
+    return max(_SEPARATORS, key=header.count)
+
+
+@lru_cache(maxsize=2)
+def _workbook(path: Path, name: str | None, _changed: int) -> pl.DataFrame:
+    """A sheet with one header row; read once, as long as it does not change."""
+    sheet = read_sheet(document_of(path), name)
+    rows = pl.concat(list(sheet.batches())).sort(ROW)
+    headers, body = rows.drop(ROW).row(0), rows.drop(ROW).slice(1)
+    filled = {str(at): text for at, text in enumerate(headers) if text is not None}
+    if len(set(filled.values())) < len(filled):
+        raise SourceError(f"{sheet.label}: two columns have the same header")
+    return body.select(list(filled)).rename(filled)
 
 
 def _some(frame: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -19,6 +19,7 @@ from recon_cli.seeding import digest_seed
 from recon_cli.sources.records import Slice
 from recon_cli.stages.linkage_inputs import (
     LinkageInputs,
+    check_usage,
     count_gains,
     open_linkage_inputs,
     with_modes,
@@ -68,6 +69,7 @@ def link(run: Run) -> StageOutcome:
         counted = run.map_pieces(
             "link", count_gains, lambda: (inputs, run.work), whole, light=LIGHT
         ).values
+        check_usage(inputs, slices, counted)
         inputs = with_modes(inputs, counted)
         pieces = [piece for each in counted for piece in each.pieces]
         context = LinkageContext(inputs, run.work, stage.staging, config.draws, rows=config.rows)
@@ -161,6 +163,11 @@ def _settings(inputs: LinkageInputs, config: Link) -> dict[str, object]:
         ],
         "attackers": list(spec.attackers),
         "from_truth": list(spec.from_truth),
+        "translations": {
+            name: asdict(inputs.files[name].translation)
+            for name in spec.attackers
+            if name not in spec.from_truth
+        },
         "tables": [table.name for table in inputs.tables] if TABLES in spec.used else [],
         "id": spec.id,
         "data_defined": spec.data_defined,

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.attack.linkage import modes
+from recon_cli.attack.linkage.attacker_usage import AttackerUsage, add_up_usage, count_usage
 from recon_cli.attack.linkage.dedup import FLAGS
 from recon_cli.attack.linkage.published_margins import PublishedMargins
 from recon_cli.attack.linkage.specification import (
@@ -22,12 +23,13 @@ from recon_cli.attack.linkage.specification import (
     guesser_tables,
     parent_digits,
 )
-from recon_cli.config.sections.link import Link
-from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.config.sections.link import AttackerFile, Link
+from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import AttackKeys, Release, Table
-from recon_cli.sources.records import RecordFile, open_records
+from recon_cli.sources.records import RecordFile, Slice, open_records
+from recon_cli.sources.translation import Translation
 from recon_cli.store import INGEST, Piece, read_published
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span
@@ -48,12 +50,14 @@ class LinkageInputs:
         spec: What is linked with what; its modes are not known yet.
         files: Origins and attackers by name.
         tables: What guessers from tables may use.
+        may_leave_out: Attacker → largest share of its records that may be left out.
         present: The partitions that each file has records in.
     """
 
     spec: LinkageSpecification
     files: Mapping[str, RecordFile]
     tables: tuple[Table, ...]
+    may_leave_out: Mapping[str, float] = field(default_factory=dict)
     present: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def columns(self, name: str) -> list[str]:
@@ -122,7 +126,9 @@ def open_linkage_inputs(run: Run) -> LinkageInputs:
     except ConfigError as error:
         raise ConfigError(f"link.{error}") from error
     own_files = {name: file for name, file in attackers.items() if file is not None}
-    return LinkageInputs(spec, {**files, **own_files}, _tables(run, config))
+    given = (config.attackers or {}).items()
+    may_leave_out = {name: file.may_leave_out for name, file in given if file is not None}
+    return LinkageInputs(spec, {**files, **own_files}, _tables(run, config), may_leave_out)
 
 
 @dataclass(frozen=True)
@@ -132,14 +138,16 @@ class PartitionGains:
     Attributes:
         counts: The gained values of every origin that is guessed from.
         pieces: The partition, cut.
+        usage: Of every attacker file that the config names.
     """
 
     counts: modes.GainCounts
     pieces: tuple[Piece, ...]
+    usage: Mapping[str, AttackerUsage]
 
 
 def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress) -> PartitionGains:
-    """Count one partition's gained values, and cut it; runs in a worker.
+    """Count one partition's gained values and attackers, and cut it; runs in a worker.
 
     Args:
         job: The inputs and the work folder.
@@ -156,7 +164,44 @@ def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress)
     # a unit without a mode of its own takes its parent's: no parent may be cut
     whole = min(spec.release.region.digits, parent_digits(spec.release))
     pieces = cut(spec.release, partition, units, PIECE_PEOPLE, whole=whole)
-    return PartitionGains(counts, tuple(pieces))
+    return PartitionGains(counts, tuple(pieces), _usage(inputs, records[spec.truth], partition))
+
+
+def check_usage(
+    inputs: LinkageInputs,
+    slices: Mapping[str, Mapping[str, Slice]],
+    counted: Iterable[PartitionGains],
+) -> None:
+    """Refuse an attacker's file of which most would be left out, or whose ids are others.
+
+    Raises:
+        SourceError: Names the file and the remedy.
+    """
+    parts = [each.usage for each in counted]
+    known = slices[inputs.spec.truth]
+    for name, share in inputs.may_leave_out.items():
+        rows = (each.rows for partition, each in slices[name].items() if partition not in known)
+        usage = add_up_usage([AttackerUsage(elsewhere=sum(rows)), *(part[name] for part in parts)])
+        try:
+            usage.check(inputs.spec.id, share)
+        except SourceError as error:
+            raise SourceError(
+                f"link.attackers.{name}: {inputs.files[name].path}: {error}"
+            ) from error
+
+
+def _usage(inputs: LinkageInputs, truth: pl.DataFrame, partition: str) -> dict[str, AttackerUsage]:
+    usage = {}
+    for name in inputs.may_leave_out:
+        records = inputs.read(name, partition)
+        try:
+            usage[name] = count_usage(inputs.spec, truth, records, name)
+        except SourceError as error:
+            raise SourceError(
+                f"link.attackers.{error}; `columns` and `values` translate the file's headers and "
+                "codes (docs/attackers.md)"
+            ) from error
+    return usage
 
 
 def with_modes(inputs: LinkageInputs, counted: Iterable[PartitionGains]) -> LinkageInputs:
@@ -240,14 +285,32 @@ def _tables(run: Run, config: Link) -> tuple[Table, ...]:
 def _attackers(
     run: Run, config: Link, files: Mapping[str, RecordFile]
 ) -> dict[str, RecordFile | None]:
-    attackers = config.attackers
-    if attackers is None:
-        has_id = config.id in files[CEF].columns()
-        attackers = {CEF_ATKR: None} if has_id else {}
-        commercial = run.work / "comrcl"
-        if commercial.exists():
-            attackers = {COMRCL: commercial, **attackers}
-    return {
-        name: None if path is None else open_records(name, path, run.release)
-        for name, path in attackers.items()
-    }
+    if config.attackers is not None:
+        return {
+            name: None if given is None else _attacker_file(run.release, config.id, name, given)
+            for name, given in config.attackers.items()
+        }
+    commercial = run.work / "comrcl"
+    files_there: dict[str, RecordFile | None] = {}
+    if commercial.exists():
+        files_there[COMRCL] = open_records(COMRCL, commercial, run.release)
+    if config.id in files[CEF].columns():
+        files_there[CEF_ATKR] = None
+    return files_there
+
+
+def _attacker_file(release: Release, id_column: str, name: str, given: AttackerFile) -> RecordFile:
+    columns = dict(given.columns)
+    if given.id is not None and given.id != id_column:
+        columns[given.id] = id_column
+    translation = Translation(columns, given.values, given.sheet)
+    try:
+        translation.check(release, (id_column, *FLAGS))
+    except ConfigError as error:
+        raise ConfigError(f"link.attackers.{name}.{error}") from error
+    try:
+        return open_records(name, given.path, release, translation)
+    except SourceError as error:
+        raise SourceError(f"link.attackers.{name}: {error}") from error
+    except ConfigError as error:
+        raise ConfigError(f"link.attackers.{name}: {error}") from error

@@ -142,7 +142,9 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
             load_config(path, settings=["release=sf1_2010"])
 
 
-@pytest.mark.parametrize("name", ["tutorial.md", "schema.md", "formats.md", "python.md"])
+@pytest.mark.parametrize(
+    "name", ["tutorial.md", "schema.md", "formats.md", "python.md", "attackers.md"]
+)
 def test_pages_say_what_is_printed(name: str, tmp_path: Path) -> None:
     check(DOCS / name, tmp_path)
 

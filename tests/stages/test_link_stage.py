@@ -185,10 +185,10 @@ def test_a_release_that_is_not_a_census(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "code", "message"),
     [
-        ({"cef": "nowhere.parquet"}, 2, "link: CEF: no such file or folder"),
+        ({"cef": "nowhere.parquet"}, 2, "CEF: no such file or folder"),
         ({"cef": None}, 2, "link.cef: missing: the file with the truth"),
         ({"sources": {"HDF": "cef.parquet"}}, 2, "link.sources.HDF: that name is reserved"),
-        ({"attackers": {"X": "notes.txt"}}, 2, "a .parquet or .csv file, or a folder"),
+        ({"attackers": {"X": "notes.txt"}}, 2, "a .parquet, .csv or .xlsx file, or a folder"),
         ({"attackers": {"X": "empty.csv"}}, 4, "X: no column 'pik' (columns: geoid_block"),
         ({"attackers": {"X": "odd.csv"}}, 4, "no column 'geoid_block' (columns: a, b)"),
         ({"exact": ["sex", "height"]}, 2, "has no feature or recode 'height'"),

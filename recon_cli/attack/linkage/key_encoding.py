@@ -19,6 +19,8 @@ import polars as pl
 from recon_cli.errors import SourceError
 from recon_cli.schema import AttackKeys, Feature, Release, Value, bits, column_dtype
 
+#: Values that messages name.
+_NAMED = 5
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -56,7 +58,6 @@ class KeyEncoder:
         *,
         name: str,
         gains: bool = True,
-        lenient: bool = False,
         keep: Sequence[str] = (),
     ) -> EncodedRecords:
         """Encode records, leaving out those that nothing can be linked to.
@@ -67,8 +68,6 @@ class KeyEncoder:
             records: The unit's geoid and the features, or recodes that stand for them.
             name: What messages call the file.
             gains: Whether the columns that are gained are there, and needed.
-            lenient: Whether a value that the schema does not know makes a record incomplete
-                instead of the file wrong.
             keep: Further columns to pass on.
 
         Raises:
@@ -79,9 +78,9 @@ class KeyEncoder:
         packed = {"unit": self.units(records, name)}
         for key, columns in sets.items():
             offset = packed["unit"].cast(pl.Int64) * self.sizes[key]
-            packed[key] = self.pack(records, columns, name, lenient=lenient) + offset
+            packed[key] = self.pack(records, columns, name) + offset
         if gains:
-            packed["gain"] = self.pack(records, self.keys.gains, name, lenient=lenient)
+            packed["gain"] = self.pack(records, self.keys.gains, name)
         numbers = pl.DataFrame([column.alias(key) for key, column in packed.items()])
         whole = numbers.hstack(records.select(keep)) if keep else numbers
         inside = whole.filter(pl.col("unit").is_not_null())
@@ -107,9 +106,7 @@ class KeyEncoder:
             .replace_strict(self.geoids, numbers, default=None, return_dtype=pl.Int32)
         )
 
-    def pack(
-        self, records: pl.DataFrame, columns: Sequence[str], name: str, *, lenient: bool = False
-    ) -> pl.Series:
+    def pack(self, records: pl.DataFrame, columns: Sequence[str], name: str) -> pl.Series:
         """Several columns as one number (Int64); null where one of them is.
 
         Raises:
@@ -117,7 +114,7 @@ class KeyEncoder:
         """
         number = pl.Series([0], dtype=pl.Int64).new_from_index(0, records.height)
         for column in columns:
-            codes = column_codes(self.release, records, column, name, lenient=lenient)
+            codes = column_codes(self.release, records, column, name)
             number = number * self._size(column) + codes
         return number
 
@@ -177,16 +174,14 @@ def require(records: pl.DataFrame, columns: Sequence[str], name: str) -> None:
             raise SourceError(f"{name}: no column {column!r} (columns: {known})")
 
 
-def column_codes(
-    release: Release, records: pl.DataFrame, column: str, name: str, *, lenient: bool = False
-) -> pl.Series:
+def column_codes(release: Release, records: pl.DataFrame, column: str, name: str) -> pl.Series:
     """The place of every record's value among the values of a feature or recode.
 
     A recode is worked out from its feature; its own column is used where there is no feature. A
     multi-select feature may also come as one column of 0 and 1 for each option.
 
     Returns:
-        Int64; null where the value is null or, with ``lenient``, not one that the schema knows.
+        Int64; null where the value is null.
 
     Raises:
         SourceError: There is no such column, or it has a value that the schema does not know.
@@ -197,8 +192,8 @@ def column_codes(
     if values is None:
         if column == feature.name or column not in records.columns:
             require(records, (feature.name,), name)
-        return _places(records[column], groups.labels, name, lenient=lenient)
-    codes = _places(values, feature.values, name, lenient=lenient)
+        return _places(records[column], groups.labels, name)
+    codes = _places(values, feature.values, name)
     if column == feature.name:
         return codes
     group_of = [0] * len(feature.values)
@@ -207,7 +202,7 @@ def column_codes(
             group_of[at] = group
     codes = pl.Series(group_of, dtype=pl.Int64).gather(codes)
     if codes.null_count() and column in records.columns:
-        own = _places(records[column], groups.labels, name, lenient=True)
+        own = _codes(records[column], groups.labels)
         codes = codes.fill_null(own)
     return codes
 
@@ -224,20 +219,28 @@ def _feature_column(records: pl.DataFrame, feature: Feature) -> pl.Series | None
     return records.select(picked.alias(feature.name))[feature.name]
 
 
-def _places(column: pl.Series, values: tuple[Value, ...], name: str, *, lenient: bool) -> pl.Series:
+def _codes(column: pl.Series, values: tuple[Value, ...]) -> pl.Series:
+    """The place of every record's value among ``values``; null where it is none of them."""
     dtype = column_dtype(values)
-    codes = _plain(column, dtype).replace_strict(
+    return _plain(column, dtype).replace_strict(
         pl.Series(list(values), dtype=dtype),
         pl.Series(range(len(values)), dtype=pl.Int64),
         default=None,
         return_dtype=pl.Int64,
     )
+
+
+def _places(column: pl.Series, values: tuple[Value, ...], name: str) -> pl.Series:
+    """Likewise, but a value that is none of them is refused."""
+    codes = _codes(column, values)
     unknown = column.is_not_null() & codes.is_null()
-    if not lenient and unknown.any():
+    if unknown.any():
         wrong = column.filter(unknown)
-        known = ", ".join(repr(value) for value in values[:5])
+        named = ", ".join(map(repr, wrong.unique(maintain_order=True)[:_NAMED]))
+        are = "is not a value" if wrong.n_unique() == 1 else "are not values"
+        known = ", ".join(map(repr, values[:_NAMED]))
         raise SourceError(
-            f"{name}: column {column.name!r}: {wrong[0]!r} is not a value of the release "
+            f"{name}: column {column.name!r}: {named} {are} of the release "
             f"(such as {known}; {len(wrong):,} such records)"
         )
     return codes

@@ -210,7 +210,7 @@ class PartitionLinkage:
             return attach_truth(self.linkable.select(columns), self.linkable)
         raw = self.files[name]
         keep = self._id_columns(raw, name)
-        encoded = self.encoder.encode(raw, name=name, gains=False, lenient=True, keep=keep)
+        encoded = self.encoder.encode(raw, name=name, gains=False, keep=keep)
         self._leave_out(name, encoded.left_out)
         deduped = one_per_id(self._in_order(encoded.records, f"attacker {name}"))
         self._leave_out(name, deduped.left_out)

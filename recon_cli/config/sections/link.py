@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 
-from recon_cli.config.model import ConfigPath, Names, Section, place
+from recon_cli.config.model import ConfigPath, Names, Section, keys_as_text, place
 
 #: What stands for a file in ``sources`` and ``attackers``.
 OWN_MICRODATA = "microdata"
@@ -23,8 +23,43 @@ def _place_or(word: str) -> BeforeValidator:
 
 #: A path, or None where the config says ``microdata``: this run's own.
 Source = Annotated[Path | None, _place_or(OWN_MICRODATA)]
-#: A path, or None where the config says ``cef``: the CEF's own columns.
-Attacker = Annotated[Path | None, _place_or(FROM_CEF)]
+
+
+class AttackerFile(BaseModel):
+    """An attacker's file as it is.
+
+    Attributes:
+        path: A CSV, Parquet or xlsx file, or a folder of partitions.
+        columns: Header in the file → column of the release, where they differ.
+        values: Column of the release → code in the file → value of the release, or null for one
+            that says nothing.
+        id: Header of the column with a person's identifier; default ``link.id``.
+        sheet: Of a workbook: the name of the sheet.
+        may_leave_out: Largest share of its records that may be left out. More is an error: codes
+            or ids may be others than those of the truth.
+    """
+
+    model_config = Section.model_config
+
+    path: ConfigPath
+    columns: dict[str, str] = Field(default_factory=dict)
+    values: dict[
+        str, Annotated[dict[str, str | int | bool | None], BeforeValidator(keys_as_text)]
+    ] = Field(default_factory=dict)
+    id: str | None = None
+    sheet: str | None = None
+    may_leave_out: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.5
+
+
+def _attacker(value: object) -> object:
+    """``cef`` is no file; a path alone is a file with the release's own columns and values."""
+    if value == FROM_CEF:
+        return None
+    return value if isinstance(value, dict) else {"path": value}
+
+
+#: A file, or None where the config says ``cef``: the CEF's own columns.
+Attacker = Annotated[AttackerFile | None, BeforeValidator(_attacker)]
 
 
 class GuesserSection(BaseModel):
@@ -55,7 +90,8 @@ class Link(Section):
         sources: Further sources by name: a path, or ``microdata``. Default this run's own
             microdata, if it is there.
         guessers: By name; default MDG and PRG of the HDF, or of the tables where there is none.
-        attackers: By name: a path, or ``cef``, its exact columns. Default CEF_atkr of that kind,
+        attackers: By name: a path; ``path``, ``columns``, ``values`` and ``id`` of a file with
+            other headers and codes; or ``cef``, its exact columns. Default CEF_atkr of that kind,
             and COMRCL if ``comrcl/`` is in the work folder.
         id: Column with a person's identifier.
         data_defined: Column of the CEF that says whose record can be found; default
@@ -85,5 +121,6 @@ class Link(Section):
     def inputs(self, work: Path) -> tuple[Path, ...]:
         """The files that it names; the work folder itself stands for its microdata."""
         named = [self.cef, self.hdf]
-        named += [*(self.sources or {}).values(), *(self.attackers or {}).values()]
+        named += (self.sources or {}).values()
+        named += [file.path for file in (self.attackers or {}).values() if file is not None]
         return tuple(path for path in named if path not in (None, work))

@@ -43,8 +43,8 @@ def workbook_sheet(document: Document, name: str | None) -> Sheet:
         raise SourceError(f"{document.label}: expected a table, found empty sheets only")
     if len(filled) > 1:
         raise ConfigError(
-            f"{document.label}: several sheets ({', '.join(map(repr, filled))}); choose one: "
-            "mapping.sheet"
+            f"{document.label}: several sheets ({', '.join(map(repr, filled))}); name one with "
+            "the key `sheet`"
         )
     (chosen, rows), *_ = filled.items()
     text = [[_text(value) for value in row] for row in rows]
