@@ -1,4 +1,4 @@
-"""``recon protect swap``."""
+"""``recon protect``: swap, round, cellkey."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Protect records before they are published.
+    """Protect records or their counts before they are published.
 
     \b
     Example:
       recon protect swap -c nation.yaml
+      recon protect round -c nation.yaml
 
     \b
-    Config keys: those of `recon protect swap`.
+    Config keys: those of each command.
     """  # noqa: D301 - click wants the character itself
 
 
@@ -68,3 +69,86 @@ def print_swap(_run: Run, outcome: StageOutcome) -> None:
             ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
         ],
     )
+
+
+@command.command(name="round")
+@run_options
+@force_option
+def round_(options: RunOptions, *, force: bool) -> None:
+    """Round the counts of records to multiples of a base.
+
+    Writes rounded/ (a tidy publication and its protection.yaml, as recon ingest reads them) and
+    rounded_accuracy/. For study: whoever knows the seed undoes it, and a seeded generator is no
+    release mechanism.
+
+    \b
+    Example:
+      recon protect round -c nation.yaml
+      recon protect round --set round.base=5 --work work/rr5
+
+    \b
+    Config keys:
+      release, work, seed
+      round.records  .parquet or .csv, or a folder
+                     (default the run's persons/)
+      round.base     default 3
+      round.how      random (default) or nearest
+      round.keys     records (default): equal sets
+                     of records are rounded alike;
+                     cells: each cell by itself
+      round.tables   as reconstruct.tables
+      round.seed     default the run's seed
+    """  # noqa: D301 - click wants the character itself
+    run_and_print("round", options, force=force)
+
+
+@command.command()
+@run_options
+@force_option
+def cellkey(options: RunOptions, *, force: bool) -> None:
+    """Perturb the counts of records by cell keys.
+
+    Every record has a key; the sum of the keys in a cell picks the offset of its count from a
+    p-table: of greatest entropy for a maximum and a variance, or from a file. Writes perturbed/
+    (a tidy publication and its protection.yaml, as recon ingest reads them) and
+    perturbed_accuracy/. For study: a seeded generator is no release mechanism.
+
+    \b
+    Example:
+      recon protect cellkey --set cellkey.ptable=ptable.csv
+      recon protect cellkey -c nation.yaml
+
+    \b
+    Config keys:
+      release, work, seed
+      cellkey.records   .parquet or .csv, or a folder
+                        (default the run's persons/)
+      cellkey.max       greatest offset
+      cellkey.variance  of the offsets
+      cellkey.never     small counts that are never
+                        published, as [1, 2]
+      cellkey.ptable    a CSV file (R's ptable, ONS)
+                        in place of the three
+      cellkey.tables    as reconstruct.tables
+      cellkey.seed      default the run's seed
+    """  # noqa: D301 - click wants the character itself
+    run_and_print("cellkey", options, force=force)
+
+
+def print_round(_run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
+    totals = outcome.manifest.totals
+    show(
+        title_of(outcome),
+        [
+            ("law", str(outcome.manifest.notes["law"])),
+            ("people", f"{totals['people']:,}"),
+            ("cells above zero", f"{totals['cells']:,}"),
+            ("  changed", share(totals["changed"], totals["cells"])),
+            ("  published as zero", share(totals["false_zeros"], totals["cells"])),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+        ],
+    )
+
+
+print_cellkey = print_round

@@ -28,6 +28,20 @@ SWAP = Stage(
     section="swap",
     function="recon_cli.stages.swap:swap",
 )
+ROUND = Stage(
+    "protect round",
+    reads=("persons",),
+    folders=("rounded", "rounded_accuracy"),
+    section="round",
+    function="recon_cli.stages.protect_counts:round_counts",
+)
+CELLKEY = Stage(
+    "protect cellkey",
+    reads=("persons",),
+    folders=("perturbed", "perturbed_accuracy"),
+    section="cellkey",
+    function="recon_cli.stages.protect_counts:perturb_counts",
+)
 #: It reads and writes what its section names.
 TABULATE = Stage(
     "tabulate",
@@ -91,6 +105,8 @@ STAGES = (
     SYNTH,
     ATTACKER,
     SWAP,
+    ROUND,
+    CELLKEY,
     TABULATE,
     INGEST,
     RECONSTRUCT,

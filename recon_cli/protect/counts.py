@@ -17,7 +17,7 @@ from recon_cli.errors import ConfigError
 from recon_cli.frames import COUNTS
 from recon_cli.schema import Level, Release, Table
 from recon_cli.seeding import generator
-from recon_cli.statement import FLAGGED, Law, Protection, law_document
+from recon_cli.statement import FLAGGED, Law, Protection, describe_law
 from recon_cli.tabulation import Tabulation
 
 #: Where the chance of a cell comes from: ``records``, the keys of the records that it counts, so
@@ -72,7 +72,7 @@ def protect_counts(
     """
     chosen = release.tables if tables is None else tuple(tables)
     for law in protection.laws:
-        _require_zeros_kept(law)
+        require_zeros_kept(law)
     ordered = records.sort(release.geoid_column, maintain_order=True)
     counted = Tabulation.of(release, ordered, chosen)
     keyed = Tabulation.of(release, ordered, chosen, _record_keys(release, ordered, seed))
@@ -95,14 +95,19 @@ def tidy_counts(protected: pl.DataFrame) -> pl.DataFrame:
     return protected.select(COUNTS.names())
 
 
-def _require_zeros_kept(law: Law) -> None:
+def require_zeros_kept(law: Law) -> None:
+    """Refuse laws that `protect_counts` cannot apply.
+
+    Raises:
+        ConfigError: The law changes zeros too, needs whole tables, or has no p-table.
+    """
     try:
         zeros = law.publish(np.array(0), _PROBES)
     except ValueError as error:
         raise ConfigError(str(error)) from error
     if (zeros != 0).any():
         raise ConfigError(
-            f"{law_document(law)}: publishes other than zero for true zeros, which are not counted"
+            f"{describe_law(law)}: publishes other than zero for true zeros, which are not counted"
         )
 
 

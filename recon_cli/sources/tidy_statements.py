@@ -12,7 +12,7 @@ from recon_cli.errors import SourceError
 from recon_cli.frames import STATEMENTS
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
-from recon_cli.statement import FLAGGED, OPEN, Law, Protection, law_document
+from recon_cli.statement import FLAGGED, OPEN, Law, Protection, describe_law
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class StatementReader:
             if len(wrong):
                 odd = rows[[int(wrong[0])]]
                 raise self._refusal(
-                    odd, f"no true count is published as {odd['value'][0]} by {_words(law)}"
+                    odd, f"no true count is published as {odd['value'][0]} by {describe_law(law)}"
                 )
             low[mine], high[mine] = law.intervals(published[mine])
         return low, high
@@ -163,8 +163,3 @@ def _as_given(rows: pl.DataFrame) -> pl.DataFrame:
 def _or_open(high: pl.Expr) -> pl.Expr:
     """Null where the interval is open."""
     return pl.when(high < OPEN).then(high)
-
-
-def _words(law: Law) -> str:
-    [(name, parameters)] = law_document(law).items()
-    return f"{name} ({', '.join(f'{key} {value}' for key, value in parameters.items())})"

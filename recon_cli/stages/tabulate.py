@@ -181,17 +181,22 @@ def read_records(path: Path, release: Release) -> pl.DataFrame:
         frame = pl.read_csv(path, infer_schema=False) if suffix == ".csv" else pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise SourceError(f"{path}: cannot be read as {suffix[1:]}: {error}") from error
-    return _typed(frame, path, release)
+    return typed_records(frame, path, release)
 
 
-def _columns(release: Release) -> dict[str, type[pl.DataType]]:
+def record_columns(release: Release) -> dict[str, type[pl.DataType]]:
     """The columns that records must have."""
     features = {feature.name: column_dtype(feature.values) for feature in release.features}
     return {release.geoid_column: pl.String, **features}
 
 
-def _typed(frame: pl.DataFrame, path: Path, release: Release) -> pl.DataFrame:
-    schema = _columns(release)
+def typed_records(frame: pl.DataFrame, path: Path, release: Release) -> pl.DataFrame:
+    """The unit's geoid and the features of records that were read from ``path``, typed.
+
+    Raises:
+        SourceError: A column is missing, or has values of another kind.
+    """
+    schema = record_columns(release)
     missing = [name for name in schema if name not in frame.columns]
     if missing:
         raise SourceError(
@@ -239,7 +244,7 @@ def _records(run: Run, config: Tabulate) -> Iterator[pl.DataFrame]:
 def _from_folder(path: Path, release: Release) -> Iterator[pl.DataFrame]:
     folder = open_records("tabulate.records", path, release)
     for partition in folder.slices():
-        yield _typed(folder.read(partition, list(_columns(release))), path, release)
+        yield typed_records(folder.read(partition, list(record_columns(release))), path, release)
 
 
 def _geounits(run: Run, config: Tabulate, units: pl.DataFrame) -> pl.DataFrame:

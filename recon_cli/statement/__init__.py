@@ -1,7 +1,7 @@
 """Published numbers as statements about true counts."""
 
 from recon_cli.statement.law import FLAGGED, OPEN, Exact, Law
-from recon_cli.statement.laws import LAWS, law_document, parse_law
+from recon_cli.statement.laws import LAWS, describe_law, law_document, parse_law
 from recon_cli.statement.protection import (
     EXACT,
     PROTECTION,
@@ -21,6 +21,7 @@ __all__ = [
     "Law",
     "Protection",
     "Statement",
+    "describe_law",
     "law_document",
     "load_protection",
     "parse_law",

@@ -51,6 +51,19 @@ def law_document(law: Law) -> dict[str, Any]:
     return {law.name: law.model_dump(mode="json", exclude_defaults=True)}
 
 
+def describe_law(law: Law) -> str:
+    """The law in words.
+
+    >>> describe_law(parse_law({"rounded": {"base": 3}}))
+    'rounded (base 3)'
+    """
+    [(name, parameters)] = law_document(law).items()
+    if isinstance(law, CellKey) and law.table is not None:
+        parameters["table"] = law.table.name
+    words = ", ".join(f"{key} {value}" for key, value in parameters.items())
+    return f"{name} ({words})" if words else name
+
+
 def _finding(name: str, error: Any) -> str:
     place = ".".join(str(part) for part in (name, *error["loc"]))
     message = str(error["msg"]).removeprefix("Value error, ")

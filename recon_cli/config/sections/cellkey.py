@@ -1,0 +1,41 @@
+"""``cellkey:`` counts of records, perturbed by cell keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from recon_cli.config.model import ConfigPath, Section, TableChoice
+from recon_cli.schema import Release
+
+
+class Cellkey(Section):
+    """The section ``cellkey``.
+
+    Attributes:
+        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
+        max: Greatest offset of the p-table.
+        variance: Of its offsets.
+        never: Small counts, ``[1, 2]``, that are never published.
+        ptable: A CSV file of R's ptable or of the ONS, in place of the three.
+        tables: As in ``reconstruct``; default every table.
+        seed: Of the record keys; default the run's seed.
+    """
+
+    records: ConfigPath | None = None
+    max: Annotated[int, Field(ge=1)] | None = None
+    variance: Annotated[float, Field(gt=0)] | None = None
+    never: Annotated[tuple[int, ...], Field(strict=False)] = ()
+    ptable: ConfigPath | None = None
+    tables: TableChoice | None = None
+    seed: Annotated[int, Field(ge=0)] | None = None
+
+    def check(self, release: Release) -> None:
+        """Refuse unknown tables."""
+        release.select_tables(self.tables)
+
+    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
+        """The records and the p-table, where the section names any."""
+        return tuple(path for path in (self.records, self.ptable) if path is not None)

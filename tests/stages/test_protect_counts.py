@@ -1,0 +1,83 @@
+"""`recon protect round` and `cellkey`: from records to counts that `recon ingest` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+
+from recon_cli.errors import ConfigError
+from recon_cli.schema import load_release
+from tests.support.command_line import recon
+from tests.support.populations import random_records, random_units
+
+CLINIC = load_release("clinic_visits")
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    records = random_records(CLINIC, 5, 80, random_units(CLINIC, 5, 4))
+    records.write_csv(tmp_path / "patients.csv")
+    section = "{records: patients.csv"
+    (tmp_path / "run.yaml").write_text(
+        "release: clinic_visits\nwork: work\nseed: 3\n"
+        f"round: {section}, base: 3}}\n"
+        f"cellkey: {section}, max: 2, variance: 1.08, never: [1]}}\n"
+    )
+    return tmp_path / "run.yaml"
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "law"),
+    [
+        ("round", "rounded", {"rounded": {"base": 3}}),
+        ("cellkey", "perturbed", {"cellkey": {"max": 2, "variance": 1.08, "never": [1]}}),
+    ],
+)
+def test_protected_counts_are_a_publication(
+    config: Path, command: str, folder: str, law: dict[str, object]
+) -> None:
+    work = config.parent / "work"
+    assert f"{next(iter(law))} (" in recon("protect", command, "-c", config).stdout
+    declared = yaml.safe_load((work / folder / "protection.yaml").read_text())
+    assert declared == {"release": "clinic_visits", "statements": [{"law": law}]}
+    counts = pl.read_parquet(work / folder / "**/*.parquet", hive_partitioning=False)
+    assert counts.columns == ["geoid", "table", "cell", "count"]
+    accuracy = pl.read_parquet(work / f"{folder}_accuracy/**/*.parquet", hive_partitioning=False)
+    errors = accuracy.filter(size="all")
+    assert (errors["mae"] > 0).all()
+    assert (errors["mae"] <= 2).all()
+    recon("ingest", "-c", config, "--set", f"ingest.paths=[{work / folder}]", "--set",
+          "ingest.source=tidy")  # fmt: skip
+    tables = pl.read_parquet(work / "tables/**/*.parquet", hive_partitioning=False)
+    assert {"low", "high", "law"} <= set(tables.columns)
+    assert (tables["low"] < tables["high"]).any()
+    assert "up to date" in recon("protect", command, "-c", config).stdout
+
+
+def test_a_p_table_from_a_file_travels_with_the_counts(config: Path) -> None:
+    table = config.parent / "p.csv"
+    table.write_text("i;j;p\n0;0;1\n1;0;0.5\n1;2;0.5\n2;1;0.5\n2;3;0.5\n")
+    text = yaml.safe_load(config.read_text())
+    text["cellkey"] = {"records": "patients.csv", "ptable": "p.csv"}
+    config.write_text(yaml.safe_dump(text))
+    recon("protect", "cellkey", "-c", config)
+    folder = config.parent / "work" / "perturbed"
+    assert (folder / "ptable.csv").read_text() == table.read_text()
+    declared = yaml.safe_load((folder / "protection.yaml").read_text())
+    assert declared["statements"] == [{"law": {"cellkey": {"table": "ptable.csv"}}}]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("cellkey.variance=9", "p-table: no offsets for count 1 have mean 0 and variance 9"),
+        ("cellkey.ptable=none.csv", "expected max and variance, or a table and nothing else"),
+        ("cellkey.records=none.csv", "no such file or folder: none.csv"),
+    ],
+)
+def test_what_cannot_be_is_refused(config: Path, setting: str, message: str) -> None:
+    result = recon("protect", "cellkey", "-c", config, "--set", setting, code=ConfigError.exit_code)
+    assert message in result.stderr
