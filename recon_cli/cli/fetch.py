@@ -102,13 +102,13 @@ def _fetch_tables(
 
 
 def _with_release(options: RunOptions) -> RunOptions:
-    """Without a config file: the first release that can be downloaded, unless one is set."""
+    """Without a config file: the default release, unless one is set."""
     from recon_cli.config import DEFAULT_FILE  # noqa: PLC0415
-    from recon_cli.fetch import catalogued_releases  # noqa: PLC0415
+    from recon_cli.fetch import DEFAULT_RELEASE  # noqa: PLC0415
 
     if options.config is not None or Path(DEFAULT_FILE).exists():
         return options
-    return replace(options, settings=(f"release={catalogued_releases()[0]}", *options.settings))
+    return replace(options, settings=(f"release={DEFAULT_RELEASE}", *options.settings))
 
 
 def _report(deliveries: list[Delivery]) -> None:

@@ -1,10 +1,17 @@
 """Published files from the publisher's site: found, downloaded, checked, remembered."""
 
-from recon_cli.fetch.catalogue import Catalogue, CatalogueFile, catalogued_releases, load_catalogue
+from recon_cli.fetch.catalogue import (
+    DEFAULT_RELEASE,
+    Catalogue,
+    CatalogueFile,
+    catalogued_releases,
+    load_catalogue,
+)
 from recon_cli.fetch.census_api import ApiOrder, Question, ask, questions
 from recon_cli.fetch.delivery import Delivery, Order, deliver
 
 __all__ = [
+    "DEFAULT_RELEASE",
     "ApiOrder",
     "Catalogue",
     "CatalogueFile",

@@ -15,10 +15,13 @@ from recon_cli.schema.validation import describe
 from recon_cli.strict_yaml import parse_yaml
 
 _FOLDER = resources.files("recon_cli.fetch") / "catalogues"
+_STATES = resources.files("recon_cli.fetch") / "states.yaml"
 _SUFFIX = ".yaml"
+#: What is downloaded where no release is named.
+DEFAULT_RELEASE = "sf1_2010"
 
 
-class _PartSpec(Spec):
+class _StateSpec(Spec):
     name: str
     number: str
 
@@ -26,10 +29,9 @@ class _PartSpec(Spec):
 class _CatalogueSpec(Spec):
     release: str
     title: str
-    source: Literal["sf1-legacy"]
+    source: Literal["sf1-legacy", "pl-legacy", "dhc-legacy"]
     site: str
     path: str
-    parts: dict[str, _PartSpec]
 
 
 @dataclass(frozen=True)
@@ -125,14 +127,15 @@ def load_catalogue(release: str) -> Catalogue:
         spec = _CatalogueSpec.model_validate(parse_yaml(text, source=f"catalogue {release}").data)
     except ValidationError as error:
         raise SchemaError(f"catalogue {release}: {describe(error, _CatalogueSpec)}") from error
+    states = parse_yaml(_STATES.read_text(encoding="utf-8"), source=_STATES.name).data
     parts = tuple(
         CatalogueFile(
             key,
-            form.name,
-            form.number,
-            spec.path.format(folder=form.name.replace(" ", "_"), key=key),
+            state.name,
+            state.number,
+            spec.path.format(folder=state.name.replace(" ", "_"), key=key),
         )
-        for key, form in spec.parts.items()
+        for key, state in ((key, _StateSpec.model_validate(form)) for key, form in states.items())
     )
     return Catalogue(spec.release, spec.title, spec.source, spec.site, parts)
 

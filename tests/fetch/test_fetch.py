@@ -19,9 +19,10 @@ from filelock import FileLock
 from rich.console import Console
 
 from recon_cli.errors import FetchError, SourceError
-from recon_cli.fetch import Order, deliver, load_catalogue, meter, transfer
+from recon_cli.fetch import Order, catalogued_releases, deliver, load_catalogue, meter, transfer
 from recon_cli.progress import ConsoleReporter
 from recon_cli.schema import load_release
+from recon_cli.sources.legacy import legacy_layout
 from recon_cli.sources.legacy.states import STATES
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
@@ -463,3 +464,14 @@ def test_nothing_slow_is_imported_until_it_is_needed() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("name", catalogued_releases())
+def test_every_catalogue_is_of_a_release_that_reads_its_files(name: str) -> None:
+    catalogue = load_catalogue(name)
+    layout = legacy_layout(load_release(name))
+    assert catalogue.source == layout.name
+    assert len(catalogue.parts) == 52
+    new_york = catalogue.find("new york")
+    year = name[-4:]
+    assert catalogue.address(new_york).endswith(f"/New_York/ny{year}.{layout.suffix}.zip")

@@ -335,4 +335,4 @@ def test_init_recognises_them_zipped_or_not(name: str, tmp_path: Path) -> None:
     for each in (path, folder):
         found = recognise([each])
         assert (found.source, found.release) == (legacy_layout(release).name, name)
-        assert found.about[0].startswith("RI, in part: ")
+        assert found.about[0].startswith("Rhode Island, in part: ")
