@@ -107,12 +107,14 @@ class ScoreFindings:
         manifest: Of ``score/``.
         links: Of ``links/``: its notes name sources, guessers and attackers.
         rates: As from `recon_cli.score.tables.make_rates`.
+        gains: As from `recon_cli.score.gains.make_gains`.
         own: The source that is this folder's ``microdata/``, if one is.
     """
 
     manifest: Manifest
     links: Manifest
     rates: pl.DataFrame
+    gains: pl.DataFrame
     own: str | None
 
     @property

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import polars as pl
+from typing import Any
 
 from recon_cli.report.findings import (
     Findings,
@@ -14,7 +13,6 @@ from recon_cli.report.findings import (
     VariabilityFindings,
 )
 from recon_cli.report.words import Words, enumerate_commands, of_units, percent, percentage
-from recon_cli.score.sizes import ALL
 
 
 @dataclass(frozen=True)
@@ -95,25 +93,48 @@ def _at_least(is_settled: bool) -> str:
 
 
 def _precision(scores: ScoreFindings, words: Words) -> list[str]:
-    """The precision of one reconstruction's links to nonmodal people, beside the guessers'."""
+    """How many links are right, beside the best guesser: of everybody, then of nonmodal people."""
     source = scores.reconstruction
     if source is None or not scores.attackers:
         return []
     attacker = scores.attackers[0]
-    rows = scores.rates.filter(
-        table="table13_nonmodal", against=attacker, block_size=ALL, rate="precision"
-    ).filter(pl.col("pct").is_not_null())
-    by_source = {row["source"]: row for row in rows.iter_rows(named=True)}
-    guesses = [by_source[name] for name in scores.usual_guessers if name in by_source]
-    if source not in by_source or not guesses:
-        return []
-    mine, best = by_source[source], max(guesses, key=lambda row: row["pct"])
-    gains = words.listed(scores.links.config["gains"])
-    return [
-        f"Of the links between the file {attacker} and the reconstruction {source} that concern "
-        f"people unlike most of their {words.unit}, **{percent(mine['pct'])}%** give the true "
-        f"{gains}; of the best guesser's, {best['source']}, **{percent(best['pct'])}%**."
-    ]
+    rows = scores.gains.filter(source=source, against=attacker, withheld=False).drop_nulls("gain")
+    known = words.listed(scores.links.config["gains"])
+    sentences = []
+    for panel in ("all", "nonmodal"):
+        beside = rows.filter(panel=panel).sort("guesser_pct", descending=True)
+        if beside.is_empty():
+            continue
+        best = beside.row(0, named=True)
+        who = (
+            f"Of all links between the file {attacker} and the reconstruction {source}"
+            if panel == "all"
+            else f"Of the links of people unlike most of their {words.unit}"
+        )
+        sentences.append(
+            f"{who}, **{percent(best['pct'])}%** give the true {known}; of the best guesser's, "
+            f"{best['guesser']}, **{percent(best['guesser_pct'])}%**: {_gain(best)}."
+        )
+    return sentences
+
+
+def _gain(row: dict[str, Any]) -> str:
+    """The difference in words, and whether its interval leaves its sign open."""
+    gain, low, high = row["gain"], row["low"], row["high"]
+    points = f"{percent(abs(gain))} points {'more' if gain >= 0 else 'fewer'}"
+    if low is None or high is None:
+        return points
+    within = f"{points} (between {_signed(low)} and {_signed(high)})"
+    if low > 0:
+        return f"{within}, so the tables give away more than guessing does"
+    if high < 0:
+        return f"{within}, so guessing does better"
+    return f"{within}, which may be chance"
+
+
+def _signed(points: float) -> str:
+    """Points with their sign; a minus as wide as a plus."""
+    return f"{points:+.1f}".replace("-", "\u2212")
 
 
 def _hedge(sentences: list[str]) -> str | None:

@@ -61,6 +61,55 @@ def interval(part: Floats, whole: Floats, kind: Kind, coverage: float) -> tuple[
     return 100 * low, 100 * high
 
 
+def gain_interval(
+    ours: tuple[Floats, Floats], theirs: tuple[Floats, Floats], kind: Kind, coverage: float
+) -> tuple[Floats, Floats]:
+    """Lower and upper end of the difference of two rates, in percentage points, for each group.
+
+    Both are of the same geounits, and their slots of the same resamples or draws. The difference
+    is bounded from the two intervals and the correlation of the slots (Zou and Donner 2007), so
+    that it has a width where both rates are at an end: Eq. (gain) of docs/method.md.
+
+    Args:
+        ours: Part and whole, as for `interval`.
+        theirs: Likewise.
+        kind: Where the slots come from.
+        coverage: In percent.
+
+    Returns:
+        NaN where one of the rates has no interval.
+    """
+    first, second = (ratio(*each) for each in (ours, theirs))
+    (low, high), (other_low, other_high) = (
+        interval(*each, kind, coverage) for each in (ours, theirs)
+    )
+    rate, other = first[:, 0], second[:, 0]
+    alike = _correlation(first[:, 1:], second[:, 1:])
+
+    def reach(one: Floats, two: Floats) -> Floats:
+        return np.sqrt(np.maximum(one**2 - 2 * alike * one * two + two**2, 0.0))
+
+    gain = rate - other
+    least = gain - reach(rate - low, other_high - other)
+    most = gain + reach(high - rate, other - other_low)
+    return np.maximum(least, -100.0), np.minimum(most, 100.0)
+
+
+def _correlation(first: Floats, second: Floats) -> Floats:
+    """Pearson's, row by row, where both have a value; 0 where one of them does not vary."""
+    both = np.isfinite(first) & np.isfinite(second)
+    count = np.maximum(both.sum(axis=1, keepdims=True), 1)
+
+    def centred(values: Floats) -> Floats:
+        known = np.where(both, values, 0.0)
+        return np.where(both, known - known.sum(axis=1, keepdims=True) / count, 0.0)
+
+    one, two = centred(first), centred(second)
+    spread = np.sqrt((one**2).sum(axis=1) * (two**2).sum(axis=1))
+    varies = spread > _LEAST
+    return np.where(varies, (one * two).sum(axis=1) / np.where(varies, spread, 1.0), 0.0)
+
+
 def _clustered(rates: Floats, whole: Floats, tail: float) -> tuple[Floats, Floats]:
     """Korn and Graubard's interval; rates in [0, 1], groups × (1 + resamples)."""
     rate = np.clip(rates[:, 0], 0.0, 1.0)

@@ -99,15 +99,26 @@ def _scores(
         return Missing("links were not scored: there is no score/ in the work folder", commands)
     folder = _open(run.work, by_stage["score"], "score")
     links = _open(run.work, by_stage["link"], "links")
-    shared = folder.manifest.inputs["shared"]
-    solvar = by_stage.get("solvar")
-    if shared.get("links") != links.manifest.key:
-        return Missing("score/ was made from other links/ than those there now", commands)
-    if solvar is not None and shared.get("solvar/", solvar.key) != solvar.key:
-        return Missing("solvar/ changed after score/ was made from it", commands)
-    rates = pl.read_parquet(io.BytesIO(folder.read_extra("rates.parquet")))
+    if (why := _outdated(folder, links, by_stage.get("solvar"))) is not None:
+        return Missing(why, commands)
+    rates, gains = (
+        pl.read_parquet(io.BytesIO(folder.read_extra(f"{name}.parquet")))
+        for name in ("rates", "gains")
+    )
     own = None if isinstance(microdata, Missing) else _own_source(links.manifest, microdata)
-    return ScoreFindings(folder.manifest, links.manifest, rates, own)
+    return ScoreFindings(folder.manifest, links.manifest, rates, gains, own)
+
+
+def _outdated(score: Folder, links: Folder, solvar: Manifest | None) -> str | None:
+    """Why ``score/`` does not fit the folders beside it; None if it does."""
+    shared = score.manifest.inputs["shared"]
+    if shared.get("links") != links.manifest.key:
+        return "score/ was made from other links/ than those there now"
+    if solvar is not None and shared.get("solvar/", solvar.key) != solvar.key:
+        return "solvar/ changed after score/ was made from it"
+    if "gains.parquet" not in score.manifest.extras:
+        return "score/ was made by an older version (`recon score --force`)"
+    return None
 
 
 def _own_source(links: Manifest, microdata: Folder) -> str | None:

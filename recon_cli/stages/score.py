@@ -16,6 +16,7 @@ from recon_cli.pipeline.stages import LINK, RECONSTRUCT, SCORE, SOLVAR
 from recon_cli.progress import Task
 from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.control import Control
+from recon_cli.score.gains import make_gains
 from recon_cli.score.rates import Rules
 from recon_cli.score.sheet import ResultTable, lay_out
 from recon_cli.score.sizes import Sizes
@@ -25,6 +26,7 @@ from recon_cli.store.files import parquet_bytes
 from recon_cli.store.manifest import MANIFEST
 
 RATES = "rates"
+GAINS = "gains"
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ def score(run: Run) -> StageOutcome:
             return StageOutcome(SCORE, stage.current, skipped=True)
         collected = _collect(run, config, folders, zero, seed)
         rates = make_rates(collected, sources, replace(rules, kind=collected.kind), config.compare)
-        for name, data in result_files(rates).items():
+        gains = make_gains(collected, sources, replace(rules, kind=collected.kind))
+        for name, data in {**result_files(rates), **gain_files(gains)}.items():
             stage.staging.write_extra("score", name, data)
         described = {
             "tables": rates["table"].unique(maintain_order=True).to_list(),
@@ -109,6 +112,14 @@ def result_files(rates: pl.DataFrame) -> dict[str, bytes]:
         files[f"{name}.csv"] = rows.write_csv(float_precision=4).encode()
         files[f"{name}.md"] = sheet.markdown().encode()
     return files
+
+
+def gain_files(gains: pl.DataFrame) -> dict[str, bytes]:
+    """File name → bytes: the gains as Parquet and CSV."""
+    return {
+        f"{GAINS}.parquet": parquet_bytes(gains),
+        f"{GAINS}.csv": gains.write_csv(float_precision=4).encode(),
+    }
 
 
 def find_zero(run: Run) -> Zero:

@@ -224,6 +224,36 @@ def test_precision_is_of_this_folders_records(base: Path) -> None:
     text = headline(findings)
     assert f"{values['rHDF_bt']:.1f}% give the true race and hispanic" in text
     assert f"PRG, {best:.1f}%" in text
+    everybody = scores.rates.filter(
+        table="table12_all", against="CEF_atkr", block_size="All", rate="precision"
+    )
+    overall = dict(everybody.select("source", "pct").iter_rows())
+    first = text.index(f"{overall['rHDF_bt']:.1f}% give the true")
+    assert first < text.index("Of the links of people unlike most of their block")
+    gain = scores.gains.filter(
+        panel="all", against="CEF_atkr", source="rHDF_bt", guesser="MDG"
+    ).row(0, named=True)
+    assert gain["gain"] == pytest.approx(overall["rHDF_bt"] - overall["MDG"])
+    assert gain["low"] < gain["gain"] < gain["high"]
+    ends = f"{gain['low']:+.1f} and {gain['high']:+.1f}".replace("-", "\u2212")
+    assert f"{gain['gain']:.1f} points more (between {ends})" in text
+
+
+def test_a_gain_that_may_be_chance_or_is_a_loss_is_called_so(base: Path) -> None:
+    findings = findings_of(reported.attacked(base))
+    scores = findings.scores
+    assert isinstance(scores, ScoreFindings)
+
+    def told(gain: float, low: float, high: float) -> str:
+        numbers = {"gain": gain, "low": low, "high": high}
+        gains = scores.gains.with_columns(pl.lit(v).alias(k) for k, v in numbers.items())
+        return headline(replace(findings, scores=replace(scores, gains=gains)))
+
+    assert "4.1 points more (between \u22122.0 and +9.0), which may be chance" in told(4.1, -2, 9)
+    assert "7.7 points fewer (between \u22129.0 and \u22125.0), so guessing" in told(-7.7, -9, -5)
+    nothing = scores.gains.with_columns(withheld=pl.lit(value=True))
+    quiet = headline(replace(findings, scores=replace(scores, gains=nothing)))
+    assert "guesser" not in quiet
 
 
 def test_every_drawn_number_stands_in_a_table(base: Path) -> None:

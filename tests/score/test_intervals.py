@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recon_cli.score.intervals import Floats, interval, ratio
+from recon_cli.score.intervals import Floats, gain_interval, interval, ratio
 
 
 def resampled(counts: Floats, rng: np.random.Generator, resamples: int = 200) -> Floats:
@@ -76,3 +76,35 @@ def test_no_rate_and_one_resample_have_no_interval() -> None:
     assert np.isnan(interval(empty, empty, "bootstrap", 95)).all()
     one = np.ones((1, 2))
     assert np.isnan(interval(one, one, "bootstrap", 95)).all()
+
+
+@pytest.mark.parametrize("rates", [(0.3, 0.3), (0.9, 0.5), (1.0, 0.0), (1.0, 1.0)])
+@pytest.mark.parametrize("geounits", [5, 30, 1000])
+def test_gains_cover_the_difference_of_two_rates_of_the_same_geounits(
+    geounits: int, rates: tuple[float, float]
+) -> None:
+    rng = np.random.default_rng(geounits)
+    trials = 400
+    of = 1 + rng.poisson(4, (trials, geounits))
+    ours, theirs = (rng.binomial(of, rate) for rate in rates)
+    sums = resampled(np.stack([ours, theirs, of]).astype(float), np.random.default_rng(1))
+    low, high = gain_interval((sums[0], sums[2]), (sums[1], sums[2]), "bootstrap", 95)
+    gain = 100 * (rates[0] - rates[1])
+    assert (low >= -100).all()
+    assert (high <= 100).all()
+    assert (low < high).all()
+    assert ((low <= gain) & (gain <= high)).mean() >= 0.92
+
+
+def test_gains_are_narrower_where_easy_geounits_are_easy_for_both() -> None:
+    rng = np.random.default_rng(5)
+    of = np.full((200, 100), 10.0)
+    ease = rng.beta(1, 1, of.shape)
+    ours, theirs = rng.binomial(10, ease), rng.binomial(10, 0.9 * ease)
+    sums = resampled(np.stack([ours, theirs, of]), rng)
+    low, high = gain_interval((sums[0], sums[2]), (sums[1], sums[2]), "bootstrap", 95)
+    covered = ((low <= 5) & (high >= 5)).mean()
+    assert covered >= 0.92
+    single = interval(sums[0], sums[2], "bootstrap", 95)
+    assert (high - low).mean() < 0.8 * (single[1] - single[0]).mean()
+    assert (low > 0).mean() > 0.5
