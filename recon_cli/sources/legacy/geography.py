@@ -133,6 +133,9 @@ def _text(block: Block, spans: Spans) -> NDArray[np.bytes_]:
     starts, stops = spans
     width = max(int((stops - starts).max(initial=0)), 1)
     at = starts[:, None] + np.arange(width)
-    inside = at < stops[:, None]
-    data = np.where(inside, block.data[np.where(inside, at, 0)], ord(" ")).astype(np.uint8)
+    if (stops - starts == width).all():
+        data = block.data[at]
+    else:
+        inside = at < stops[:, None]
+        data = np.where(inside, block.data[np.where(inside, at, 0)], ord(" ")).astype(np.uint8)
     return np.char.rstrip(np.ascontiguousarray(data).view(f"S{width}").ravel())

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.legacy.header import (
-    DIGITS,
-    GEOID_FIELDS,
-    DelimitedHeader,
-    FixedHeader,
-)
+from recon_cli.sources.legacy.header import DIGITS, DelimitedHeader, FixedHeader
 from recon_cli.sources.legacy.layout import Layout
 
 Fields = Mapping[str, pl.Series | str]
+
+#: Where the parts of a geoid begin; a block's number begins with its block group's.
+_STARTS: Final = {"STATE": 0, "COUNTY": 2, "TRACT": 5, "BLKGRP": 11, "BLOCK": 11}
 
 
 def header_text(units: pl.DataFrame, state: str, layout: Layout) -> bytes:
@@ -38,25 +37,9 @@ def header_text(units: pl.DataFrame, state: str, layout: Layout) -> bytes:
 
 
 def _fields(units: pl.DataFrame, state: str, layout: Layout) -> Fields:
-    """Summary level, record number, the geoid and its fields, name and population."""
+    """Summary level, record number, the geoid and its parts, name and population."""
     codes = units["level"].replace_strict(layout.summary_levels, return_dtype=pl.String)
-    columns: dict[str, pl.Expr] = {}
-    for code in layout.summary_levels.values():
-        start = 0
-        for field in GEOID_FIELDS[code]:
-            part = pl.col("geoid").str.slice(start, DIGITS[field])
-            columns[field] = (
-                pl.when(pl.col("code") == code).then(part).otherwise(columns.get(field, pl.lit("")))
-            )
-            start += DIGITS[field]
-    group = pl.col("BLOCK").str.slice(0, DIGITS["BLKGRP"])
-    table = units.with_columns(code=codes).with_columns(
-        *(column.alias(field) for field, column in columns.items())
-    )
-    if "BLOCK" in columns:
-        group_of_block = pl.when(pl.col("BLOCK") != "").then(group)
-        known = pl.col("BLKGRP") if "BLKGRP" in columns else pl.lit("")
-        table = table.with_columns(BLKGRP=group_of_block.otherwise(known))
+    parts = _parts(units["geoid"])
     return {
         "FILEID": layout.file_id,
         "STUSAB": state,
@@ -68,23 +51,37 @@ def _fields(units: pl.DataFrame, state: str, layout: Layout) -> Fields:
         "LOGRECNO": units["logrecno"].cast(pl.String).str.zfill(7),
         "GEOID": codes + "0000US" + units["geoid"],
         "GEOCODE": units["geoid"],
-        **{name: table[name] for name in DIGITS if name in table.columns},
-        "NAME": _names(table),
+        **parts.to_dict(),
+        "NAME": _names(parts),
         "POP100": units["population"].cast(pl.String).fill_null(""),
     }
 
 
-def _names(table: pl.DataFrame) -> pl.Series:
-    """The name that the census gives a geounit, empty for the coarser ones."""
-    last = [name for name in ("BLOCK", "BLKGRP", "TRACT") if name in table.columns]
-    number = pl.col("TRACT").str.slice(0, 4).str.strip_chars_start("0")
-    number = (number + "." + pl.col("TRACT").str.slice(4)).str.strip_suffix(".00")
-    named = {"BLOCK": "Block " + pl.col("BLOCK"), "BLKGRP": "Block Group " + pl.col("BLKGRP")}
-    named["TRACT"] = "Census Tract " + number
-    finest = pl.lit("")
-    for name in reversed(last):
-        finest = pl.when(pl.col(name) != "").then(named[name]).otherwise(finest)
-    return table.select(name=finest).to_series()
+def _parts(geoids: pl.Series) -> pl.DataFrame:
+    """State, county, tract, block group and block of each geoid; empty where it ends before."""
+    geoid = pl.col(geoids.name)
+    columns = []
+    for name, start in _STARTS.items():
+        part = geoid.str.slice(start, DIGITS[name])
+        is_whole = part.str.len_chars() == DIGITS[name]
+        columns.append(pl.when(is_whole).then(part).otherwise(pl.lit("")).alias(name))
+    return geoids.to_frame().select(columns)
+
+
+def _names(parts: pl.DataFrame) -> pl.Series:
+    """The name that the census gives a geounit, empty for those above tracts."""
+    tract = pl.col("TRACT").str.slice(0, 4).str.strip_chars_start("0")
+    tract = (tract + "." + pl.col("TRACT").str.slice(4)).str.strip_suffix(".00")
+    name = (
+        pl.when(pl.col("BLOCK") != "")
+        .then("Block " + pl.col("BLOCK"))
+        .when(pl.col("BLKGRP") != "")
+        .then("Block Group " + pl.col("BLKGRP"))
+        .when(pl.col("TRACT") != "")
+        .then("Census Tract " + tract)
+        .otherwise(pl.lit(""))
+    )
+    return parts.select(name=name).to_series()
 
 
 def _fixed(fields: Fields, height: int, header: FixedHeader) -> bytes:
