@@ -49,8 +49,8 @@ def command(options: RunOptions, *, force: bool) -> None:
                      a list of all geounits, a file
                      with a column geoid
       ingest.protection
-                     tidy: how counts were suppressed,
-                     rounded or perturbed (default
+                     how counts were suppressed, rounded
+                     or perturbed (default
                      protection.yaml beside the files)
       ingest.piece_people
                      people that a worker takes at a

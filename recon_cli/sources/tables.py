@@ -26,7 +26,7 @@ from recon_cli.sources.tabular import Document, Sheet, document_of, open_documen
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy import GROUP_ROWS, AbsentCells, TidySource, tables_without_zeros
 from recon_cli.sources.tidy_file import TidyFile
-from recon_cli.statement import EXACT
+from recon_cli.statement import EXACT, Protection
 
 _GROUP_COUNTS: Final = 4_000_000
 
@@ -62,6 +62,7 @@ def open_tables(
     *,
     mapping: FileMapping = NO_MAPPING,
     absent: AbsentCells = "unpublished",
+    protection: Protection | None = None,
     group_counts: int = _GROUP_COUNTS,
 ) -> TablesSource:
     """Open and check published tables.
@@ -73,6 +74,7 @@ def open_tables(
         mapping: What the files do not say themselves.
         absent: What a cell without a count means: ``unpublished``, or ``zero`` as in a tidy file;
             for all tables, or by table.
+        protection: By which laws counts were suppressed, rounded or perturbed; None for exact ones.
         group_counts: Counts that are held at once, about, unless one partition has more.
 
     Raises:
@@ -81,10 +83,18 @@ def open_tables(
     """
     unpublished = tables_without_zeros(release, absent)
     sheets = open_sheets(source, paths, mapping)
+    opened: TablesSource
     folder = Path(tempfile.mkdtemp(prefix="recon-tables-"))
     try:
-        readers = [SheetReader(sheet, release, mapping) for sheet in sheets]
-        opened = _source(release, readers, folder, unpublished, group_counts)
+        readers = [
+            SheetReader(sheet, release, mapping, has_statements=protection is not None)
+            for sheet in sheets
+        ]
+        if protection is None and all(reader.is_wide for reader in readers):
+            opened = _wide_source(release, readers, folder, unpublished, group_counts)
+        else:
+            files = [_keep_long(reader, folder / str(i)) for i, reader in enumerate(readers)]
+            opened = _tidy_source(release, files, unpublished, group_counts, protection)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -129,22 +139,30 @@ def companions(path: Path) -> tuple[Document, ...]:
     return tuple(each for each in map(document_of, files) if is_companion(each))
 
 
-def _source(
+def _wide_source(
     release: Release,
     readers: Sequence[SheetReader],
     folder: Path,
     unpublished: frozenset[str],
     group_counts: int,
 ) -> TablesSource:
-    if all(reader.is_wide for reader in readers):
-        kept = [_keep_wide(reader, folder / str(i), release) for i, reader in enumerate(readers)]
-        has_gaps = any(sheet.has_gaps for sheet in kept) or len(unpublished) < len(release.tables)
-        if not has_gaps and len({sheet.ordinals for sheet in kept}) <= MOST_COLUMN_SETS:
-            return DenseSource(release, kept, group_counts)
-        files = [_kept_file(sheet.sheet, _unpivoted(sheet)) for sheet in kept]
-    else:
-        files = [_keep_long(reader, folder / str(i)) for i, reader in enumerate(readers)]
-    return TidySource(release, tuple(files), unpublished, min(group_counts, GROUP_ROWS), EXACT)
+    kept = [_keep_wide(reader, folder / str(i), release) for i, reader in enumerate(readers)]
+    has_gaps = any(sheet.has_gaps for sheet in kept) or len(unpublished) < len(release.tables)
+    if not has_gaps and len({sheet.ordinals for sheet in kept}) <= MOST_COLUMN_SETS:
+        return DenseSource(release, kept, group_counts)
+    files = [_kept_file(sheet.sheet, _unpivoted(sheet)) for sheet in kept]
+    return _tidy_source(release, files, unpublished, group_counts)
+
+
+def _tidy_source(
+    release: Release,
+    files: Sequence[KeptFile],
+    unpublished: frozenset[str],
+    group_counts: int,
+    protection: Protection | None = None,
+) -> TidySource:
+    group_rows = min(group_counts, GROUP_ROWS)
+    return TidySource(release, tuple(files), unpublished, group_rows, protection or EXACT)
 
 
 def _keep_wide(reader: SheetReader, folder: Path, release: Release) -> KeptSheet:
@@ -175,9 +193,15 @@ def _keep_long(reader: SheetReader, folder: Path) -> KeptFile:
     folder.mkdir()
     for number, rows in enumerate(reader.long()):
         rows.write_parquet(folder / f"{number:05d}.parquet", compression="lz4")
-    return _kept_file(reader.roles.sheet, pl.scan_parquet(folder / "*.parquet"))
+    kept = pl.scan_parquet(folder / "*.parquet")
+    if reader.has_statements:
+        no_end = pl.lit(None, pl.Int64)
+        kept = kept.with_columns(pl.col("value").cast(pl.Int64), least=no_end, most=no_end)
+    return _kept_file(reader.roles.sheet, kept, has_statements=reader.has_statements)
 
 
-def _kept_file(sheet: Sheet, rows: pl.LazyFrame) -> KeptFile:
+def _kept_file(sheet: Sheet, rows: pl.LazyFrame, *, has_statements: bool = False) -> KeptFile:
     digits = pl.col("geoid").str.len_bytes().cast(pl.Int64).alias("digits")
-    return KeptFile(Path(sheet.label), "row", rows.with_columns(digits), by_table=True, sheet=sheet)
+    return KeptFile(
+        Path(sheet.label), "row", rows.with_columns(digits), True, has_statements, sheet=sheet
+    )

@@ -62,7 +62,7 @@ def ingest(run: Run) -> StageOutcome:
 
 def protection_path(config: Ingest) -> Path | None:
     """The file that the config names, or the one beside the published files."""
-    if config.protection is not None or config.source != "tidy":
+    if config.protection is not None or config.source == "sf1-legacy":
         return config.protection
     from recon_cli.statement import PROTECTION  # noqa: PLC0415 - loads numpy
 

@@ -60,7 +60,14 @@ def _open_counts(
         said = given.pop("dimensions").items()
         dimensions = {name: sources.DimensionMapping(**each) for name, each in said}
         mapping = sources.FileMapping(**given, dimensions=dimensions)
-    return sources.open_tables(release, config.source, config.paths, mapping=mapping, absent=absent)
+    return sources.open_tables(
+        release,
+        config.source,
+        config.paths,
+        mapping=mapping,
+        absent=absent,
+        protection=protection,
+    )
 
 
 def read_source(

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from recon_cli.config import load_config
+from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
 from recon_cli.stages.ingest_partitions import open_source
 from tests.support.layouts import LAYOUTS, SCHEMA, Layout, counts_of
@@ -68,3 +69,32 @@ def test_one_table_in_every_layout(
     assert set(counts) <= set(units["geoid"])
     every = (("P99", tuple(range(1, 13))),)
     assert coverage == {("block", every), ("tract", every)}
+
+
+@pytest.mark.parametrize("name", ["ons_bulk", "long"])
+def test_markers_are_read_by_the_law(name: str, release: Release, tmp_path: Path) -> None:
+    """A text in place of a count becomes the interval that ``protection.yaml`` declares."""
+    counts = counts_of({block: [3, 0, 7, 5, 4, 0] for block in BLOCKS})
+    layout = LAYOUTS[name](counts, tmp_path)
+    path = layout.paths[0]
+    rows = path.read_text().splitlines()
+    at = next(i for i, row in enumerate(rows) if f"{BLOCKS[0]}" in row)
+    comma = ";" if name == "long" else ","
+    cells = rows[at].split(comma)
+    cells[3 if name == "ons_bulk" else 5] = "<3"
+    path.write_text("\n".join([*rows[:at], comma.join(cells), *rows[at + 1 :]]))
+    (tmp_path / "protection.yaml").write_text(
+        "release: sexage\nstatements:\n  - law: {suppressed: {below: 3}}\n"
+    )
+    source, protection = open_source(release, configured(layout, tmp_path))
+    found = pl.concat([batch.counts for batch in source.batches()])
+    assert protection is not None
+    hidden = found.filter(pl.col("count").is_null())
+    assert hidden.select("geoid", "cell", "high").rows() == [(BLOCKS[0], 1, 2)]
+    shown = found.filter(pl.col("count") > 0).select("geoid", "cell", "count")
+    truth = {(g, i): n for g, row in counts.items() for i, n in enumerate(row, start=1) if n}
+    truth.pop((BLOCKS[0], 1), None)
+    assert {(g, cell): n for g, cell, n in shown.rows()} == truth
+    path.write_text(path.read_text().replace("<3", "<7"))
+    with pytest.raises(SourceError, match=r"row .*: geoid .*below 3 are suppressed, found '<7'"):
+        list(open_source(release, configured(layout, tmp_path))[0].batches())

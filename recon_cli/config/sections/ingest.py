@@ -48,8 +48,8 @@ class Ingest(Section):
             for all others. For all tables, or by table, where those that are not named have zeros.
         geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``. Without
             one, a geounit without any published cell is not known.
-        protection: For ``tidy``: a file that declares by which law counts were suppressed, rounded
-            or perturbed; default ``protection.yaml`` beside the files, if there is one.
+        protection: A file that declares by which law counts were suppressed, rounded or perturbed;
+            default ``protection.yaml`` beside the files, if there is one.
         piece_people: About how many people a worker takes at a time; fewer need less memory.
     """
 
@@ -81,7 +81,7 @@ class Ingest(Section):
             raise ConfigError(f"tables: of {self.source} files every table is read")
         if self.is_legacy and self.geounits is not None:
             raise ConfigError("geounits: these files name every geounit, they need no list")
-        if self.protection is not None and self.source != "tidy":
+        if self.protection is not None and self.source == "sf1-legacy":
             raise ConfigError("protection: counts of these files are exact")
         if (self.is_legacy or self.source == "tidy") and self.mapping is not None:
             raise ConfigError(f"mapping: {self.source} files say themselves what they count")

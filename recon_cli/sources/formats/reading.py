@@ -36,11 +36,13 @@ class SheetReader:
         roles: The sheet with its roles.
         release: The release.
         mapping: What the user says.
+        has_statements: Whether texts in place of counts, and negative ones, are for a law to read.
     """
 
     roles: CountSheet
     release: Release
     mapping: FileMapping
+    has_statements: bool = False
 
     @property
     def is_wide(self) -> bool:
@@ -71,13 +73,15 @@ class SheetReader:
     def long(self) -> Iterator[pl.DataFrame]:
         """A row a published count: ``row, geoid, ordinal, value``.
 
+        Where there are statements also ``marker``, the text where ``value`` is null.
+
         Raises:
             SourceError: The first place that is no geoid, or count that is no number.
         """
         if self.is_wide:
-            for rows in self.wide():
-                cells = rows.unpivot(index=[ROW, "geoid"], variable_name="ordinal")
-                yield _tidied(cells)
+            for rows in self._rows([(at, (cell,)) for at, cell in self.ordinals.items()]):
+                for at, cell in self.ordinals.items():
+                    yield self._counted(rows, at, pl.lit(cell))
             return
         cells = self.combinations()
         keys = [_code(each.code) for each in self.roles.dimensions]
@@ -87,9 +91,19 @@ class SheetReader:
         for rows in self._rows(levels):
             placed = rows.join(cells, on=keys, how="left", nulls_equal=True)
             for column in self.roles.counts:
-                ordinal = pl.col(_cell(column.at)).alias("ordinal")
-                value = pl.col(_value(column.at)).alias("value")
-                yield _tidied(placed.select(ROW, "geoid", ordinal, value))
+                yield self._counted(placed, column.at, pl.col(_cell(column.at)))
+
+    def _counted(self, rows: pl.DataFrame, at: int, ordinal: pl.Expr) -> pl.DataFrame:
+        """The counts of one column, without those that are not published."""
+        value = pl.col(_value(at)).alias("value")
+        cell = ordinal.cast(pl.Int32).alias("ordinal")
+        columns = [pl.col(ROW), pl.col("geoid"), cell, value]
+        if not self.has_statements:
+            return rows.select(columns).filter(pl.col("value").is_not_null())
+        text = self._count_text(at).str.strip_chars().fill_null("")
+        marker = pl.when(value.is_null()).then(text).alias("marker")
+        is_unpublished = pl.col("marker").is_in(list(self.mapping.unpublished))
+        return rows.select(*columns, marker).filter(~is_unpublished.fill_null(value=False))
 
     # --- dimensions ---------------------------------------------------------------------------
 
@@ -291,10 +305,11 @@ class SheetReader:
             without = plain.str.replace_all(self.mapping.thousands, "", literal=True)
             plain = pl.when(grouped).then(without).otherwise(plain)
         number = plain.cast(pl.Int64, strict=False)
-        fits = number.is_between(0, MAX_COUNT).fill_null(value=False)
+        least = -MAX_COUNT if self.has_statements else 0
+        fits = number.is_between(least, MAX_COUNT).fill_null(value=False)
         unpublished = text.fill_null("").is_in(list(self.mapping.unpublished))
         wrong = rows.filter(~fits & ~unpublished)
-        if wrong.height:
+        if wrong.height and not self.has_statements:
             found = wrong.select(ROW, "geoid", text=text).row(0, named=True)
             raise SourceError(self._no_number(at, found))
         return rows.with_columns(pl.when(fits).then(number).cast(pl.Int32).alias(name))
@@ -347,12 +362,6 @@ def _both(*conditions: Condition) -> Condition:
         for feature, mask in each.items():
             found[feature] = found.get(feature, mask) & mask
     return found
-
-
-def _tidied(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.select(
-        pl.col(ROW), "geoid", pl.col("ordinal").cast(pl.Int32), pl.col("value").cast(pl.Int32)
-    ).filter(pl.col("value").is_not_null())
 
 
 def _text(at: int) -> pl.Expr:

@@ -43,7 +43,7 @@ FORMATS: Final[dict[str, Format]] = {
 
 #: Files that publishers put beside the counts.
 _COMPANION: Final = re.compile(
-    r".*(metadata|codebook|readme|read_me|table-notes).*|.*\.(txt|md|pdf|html?|xml|docx?|do|sas|sps)"
+    r".*(metadata|codebook|readme|read_me|table-notes).*|.*\.(txt|md|pdf|html?|xml|ya?ml|docx?|do|sas|sps)"
     r"|\..*|sha256sums.*",
     re.IGNORECASE,
 )
