@@ -73,6 +73,7 @@ __all__ = [
     "Verification",
     "VerifiedClaims",
     "agreement",
+    "audit_counts",
     "baselines",
     "count_accuracy",
     "find_claims",

@@ -2,6 +2,7 @@
 
 from recon_cli.api.linkage import Linkage, agreement, baselines, link, score_links
 from recon_cli.api.reconstruction import (
+    audit_counts,
     find_claims,
     measure_variability,
     publish,
@@ -36,6 +37,7 @@ __all__ = [
     "Verification",
     "VerifiedClaims",
     "agreement",
+    "audit_counts",
     "baselines",
     "count_accuracy",
     "find_claims",

@@ -10,6 +10,7 @@ from typing import Literal
 import polars as pl
 
 from recon_cli import sources
+from recon_cli.attack import audit
 from recon_cli.attack.claims import partition as claims
 from recon_cli.attack.claims.partition import ClaimOptions, VerifiedClaims
 from recon_cli.attack.reconstruction import partition as attack
@@ -223,6 +224,41 @@ def find_claims(
         pl.concat(part.claims for part in parts),
         pl.concat(part.units for part in parts),
         pl.concat(part.disclosures for part in parts),
+    )
+
+
+def audit_counts(
+    release: Release,
+    published: Publication,
+    *,
+    tables: Choice = None,
+    seed: int = 0,
+    effort: float = 30.0,
+) -> pl.DataFrame:
+    """What the other counts give away of each suppressed, rounded or perturbed one.
+
+    Args:
+        release: The schema.
+        published: Protected counts.
+        tables: What an attacker uses.
+        seed: Of the solvers.
+        effort: Deterministic seconds for each connected part of a region.
+
+    Returns:
+        A row a cell that is published as an interval: ``geoid, level, table, cell``; ``low`` and
+        ``high``, what its own statement proves (null: open); ``least`` and ``greatest``, what all
+        solutions allow (null: no bound); ``is_exact``, solutions reach both; ``is_recovered``,
+        one count is left.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+        ContradictionError: No true counts fit the statements.
+        SolverError: A solver could not decide, or two engines disagree.
+    """
+    used = chosen_tables(release, published, tables)
+    parts = split(release, published)
+    return pl.concat(
+        audit.audit_counts(release, part, used, seed=seed, effort=effort) for part in parts
     )
 
 

@@ -234,7 +234,7 @@ def _equations(plan: Plan, strata: Sequence[Stratum], candidates: Candidates) ->
         width = stratum.rhs.shape[1]
         used = np.zeros(stratum.rhs.size, dtype=bool)
         keys = [none]
-        for cell, row, coefficient in _entries(plan, stratum, candidates):
+        for cell, row, coefficient in row_entries(plan, stratum, candidates):
             keys.append(stratum.of_unit[candidates.unit[cell]] * width + row)
             used[keys[-1]] = True
             cells.append(cell)
@@ -264,7 +264,7 @@ def _is_positive(stratum: Stratum) -> BoolArray:
     return positive if stratum.needed is None else positive & stratum.needed
 
 
-def _entries(
+def row_entries(
     plan: Plan, stratum: Stratum, candidates: Candidates
 ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
     """Which candidates are in which rows of their geounit, with the coefficients."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import Counter
 
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
+from recon_cli.attack.audit import audit_counts
 from recon_cli.errors import ContradictionError, SolverError, SourceError
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts
@@ -26,6 +28,7 @@ from tests.support.enumeration import (
     check_claims,
     histogram,
     is_solution,
+    published_rows,
     record_counts,
     solutions,
 )
@@ -121,6 +124,33 @@ def test_refused_exactly_when_nothing_fits(seed: int, step: int) -> None:
         return
     found = record_counts(release, recon.reconstruct(release, wrong, seed=seed).microdata)
     assert any(is_solution(found, solution) for solution in every)
+
+
+@many
+@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.5]))
+def test_the_audit_finds_the_least_and_greatest_of_every_cell(seed: int, exact: float) -> None:
+    release, _, published = protected_release(seed, exact)
+    every = enumerate_or_skip(release, published)
+    audit = audit_counts(release, published, release.tables, seed=1, effort=30.0)
+    values = list(itertools.product(*(feature.values for feature in release.features)))
+    unit = release.geography.unit.name
+    homes = published.geounits.filter(level=unit)["geoid"].to_list()
+    domain = list(itertools.product(homes, values))
+    rows = {row.cell: row for row in published_rows(release, published, release.tables, domain)}
+    place = {record: i for i, record in enumerate(domain)}
+    assert audit.height == sum(row.low < row.high for row in rows.values())
+    for geoid, _, table, cell, low, high, least, greatest, is_exact, recovered in audit.rows():
+        row = rows[geoid, table, cell]
+        counts = {
+            sum(row.weights.get(place[record], 0) * n for record, n in solution)
+            for solution in every
+        }
+        assert low <= least <= min(counts)
+        assert greatest is None or max(counts) <= greatest <= high
+        if is_exact:
+            assert (least, greatest) == (min(counts), max(counts))
+        if recovered:
+            assert counts == {least}
 
 
 WARDS = parse_release(
@@ -235,3 +265,19 @@ def test_more_candidates_than_can_be_listed_are_refused(monkeypatch: pytest.Monk
         SolverError, match="ward A10: the statements allow 4 histogram cells in 1 un"
     ):
         recon.reconstruct(WARDS, published)
+
+
+def test_the_audit_of_cells_that_three_numbers_force() -> None:
+    counts = counts_of(
+        ("A101", 1, "9"), ("A101", 2, "5"), ("A101", 3, "4"),
+        ("A101", 4, "3"), ("A101", 5, "*"), ("A101", 6, "*"), ("A101", 7, "*"),
+    )  # fmt: skip
+    law = {"suppressed": {"below": 3, "complementary": True}}
+    published = recon.publish(WARDS, counts, protection=under(law))
+    audit = audit_counts(WARDS, published, WARDS.tables, seed=1, effort=30.0)
+    shown = audit.select("cell", "low", "high", "least", "greatest", "is_exact", "is_recovered")
+    assert shown.rows() == [
+        (5, 1, None, 2, 2, True, True),
+        (6, 1, None, 1, 3, True, False),
+        (7, 1, None, 1, 3, True, False),
+    ]
