@@ -175,7 +175,7 @@ def _members(view: GeounitView) -> RenderableType:
     table.add_column("  geoid", no_wrap=True)
     table.add_column("people", justify="right")
     table.add_column("certain", justify="right")
-    table.add_column("records")
+    table.add_column("reconstruction")
     if with_solvar:
         table.add_column("solvar", justify="right")
     for member in view.members:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @run_options
-@click.argument("geoid")
+@click.argument("geoid", required=False)
 @click.option(
     "--why",
     "rows",
@@ -25,16 +25,20 @@ if TYPE_CHECKING:
     help="Which rows of people to explain. Repeatable.  [default: the first few]",
 )
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page to this file instead.")
-def command(options: RunOptions, *, geoid: str, rows: tuple[str, ...], html: Path | None) -> None:
+def command(
+    options: RunOptions, *, geoid: str | None, rows: tuple[str, ...], html: Path | None
+) -> None:
     """Show one geounit: its tables, its people, and why records are certain.
 
     For a block: the published cells, the reconstructed people with the interval of every
     histogram cell, and for certain people a minimal set of published cells that forces them. For
-    a coarser geounit: its tables, and what is proven of each block in it. Needs microdata/; uses
-    solvar/ if it exists. Reads, and writes no stage folder.
+    a coarser geounit: its tables, and what is proven of each block in it. Without GEOID: the
+    coarsest geounits that can be shown. Needs microdata/; uses solvar/ if it exists. Reads, and
+    writes no stage folder.
 
     \b
     Example:
+      recon show -c configs/toy.yaml
       recon show 018410001001002 -c configs/toy.yaml
       recon show 01841000100 -c configs/toy.yaml
       recon show 018410001001002 --why 4 --html b.html
@@ -44,9 +48,12 @@ def command(options: RunOptions, *, geoid: str, rows: tuple[str, ...], html: Pat
       release, work, seed
     """  # noqa: D301 - click wants the character itself
     from recon_cli.cli._geounit import print_view  # noqa: PLC0415 - imports rich
-    from recon_cli.stages.show import view_geounit  # noqa: PLC0415 - imports polars
+    from recon_cli.stages.show import view_geounit, view_release  # noqa: PLC0415 - imports polars
 
-    view = view_geounit(options.run(), geoid, _why(rows))
+    if geoid is None and rows:
+        raise click.UsageError("--why needs a GEOID: rows are those of one geounit")
+    run = options.run()
+    view = view_release(run) if geoid is None else view_geounit(run, geoid, _why(rows))
     if html is None:
         print_view(console(), view)
         return

@@ -63,6 +63,8 @@ def command(options: RunOptions, *, as_json: bool) -> None:
     work = options.work if run is None else run.work
     if work is None:
         raise click.UsageError("give --config FILE or --work FOLDER")
+    if run is None and not work.is_dir():
+        raise click.UsageError(f"--work {work}: no such folder")
     folders = status_of_folder(work) if run is None else status_of_run(run)
     if as_json:
         _print_json(work, folders)

@@ -129,8 +129,15 @@ class Located:
 
     @cached_property
     def blocks(self) -> pl.DataFrame:
-        """Of the whole of `span`."""
-        return open_folder(self.run.work, RECONSTRUCT, "blocks").read(self.partition, self.span)
+        """Of the whole of `span`; ``unique`` whoever proved it, as in the report."""
+        blocks = open_folder(self.run.work, RECONSTRUCT, "blocks").read(self.partition, self.span)
+        if self.solvar is None:
+            return blocks
+        place = self.release.geoid_column
+        zero = self.solvar.filter(pl.col("solvar_upper_pct") == 0)[place]
+        proven = (pl.col("status") == "solved") & pl.col(place).is_in(zero.implode())
+        status = pl.when(proven).then(pl.lit("unique")).otherwise("status")
+        return blocks.with_columns(status.alias("status"))
 
     @cached_property
     def measured(self) -> Folder | None:

@@ -195,7 +195,9 @@ def _usage(inputs: LinkageInputs, truth: pl.DataFrame, partition: str) -> dict[s
     for name in inputs.may_leave_out:
         records = inputs.read(name, partition)
         try:
-            usage[name] = count_usage(inputs.spec, truth, records, name)
+            usage[name] = count_usage(
+                inputs.spec, truth, records, f"{name}: {inputs.files[name].path}"
+            )
         except SourceError as error:
             raise SourceError(
                 f"link.attackers.{error}; `columns` and `values` translate the file's headers and "

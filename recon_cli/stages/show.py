@@ -22,6 +22,7 @@ from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reas
 from recon_cli.report.words import percentage, words_of
 from recon_cli.schema import Level, Table
 from recon_cli.stages.geounit import Located, locate
+from recon_cli.store.published import open_published
 
 #: Rows that are explained without being asked for.
 EXPLAINED = 3
@@ -70,6 +71,49 @@ def view_geounit(run: Run, geoid: str, why: Why) -> GeounitView:
     located = locate(run, geoid)
     is_unit = located.level == run.release.geography.unit
     return _unit_view(located, why) if is_unit else _whole_view(located)
+
+
+def view_release(run: Run) -> GeounitView:
+    """What is proven of every partition: the geounits that a reader may begin with.
+
+    Args:
+        run: The run.
+
+    Raises:
+        StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
+    """
+    geography, words = run.release.geography, words_of(run.release)
+    level = geography.by_name[geography.partition]
+    tables, _ = open_published(run.work, run.release)
+    parts = [_units(locate(run, name)) for name in tables.partitions]
+    rows = pl.concat([part.select("population", "status", "certain") for part in parts])
+    people, certain = int(rows["population"].sum()), int(rows["certain"].sum())
+    counted = _inhabited(rows)
+    unique = counted.filter(pl.col("status") == "unique").height
+    members = [
+        member
+        for part in parts
+        for member in _sums(_inhabited(part), run.release.geoid_column, level, words.units)
+    ]
+    return GeounitView(
+        title=run.release.title,
+        geounit=GeounitName("release", run.release.name),
+        enclosing=(),
+        details=(
+            Detail("people", f"{people:,}"),
+            Detail(words.units, f"{rows.height:,}, {counted.height:,} with people"),
+            Detail(
+                "proven unique", f"{unique:,} {words.units} ({percentage(unique, counted.height)})"
+            ),
+            Detail("certain", f"at least {_certain_fact(certain, people)}"),
+        ),
+        notes=(f"`recon show GEOID` shows one {_say(level.name)}, or a geounit inside it.",),
+        tables=(),
+        empty_tables=(),
+        absent_tables=(),
+        member_level=_say(plural(level.name)),
+        members=tuple(members),
+    )
 
 
 def _frame(located: Located) -> GeounitView:
@@ -142,24 +186,13 @@ def _whole_view(located: Located) -> GeounitView:
     release, name = located.release, located.release.geoid_column
     is_wide = located.level.digits < release.region.digits
     inner = release.region if is_wide else release.geography.unit
-    here = pl.col(name).str.starts_with(located.geoid)
-    blocks = located.blocks.filter(here)
-    flagged = located.records.filter(here).group_by(name).agg(flagged=pl.col("certain").sum())
-    rows = blocks.join(flagged, on=name, how="left").with_columns(
-        certain=pl.col("flagged").fill_null(0)
-    )
-    if located.solvar is not None:
-        measured = located.solvar.select(name, "solvar_pct", "solvar_upper_pct", "certain_records")
-        rows = rows.join(measured, on=name, how="left").with_columns(
-            certain=pl.max_horizontal("certain", pl.col("certain_records").fill_null(0))
-        )
-    rows = rows.sort(name)
-    people = int(rows["population"].sum())
-    counted = rows.filter(pl.col("population").fill_null(1) > 0)
-    unique = counted.filter(pl.col("status") == "unique").height
-    members = _sums(counted, name, inner) if is_wide else _members(counted, name)
-    certain = int(rows["certain"].sum())
     units = words_of(release).units
+    rows = _units(located)
+    people = int(rows["population"].sum())
+    counted = _inhabited(rows)
+    unique = counted.filter(pl.col("status") == "unique").height
+    members = _sums(counted, name, inner, units) if is_wide else _members(counted, name)
+    certain = int(rows["certain"].sum())
     at_least = "" if located.measured is not None else "at least "
     details = (
         Detail("people", f"{people:,}"),
@@ -177,6 +210,28 @@ def _whole_view(located: Located) -> GeounitView:
     )
 
 
+def _units(located: Located) -> pl.DataFrame:
+    """The units of a geounit, with ``certain`` and what was measured of them."""
+    name = located.release.geoid_column
+    here = pl.col(name).str.starts_with(located.geoid)
+    blocks = located.blocks.filter(here)
+    flagged = located.records.filter(here).group_by(name).agg(flagged=pl.col("certain").sum())
+    rows = blocks.join(flagged, on=name, how="left").with_columns(
+        certain=pl.col("flagged").fill_null(0)
+    )
+    if located.solvar is not None:
+        measured = located.solvar.select(name, "solvar_pct", "solvar_upper_pct", "certain_records")
+        rows = rows.join(measured, on=name, how="left").with_columns(
+            certain=pl.max_horizontal("certain", pl.col("certain_records").fill_null(0))
+        )
+    return rows.sort(name)
+
+
+def _inhabited(rows: pl.DataFrame) -> pl.DataFrame:
+    """The units with people, or with nobody knows how many."""
+    return rows.filter(pl.col("population").fill_null(1) > 0)
+
+
 def _members(rows: pl.DataFrame, name: str) -> list[Member]:
     return [
         Member(
@@ -192,7 +247,7 @@ def _members(rows: pl.DataFrame, name: str) -> list[Member]:
     ]
 
 
-def _sums(rows: pl.DataFrame, name: str, inner: Level) -> list[Member]:
+def _sums(rows: pl.DataFrame, name: str, inner: Level, units: str) -> list[Member]:
     summed = (
         rows.group_by(geoid=pl.col(name).str.head(inner.digits))
         .agg(
@@ -207,7 +262,7 @@ def _sums(rows: pl.DataFrame, name: str, inner: Level) -> list[Member]:
         Member(
             geoid=row["geoid"],
             people=row["population"],
-            status=f"{row['unique']:,} of {row['len']:,} unique",
+            status=f"{row['unique']:,} of {row['len']:,} {units} unique",
             solvar=None,
             certain=row["certain"],
         )

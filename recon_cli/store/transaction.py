@@ -180,9 +180,7 @@ def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[
     Raises:
         StageError: Another process has the stage open, or the disk refused.
     """
-    home = work / STAGING
-    with files.disk(home):
-        home.mkdir(parents=True, exist_ok=True)
+    home = _unfinished(work)
     with _lock(home / f"{recipe.stage.name}.lock", recipe.stage):
         recover(work, recipe.stage)
         staging = staging_of(work, recipe)
@@ -207,9 +205,7 @@ def shared_transaction(work: Path, recipe: Recipe, *, force: bool = False) -> It
     """
     if force:
         raise StageError(f"{recipe.stage.name}: --force would undo the other shards' work")
-    home = work / STAGING
-    with files.disk(home):
-        home.mkdir(parents=True, exist_ok=True)
+    home = _unfinished(work)
     with _lock(home / f"{recipe.stage.name}.lock", recipe.stage, alone=False):
         staging = staging_of(work, recipe)
         current = up_to_date(work, recipe)
@@ -334,6 +330,17 @@ def _discard(*roots: Path) -> None:
         files.remove(trash)
         files.move(root, trash)
         files.remove(trash)
+
+
+def _unfinished(work: Path) -> Path:
+    """The folder of what is not published yet; the work folder is made if it is not there."""
+    home = work / STAGING
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror or error
+        raise StageError(f"the work folder {work} cannot be made or written to: {why}") from error
+    return home
 
 
 @contextmanager

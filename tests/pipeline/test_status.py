@@ -261,3 +261,16 @@ def test_it_fits(work: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(work.parent)
     text = recon("status", "--work", work.name, width=width).stdout
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
+
+
+def test_a_work_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    message = recon("status", "--work", tmp_path / "nowhere", code=2).output
+    assert "nowhere: no such folder" in " ".join(message.split())
+
+
+def test_a_work_folder_that_cannot_be_made_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    config = ROOT / "configs" / "toy.yaml"
+    message = recon("ingest", "-c", config, "--work", tmp_path / "file" / "work", code=5).output
+    assert "the work folder" in message
+    assert "cannot be made or written to: Not a directory" in " ".join(message.split())

@@ -15,6 +15,7 @@ from recon_cli.publication import CoveragePattern
 from recon_cli.report.published_tables import published_tables
 from recon_cli.schema import load_release
 from recon_cli.schema.description import describe_cell
+from recon_cli.stages.geounit import locate
 from recon_cli.stages.show import Why, view_geounit
 from tests.support import reported
 from tests.support.browser import chromium, needs_browser, opened
@@ -217,6 +218,26 @@ def test_a_coarser_geounit_lists_what_is_inside(measured: Path, unique: str) -> 
     without_people = recon("show", empty["geoid_block"][0], "-c", TOY, "--work", measured).output
     assert "no people to place" in without_people
     assert "force it" not in without_people
+
+
+def test_without_a_geoid_the_coarsest_geounits_are_listed(measured: Path) -> None:
+    shown = recon("show", "-c", TOY, "--work", measured).output
+    people = read(measured / "blocks")["population"].sum()
+    assert "release sf1_2010" in shown
+    assert "counties inside" in shown
+    assert re.search(rf"01841 +{people:,} .* of 41 blocks unique", shown)
+    message = recon("show", "--why", "2", "-c", TOY, "--work", measured, code=2).output
+    assert "--why needs a GEOID" in message
+
+
+def test_zero_solvar_is_unique_whoever_proved_it(measured: Path, mixed: str) -> None:
+    located = locate(run_of(TOY, measured), mixed)
+    assert located.solvar is not None
+    assert located.blocks.filter(geoid_block=mixed)["status"].item() == "solved"
+    again = locate(run_of(TOY, measured), mixed)
+    zero = located.solvar.with_columns(solvar_upper_pct=pl.lit(0.0))
+    again.__dict__["solvar"] = zero  # as if it had been measured
+    assert set(again.blocks["status"]) == {"unique"}
 
 
 def test_what_does_not_exist_is_said_so(plain: Path, unique: str, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_another_translation_makes_the_links_again(hospital: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("change", "code", "message"),
     [
-        ({"path": "odd.csv"}, 4, "X: column 'gender': 'F' is not a value of the release"),
+        ({"path": "odd.csv"}, 4, "odd.csv: column 'gender': 'F' is not a value of the release"),
         ({"path": "odd.csv"}, 4, "300 such records); `columns` and `values` translate"),
         ({"values": {}}, 4, "are not values of the release (such as 'woman', 'man'"),
         ({"path": "ids.csv"}, 4, "0 of 300 identifiers are in the truth's column 'patient'"),

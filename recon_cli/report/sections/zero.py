@@ -18,6 +18,9 @@ def zero_section(found: ScoreFindings, words: Words) -> ReportSection:
     """Precision among nonmodal people and the unique of them in zero-solvar units."""
     key, title = "zero-solvar", f"Nonmodal people in zero-solvar {words.units}"
     rows = found.table(_TABLE)
+    if rows.is_empty() and _is_known(found):
+        nobody = f"No nonmodal person lives in a {words.unit} that is proven to have zero solvar."
+        return ReportSection(key, title, (nobody,))
     if rows.is_empty():
         why = "where the variability is zero was not known to `recon score`"
         return ReportSection(key, title, missing=(Missing(why, ("recon solvar", "recon score")),))
@@ -29,6 +32,11 @@ def zero_section(found: ScoreFindings, words: Words) -> ReportSection:
         f"Zero variability is from {found.manifest.notes['zero_variability']}.",
     )
     return ReportSection(key, title, text, (_figure(found, rows, words),))
+
+
+def _is_known(found: ScoreFindings) -> bool:
+    """Whether proofs of zero variability were at hand when the scores were made."""
+    return not {"solvar/", "blocks/"}.isdisjoint(found.manifest.inputs["shared"])
 
 
 def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
