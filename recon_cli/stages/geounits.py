@@ -61,7 +61,7 @@ def _check(release: Release, coverage: Coverage, batch: GeounitBatch) -> None:
     if not odd.is_empty():
         geoid, level = odd.row(0)[:2]
         raise SourceError(f"{level} {geoid}: its coverage pattern is of another level")
-    twice = geounits.filter(geounits["geoid"].is_duplicated())
+    twice = duplicates(geounits)
     if not twice.is_empty():
         geoid, level = twice.row(0)[:2]
         raise SourceError(f"{level} {geoid} occurs more than once in the published files")
@@ -69,6 +69,14 @@ def _check(release: Release, coverage: Coverage, batch: GeounitBatch) -> None:
     if not lost.is_empty():
         geoid, table, cell = lost.row(0)[:3]
         raise SourceError(f"geoid {geoid!r}, table {table}, cell {cell}: a count without geounit")
+
+
+def duplicates(geounits: pl.DataFrame) -> pl.DataFrame:
+    """Geounits whose geoid occurs before; rows in order are compared with their neighbours."""
+    geoid = geounits["geoid"]
+    if geoid.is_sorted():
+        return geounits.filter(geoid == geoid.shift(1))
+    return geounits.filter(geoid.is_duplicated())
 
 
 def _lengths(level: Level | None, name: str) -> str:

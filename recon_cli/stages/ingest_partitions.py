@@ -13,7 +13,7 @@ from recon_cli.errors import SourceError
 from recon_cli.progress import Bar
 from recon_cli.publication import Source
 from recon_cli.schema import Release
-from recon_cli.stages.geounits import describe_geounits
+from recon_cli.stages.geounits import describe_geounits, duplicates
 from recon_cli.stages.ingest import protection_path
 from recon_cli.statement import EXACT, Protection, load_protection
 from recon_cli.store import (
@@ -167,7 +167,7 @@ def _people(geounits: pl.DataFrame) -> int:
 
 
 def _refuse_duplicates(geounits: pl.DataFrame) -> None:
-    twice = geounits.filter(pl.col("geoid").is_duplicated())
+    twice = duplicates(geounits)
     if not twice.is_empty():
         geoid, level = twice.sort("geoid").row(0)[:2]
         raise SourceError(f"{level} {geoid} occurs more than once in the published files")

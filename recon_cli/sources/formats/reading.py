@@ -20,7 +20,11 @@ from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy_file import MAX_COUNT
 
 #: What stands in a place column under the counts of all places.
-_ALL_PLACES: Final = ("total", "totals", "all", "sum")
+_ALL_PLACES: Final = tuple(
+    spelled
+    for word in ("total", "totals", "all", "sum")
+    for spelled in (word, word.title(), word.upper())
+)
 #: Groups of three digits; the first group is what is between them.
 THOUSANDS: Final = re.compile(r"\d{1,3}([.,' \u00a0\u202f])\d{3}(\1\d{3})*")
 _DECIMAL: Final = re.compile(r"\d+[.,]\d+%?")
@@ -261,7 +265,7 @@ class SheetReader:
         return (
             geoid.str.len_bytes().is_in(lengths)
             & geoid.str.contains("^[A-Za-z0-9]+$")
-            & ~geoid.str.to_lowercase().is_in(_ALL_PLACES)
+            & ~geoid.is_in(_ALL_PLACES)
         ).fill_null(value=False)
 
     def _refuse_place(self, row: Mapping[str, object]) -> None:
@@ -277,7 +281,7 @@ class SheetReader:
             hint = "; a spreadsheet has shortened it"
         elif len(text) + 1 in [level.digits for level in levels] and text.isdigit():
             hint = "; was a leading zero lost?"
-        elif not text.isalnum() or text.casefold() in _ALL_PLACES:
+        elif not text.isalnum() or text in _ALL_PLACES:
             hint = "; to leave such rows out, choose others: mapping.where or mapping.levels"
         else:
             hint = f", found {len(text)}; to leave such rows out: mapping.levels"
