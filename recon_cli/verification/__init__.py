@@ -1,6 +1,6 @@
 """Do records reproduce every published count?
 
-Shares the schema and the form of published counts with the rest of the program, and nothing else:
+Shares the schema and what published counts state with the rest of the program, and nothing else:
 not how records are made, and not how `recon tabulate` counts them.
 """
 
