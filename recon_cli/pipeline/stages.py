@@ -82,6 +82,13 @@ LINK = Stage(
     function="recon_cli.stages.link:link",
     can_shard=True,
 )
+#: It reads what its section names.
+RISK = Stage(
+    "risk release",
+    folders=("risk", "risk_sums"),
+    section="risk",
+    function="recon_cli.stages.risk:risk",
+)
 SCORE = Stage(
     "score",
     reads=("links", "tallies", "targets", "agreement", "truth", "solvar", "blocks"),
@@ -113,6 +120,7 @@ STAGES = (
     SOLVAR,
     CLAIMS,
     LINK,
+    RISK,
     SCORE,
     REPORT,
 )

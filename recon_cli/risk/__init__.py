@@ -6,10 +6,3 @@ All functions take noisy counts less k (``d``), so that k drops out (docs/risk.m
 
 Source: Kazan & Reiter, on Bayesian disclosure risk of the 2020 Census's noisy counts.
 """
-
-from recon_cli.risk.composition import compose
-from recon_cli.risk.expectation import Risk, expected
-from recon_cli.risk.one_level import log_odds, posterior
-from recon_cli.risk.two_levels import two_level
-
-__all__ = ["Risk", "compose", "expected", "log_odds", "posterior", "two_level"]

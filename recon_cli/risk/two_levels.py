@@ -85,9 +85,7 @@ class Flat:
         near = np.ones(centre.shape, dtype=np.bool_)
         if precision <= _SMOOTH:  # Θ is the same wherever zero is far
             near = centre - shift < reach(precision)
-        above[near] += log_theta(centre[near] - shift, precision) - log_theta(
-            centre[near], precision
-        )
+        above[near] += _over_box(levels, d2[near], s[near])
         return above
 
 
@@ -191,6 +189,25 @@ def known_siblings_evidence(d2: IntArray, siblings: IntArray, rho2: float) -> Fl
         rho2: Of the upper count.
     """
     return rho2 * (2 * (np.asarray(d2, dtype=np.float64) - siblings) - 1)
+
+
+def _over_box(levels: TwoLevels, d2: IntArray, s: IntArray) -> FloatArray:
+    """The information in S ≥ 0; once for each pair of values if there are fewer than rows."""
+
+    def information(d2: IntArray, s: IntArray) -> FloatArray:
+        centre = np.asarray((levels.rho2 * d2 + levels.rho_s * s) / levels.rho_both)
+        shift = levels.rho2 / levels.rho_both
+        return log_theta(centre - shift, levels.rho_both) - log_theta(centre, levels.rho_both)
+
+    if d2.size == 0:
+        return np.zeros(d2.shape)
+    low2, low = int(d2.min()), int(s.min())
+    height, width = int(d2.max()) - low2 + 1, int(s.max()) - low + 1
+    if height * width > d2.size:
+        return information(d2, s)
+    table = information(np.arange(low2, low2 + height)[:, None], np.arange(low, low + width))
+    found: FloatArray = table.ravel().take((d2 - low2) * width + (s - low))
+    return found
 
 
 def log_theta(mu: FloatArray, rho: float) -> FloatArray:

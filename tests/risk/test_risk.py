@@ -13,8 +13,9 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from recon_cli.noise.density import FloatArray, discrete_gaussian
-from recon_cli.risk import compose, expected, log_odds, posterior, two_level
+from recon_cli.risk.composition import compose
 from recon_cli.risk.expectation import (
+    expected,
     expected_known_siblings,
     expected_known_upper,
     expected_published_sampler,
@@ -22,7 +23,7 @@ from recon_cli.risk.expectation import (
     summarize,
 )
 from recon_cli.risk.levels import Level, chain_log_odds
-from recon_cli.risk.one_level import unique_log_odds
+from recon_cli.risk.one_level import log_odds, posterior, unique_log_odds
 from recon_cli.risk.postprocessing import postprocessed, projection
 from recon_cli.risk.published_sampler import published_log_odds, published_upper_law
 from recon_cli.risk.two_levels import (
@@ -32,6 +33,7 @@ from recon_cli.risk.two_levels import (
     Uniform,
     known_siblings_evidence,
     log_theta,
+    two_level,
 )
 
 BLOCK = 2.56 * 165 / 4099 * 3945 / 4097

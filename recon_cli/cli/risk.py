@@ -1,0 +1,196 @@
+"""``recon risk``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._output import seconds, show, show_table, title_of
+from recon_cli.cli._stage import run_and_print
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from recon_cli.pipeline.run import Run, StageOutcome
+    from recon_cli.risk.expectation import Risk
+
+
+@click.group()
+def command() -> None:
+    """State what noisy counts let an adversary believe about a person.
+
+    \b
+    Example:
+      recon risk expected --rho block=0.0992 --prior 1/2
+
+    \b
+    Config keys: those of `recon risk release`.
+    """  # noqa: D301 - click wants the character itself
+
+
+@command.command()
+@click.option(
+    "--rho",
+    "budgets",
+    multiple=True,
+    required=True,
+    metavar="LEVEL=RHO",
+    help="ρ of a count: the geounit's, then that of the level above; as 2.56*165/4099. Repeatable.",
+)
+@click.option(
+    "--prior", "priors", multiple=True, default=("1/2",), help="Of the target. Repeatable.  [1/2]"
+)
+@click.option("--rho-grid", metavar="FROM:TO:log", help="Also at 13 values of ρ; log or lin.")
+@click.option(
+    "--siblings", type=click.IntRange(min=1), default=27, help="Other geounits below.  [27]"
+)
+@click.option(
+    "--upper-count", type=click.IntRange(min=1), default=1, help="True count above, target too. [1]"
+)
+def expected(
+    *,
+    budgets: tuple[str, ...],
+    priors: tuple[str, ...],
+    rho_grid: str | None,
+    siblings: int,
+    upper_count: int,
+) -> None:
+    """Expected risk before a release, for a target who is alone in the cell.
+
+    With a second --rho also for adversaries who use the level above: under a flat prior on the
+    siblings' count, as the published sampler, and knowing the siblings.
+
+    \b
+    Example:
+      recon risk expected --rho block=2.56*165/4099*3945/4097 --prior 1/2 --prior 1/864
+      recon risk expected --rho block=0.0992 --rho obg=0.2465 --upper-count 5
+    """  # noqa: D301 - click wants the character itself
+    import polars as pl  # noqa: PLC0415 - slow imports when needed
+
+    from recon_cli.errors import ConfigError  # noqa: PLC0415
+
+    try:
+        rhos = _budgets(budgets)
+        rows = [
+            _row(name, rho, risk)
+            for rho in (rhos[0], *_grid(rho_grid))
+            for name, risk in _risks([rho, *rhos[1:]], priors, siblings, upper_count - 1)
+        ]
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    header = ["rho", "adversary", "prior", "posterior", "ratio", "correct", "ties"]
+    show_table(pl.DataFrame(rows, schema=header, orient="row"), header)
+
+
+@command.command()
+@run_options
+@force_option
+def release(options: RunOptions, *, force: bool) -> None:
+    """Risk after a release, for every cell with people.
+
+    Writes risk/ (a row for each cell and prior, and a summary) and risk_sums/ (sums of each
+    partition). The adversary knows everybody in the geounit but the target.
+
+    \b
+    Example:
+      recon risk release -c recon.yaml
+
+    \b
+    Config keys:
+      release, work, workers
+      risk.truth         true counts
+      risk.measurements  noisy counts
+      risk.noise         level: {rho, sensitivity} or
+                         {variance}
+      risk.priors        default 1/2
+      risk.upper.prior   default flat
+      risk.flag          {posterior: 0.5, ratio: 2}
+    """  # noqa: D301 - click wants the character itself
+    run_and_print("release", options, force=force)
+
+
+def print_release(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
+    import polars as pl  # noqa: PLC0415
+
+    from recon_cli.stages.risk import read_summary  # noqa: PLC0415
+
+    totals = outcome.manifest.totals
+    show(
+        title_of(outcome),
+        [
+            ("people", f"{totals['people']:,}"),
+            ("cells at risk", f"{totals['cells']:,}"),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+        ],
+    )
+    summary = read_summary(run.work).select(
+        pl.col("adversary").str.replace("_", " "),
+        *(_decimals(name) for name in ("prior", "posterior", "ratio", "correct", "tied")),
+        "over_posterior",
+        "over_ratio",
+    )
+    header = ["adversary", "prior", "posterior", "ratio", "correct", "ties"]
+    show_table(summary, [*header, "over posterior", "over ratio"])
+
+
+def _decimals(name: str) -> pl.Expr:
+    import polars as pl  # noqa: PLC0415
+
+    return pl.col(name).map_elements("{:.4g}".format, return_dtype=pl.String)
+
+
+def _budgets(texts: tuple[str, ...]) -> list[float]:
+    from recon_cli.noise.budget import exact, precision  # noqa: PLC0415
+
+    if len(texts) > 2:
+        raise ValueError("--rho: one or two levels are expected")
+    values = []
+    for text in texts:
+        level, equals, value = text.rpartition("=")
+        if not equals or not level:
+            raise ValueError(f"--rho {text!r}: LEVEL=RHO is expected, as in block=0.0992")
+        values.append(precision(exact(value)))
+    return values
+
+
+def _grid(text: str | None) -> list[float]:
+    """Thirteen values of ρ, in equal steps of its logarithm or of itself."""
+    if text is None:
+        return []
+    from recon_cli.noise.budget import exact, precision  # noqa: PLC0415
+
+    parts = text.split(":")
+    if len(parts) != 3 or parts[2] not in {"log", "lin"}:
+        raise ValueError(f"--rho-grid {text!r}: FROM:TO:log or FROM:TO:lin is expected")
+    first, last = (precision(exact(part)) for part in parts[:2])
+    steps = [step / 12 for step in range(13)]
+    if parts[2] == "log":
+        return [first * (last / first) ** step for step in steps]
+    return [first + (last - first) * step for step in steps]
+
+
+def _risks(
+    rhos: list[float], priors: tuple[str, ...], siblings: int, count: int
+) -> Iterator[tuple[str, Risk]]:
+    from recon_cli.noise.budget import prior_of  # noqa: PLC0415
+    from recon_cli.risk import expectation  # noqa: PLC0415
+    from recon_cli.risk.two_levels import Flat, TwoLevels  # noqa: PLC0415
+
+    for p in map(prior_of, priors):
+        yield "one level", expectation.expected(rhos[0], p)
+        if len(rhos) == 2:
+            levels = TwoLevels(rhos[0], rhos[1], siblings)
+            exact = expectation.expected_two_level(levels, p, count, Flat())
+            yield "flat prior", exact
+            sampler = expectation.expected_published_sampler(levels, p, count)
+            yield "as published", sampler
+            yield "siblings known", expectation.expected_known_siblings(levels, p)
+
+
+def _row(name: str, rho: float, risk: Risk) -> tuple[str, ...]:
+    numbers = (risk.prior, risk.posterior, risk.ratio, risk.correct, risk.tied)
+    return (f"{rho:.4g}", name, *(f"{number:.4g}" for number in numbers))

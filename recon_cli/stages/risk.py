@@ -1,0 +1,283 @@
+"""`recon risk release`: true counts and noisy measurements → ``risk/`` and ``risk_sums/``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.config.sections.risk import UNIFORM
+from recon_cli.config.sections.risk import Risk as RiskSection
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.execute import OnProgress
+from recon_cli.noise.budget import exact, prior_of
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import RISK
+from recon_cli.risk.release import (
+    Adversaries,
+    KnownUpper,
+    PublishedSampler,
+    UpperPrior,
+    add_evidence,
+    describe,
+    join_measurements,
+    mean_risks,
+    summarize_cells,
+)
+from recon_cli.risk.two_levels import Flat, Poisson, Uniform
+from recon_cli.schema import Release
+from recon_cli.store import InputFile, Piece, Staging, open_folder
+from recon_cli.store.files import file_digest, parquet_bytes
+
+SUMMARY = "summary"
+_COUNTS = {"geoid": pl.String, "table": pl.String, "cell": pl.Int32, "count": pl.Int64}
+_NOISY = {"geoid": pl.String, "table": pl.String, "cell": pl.Int32, "noisy": pl.Int64}
+
+
+def risk(run: Run) -> StageOutcome:
+    """Find what noisy counts let an adversary believe about each person.
+
+    Raises:
+        ConfigError: The section is wrong, or a file is of another kind.
+        SourceError: A measurement is missing, of an unknown cell, or of another variance.
+        StageError: The work folder is in use.
+        WorkerError: A worker died.
+    """
+    config = run.config.section(RiskSection)
+    recipe = run.recipe(
+        RISK,
+        config.model_dump(mode="json", exclude={"truth", "measurements"}),
+        files=tuple(_input_files(config)),
+    )
+    with run.transaction(recipe) as stage:
+        if stage.current is not None:
+            return StageOutcome(RISK, stage.current, skipped=True)
+        pieces = _pieces(config, run.release)
+        context = RiskContext(config, run.release, stage.staging)
+        results = run.map_unfinished(stage, score_partition, lambda: context, pieces)
+        entries = [piece.partition for piece in pieces]
+        summary = mean_risks(
+            pl.concat(
+                pl.read_parquet(stage.staging.partition_folder("risk_sums", name) / "*.parquet")
+                for name in entries
+            )
+        )
+        stage.staging.write_extra("risk", f"{SUMMARY}.parquet", parquet_bytes(summary))
+        stage.staging.write_extra("risk", f"{SUMMARY}.csv", summary.write_csv().encode())
+        manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
+        return StageOutcome(RISK, manifest)
+
+
+def read_summary(work: Path) -> pl.DataFrame:
+    """Mean risks by prior and adversary, see `recon_cli.risk.release.summarize_cells`.
+
+    Raises:
+        StageError: ``risk/`` is missing or damaged.
+    """
+    folder = open_folder(work, RISK, "risk")
+    return pl.read_parquet(folder.read_extra(f"{SUMMARY}.parquet"))
+
+
+@dataclass(frozen=True)
+class RiskContext:
+    """What all partitions share."""
+
+    config: RiskSection
+    release: Release
+    staging: Staging
+
+
+def score_partition(context: RiskContext, piece: Piece, tick: OnProgress) -> None:
+    """Score and write one partition; runs in a worker."""
+    started, config, release = time.perf_counter(), context.config, context.release
+    unit, upper = _levels(config, release)
+    truth = _of_level(_scan("truth", config.truth, _COUNTS), piece.partition, unit.digits).collect()
+    truth = truth.filter(pl.col("count") > 0).sort("geoid", "table", "cell")
+    releases, cells = [], 0
+    for path in config.measurements:
+        measured = _measurements(path, piece.partition, config, release)
+        cells = measured.select("table", "cell").n_unique()
+        units = measured.filter(pl.col("geoid").str.len_chars() == unit.digits)
+        above = measured.filter(pl.col("geoid").str.len_chars() != unit.digits)
+        if upper is None:
+            releases.append(join_measurements(truth, units))
+        else:
+            releases.append(join_measurements(truth, units, above, upper.digits))
+    adversaries = Adversaries(
+        config.noise[unit.name].precision,
+        None if upper is None else config.noise[upper.name].precision,
+        None if upper is None else _upper_prior(config.upper.prior),
+    )
+    people, flags = truth["count"].to_numpy(), config.flag.model_dump()
+    rows, sums = [], []
+    for p in _priors(config.priors, cells):
+        odds = add_evidence(releases, adversaries, p)
+        chosen = odds.get("two_levels", odds["one_level"])
+        rows.append(describe(releases[0], chosen, p))
+        sums.append(summarize_cells(people, odds, p, flags))
+    context.staging.write(
+        piece,
+        {
+            "risk": pl.concat(rows).with_columns(level=pl.lit(unit.name)),
+            "risk_sums": pl.concat(sums),
+        },
+        totals={"units": piece.units, "people": int(people.sum()), "cells": len(truth)},
+        started=started,
+    )
+    tick(piece.units, int(people.sum()))
+
+
+@dataclass(frozen=True)
+class _Level:
+    name: str
+    digits: int
+
+
+def _levels(config: RiskSection, release: Release) -> tuple[_Level, _Level | None]:
+    """The finest level, and the one above if it is used."""
+    levels = release.geography.by_name
+    named = sorted(
+        (_Level(name, levels[name].digits) for name in config.noise), key=lambda each: -each.digits
+    )
+    if len(named) == 1 or config.upper.prior == "none":
+        return named[0], None
+    if named[1].digits < release.geography.partition_digits:
+        raise ConfigError(
+            f"risk.noise: level {named[1].name!r} is above {release.geography.partition!r}, by "
+            "which the work is divided"
+        )
+    return named[0], named[1]
+
+
+def _upper_prior(text: str) -> UpperPrior:
+    name, _, parameter = text.partition(":")
+    if name == "uniform":
+        return Uniform(int(parameter))
+    if name == "poisson":
+        return Poisson(float(exact(parameter)))
+    plain: dict[str, UpperPrior] = {
+        "flat": Flat(),
+        "known": KnownUpper(),
+        "as-published": PublishedSampler(),
+    }
+    return plain[name]
+
+
+def _priors(texts: Sequence[str], cells: int) -> Iterator[float]:
+    for text in texts:
+        if text != UNIFORM:
+            yield prior_of(text)
+        elif cells > 1:
+            yield float(Fraction(1, cells))
+        else:
+            raise ConfigError("risk.priors: uniform needs at least two measured cells")
+
+
+def _measurements(
+    path: Path, partition: str, config: RiskSection, release: Release
+) -> pl.DataFrame:
+    """The measurements of one partition.
+
+    Raises:
+        SourceError: One is of a cell or level that the release does not have, or of another
+            variance than the config's.
+    """
+    scan = _scan("measurements", path, _NOISY)
+    frame = scan.filter(pl.col("geoid").str.starts_with(partition)).collect()
+    known = pl.DataFrame(
+        [(table.name, len(table.cells)) for table in release.tables],
+        schema={"table": pl.String, "_cells": pl.Int32},
+        orient="row",
+    )
+    joined = frame.join(known, on="table", how="left", maintain_order="left")
+    strange = joined.filter(~pl.col("cell").is_between(1, pl.col("_cells")).fill_null(value=False))
+    if not strange.is_empty():
+        row = strange.row(0, named=True)
+        raise SourceError(
+            f"{path}: geoid {row['geoid']}: release {release.name!r} has no cell {row['cell']} "
+            f"of a table {row['table']!r}"
+        )
+    digits = {release.geography.by_name[name].digits: name for name in config.noise}
+    for (length,), part in frame.group_by(pl.col("geoid").str.len_chars(), maintain_order=True):
+        name = digits.get(int(str(length)))
+        if name is None:
+            levels = ", ".join(digits.values())
+            raise SourceError(
+                f"{path}: geoid {part['geoid'][0]} is of no level with noise ({levels})"
+            )
+        _require_variance(part, path, name, config.noise[name].precision)
+    return frame
+
+
+def _require_variance(frame: pl.DataFrame, path: Path, level: str, precision: float) -> None:
+    if "variance" not in frame.columns:
+        return
+    stated = 1 / (2 * precision)
+    other = frame.filter((pl.col("variance") / stated - 1).abs() > 1e-3)
+    if not other.is_empty():
+        raise SourceError(
+            f"{path}: geoid {other['geoid'][0]}: variance {other['variance'][0]:g}, but "
+            f"risk.noise.{level} says {stated:.6g}"
+        )
+
+
+def _of_level(scan: pl.LazyFrame, partition: str, digits: int) -> pl.LazyFrame:
+    geoid = pl.col("geoid")
+    return scan.filter(geoid.str.starts_with(partition) & (geoid.str.len_chars() == digits))
+
+
+def _pieces(config: RiskSection, release: Release) -> list[Piece]:
+    """The partitions with people."""
+    digits = release.geography.partition_digits
+    scan = _of_level(_scan("truth", config.truth, _COUNTS), "", release.geography.unit.digits)
+    parts = (
+        scan.filter(pl.col("count") > 0)
+        .group_by(pl.col("geoid").str.head(digits).alias("partition"))
+        .agg(units=pl.col("geoid").n_unique(), people=pl.col("count").sum())
+        .sort("partition")
+        .collect()
+    )
+    if parts.is_empty():
+        raise SourceError(f"{config.truth}: no count above 0 of a {release.geography.unit.name}")
+    return [Piece(name, units=units, people=people) for name, units, people in parts.iter_rows()]
+
+
+def _scan(key: str, path: Path, schema: dict[str, type[pl.DataType]]) -> pl.LazyFrame:
+    """A tidy file or a folder of Parquet files, with the columns that are needed.
+
+    Raises:
+        ConfigError: There is no such file, or it is of another kind.
+        SourceError: It lacks a column, or a value is no number.
+    """
+    if path.is_dir():
+        scan = pl.scan_parquet(path / "**/*.parquet", hive_partitioning=False)
+    elif path.suffix.lower() == ".csv" and path.is_file():
+        scan = pl.scan_csv(path, infer_schema=False)
+    elif path.suffix.lower() == ".parquet" and path.is_file():
+        scan = pl.scan_parquet(path)
+    else:
+        raise ConfigError(f"risk.{key}: {path}: a .csv or .parquet file or a folder is expected")
+    try:
+        columns = scan.collect_schema().names()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise SourceError(f"{path}: cannot be read: {error}") from error
+    missing = [name for name in schema if name not in columns]
+    if missing:
+        raise SourceError(f"{path}: no column {missing[0]!r} (columns: {', '.join(columns)})")
+    casts = [pl.col(name).cast(dtype) for name, dtype in schema.items()]
+    if "variance" in columns:
+        casts.append(pl.col("variance").cast(pl.Float64))
+    return scan.select(casts)
+
+
+def _input_files(config: RiskSection) -> Iterator[InputFile]:
+    for path in (config.truth, *config.measurements):
+        files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+        for file in files:
+            if not file.is_file():
+                raise ConfigError(f"risk: {path}: no such file or folder")
+            yield InputFile(file.name, file.stat().st_size, file_digest(file))
