@@ -59,28 +59,54 @@ def tabulate(
         known = ", ".join(release.geography.by_name)
         raise VerificationError(f"tabulate: no level {unknown[0]!r} (levels: {known})")
     tabulation = Tabulation.of(release, records, release.tables if tables is None else tables)
-    frames = [COUNTS.to_frame()]
-    for level in release.geography.levels:
+    return _frame(tabulation, levels).cast(COUNTS)
+
+
+def tabulate_weights(
+    release: Release,
+    records: pl.DataFrame,
+    weights: Integers,
+    tables: Sequence[Table] | None = None,
+) -> pl.DataFrame:
+    """Add up a weight of the records in every cell of every geounit that has any.
+
+    Args:
+        release: The schema.
+        records: As for `tabulate`.
+        weights: One for each record; all together stay below 2**63.
+        tables: Default all of the release.
+
+    Returns:
+        Columns ``geoid, table, cell`` as from `tabulate`, and ``count``, the sum (Int64).
+
+    Raises:
+        VerificationError: As for `tabulate`.
+    """
+    chosen = release.tables if tables is None else tables
+    return _frame(Tabulation.of(release, records, chosen, weights), None)
+
+
+def _frame(tabulation: Tabulation, levels: Sequence[str] | None) -> pl.DataFrame:
+    """The sums of all levels, finest first."""
+    frames = [COUNTS.to_frame().cast({"count": pl.Int64})]
+    for level in tabulation.release.geography.levels:
         if levels is None:
             chosen = tuple(table for table in tabulation.tables if level.name in table.levels)
         else:
             chosen = tabulation.tables if level.name in levels else ()
         if chosen:
-            frames.append(_frame(tabulation, level, chosen))
+            frames.append(_level_frame(tabulation, level, chosen))
     return pl.concat(frames)
 
 
-def _frame(tabulation: Tabulation, level: Level, tables: Sequence[Table]) -> pl.DataFrame:
+def _level_frame(tabulation: Tabulation, level: Level, tables: Sequence[Table]) -> pl.DataFrame:
     geoids, people = tabulation.geounits(level)
     counts = people @ tabulation.membership(tables)
     counts.sort_indices()
     rows = np.repeat(np.arange(len(geoids)), np.diff(counts.indptr))
     named = tabulation.columns.select("table", "cell")[counts.indices]
     return named.select(
-        geoids.gather(rows).alias("geoid"),
-        "table",
-        "cell",
-        pl.Series("count", counts.data).cast(COUNTS["count"]),
+        geoids.gather(rows).alias("geoid"), "table", "cell", pl.Series("count", counts.data)
     )
 
 
@@ -92,7 +118,7 @@ class Tabulation:
         release: The schema.
         tables: The requested tables, in published order.
         units: Geoids of the units with records, sorted.
-        people: Number of records, units x class combinations.
+        people: Number of records, or the sum of their weights, units x class combinations.
         blocks: For each of ``tables``, how much a person of a combination (row) adds to a cell
             (column).
     """
@@ -113,7 +139,7 @@ class Tabulation:
     ) -> Tabulation:
         """Check and reduce ``records``; see `tabulate` for arguments and errors.
 
-        ``weights`` are what each record counts, in place of 1.
+        A record counts as one, or with its weight.
         """
         names = {table.name for table in tables}
         chosen = tuple(table for table in release.tables if table.name in names)
@@ -130,9 +156,9 @@ class Tabulation:
         first, combination = _combine(lenses, positions, records.height)
         units = records[release.geoid_column].unique().sort()
         row = records[release.geoid_column].replace_strict(units, np.arange(len(units)))
-        counted = np.ones(records.height, np.int64) if weights is None else weights
+        added = np.ones(records.height, np.int64) if weights is None else weights
         people = sparse.coo_array(
-            (counted, (row.cast(pl.Int64).to_numpy(), combination)), shape=(len(units), len(first))
+            (added, (row.cast(pl.Int64).to_numpy(), combination)), shape=(len(units), len(first))
         ).tocsr()
         found = [values if values is None else values[first] for values in positions]
         blocks = tuple(_block(release, table, found, len(first)) for table in chosen)

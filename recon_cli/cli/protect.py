@@ -91,11 +91,15 @@ def round_(options: RunOptions, *, force: bool) -> None:
       release, work, seed
       round.records  .parquet or .csv, or a folder
                      (default the run's persons/)
+      round.counts   or a work folder with ingested
+                     exact counts
       round.base     default 3
-      round.how      random (default) or nearest
+      round.how      random (default), nearest, or
+                     controlled: tables stay additive
       round.keys     records (default): equal sets
                      of records are rounded alike;
                      cells: each cell by itself
+      round.levels   default all; others are exact
       round.tables   as reconstruct.tables
       round.seed     default the run's seed
     """  # noqa: D301 - click wants the character itself
@@ -129,15 +133,18 @@ def cellkey(options: RunOptions, *, force: bool) -> None:
                         published, as [1, 2]
       cellkey.ptable    a CSV file (R's ptable, ONS)
                         in place of the three
+      cellkey.identifier  column that keys are made
+                          of; default all features
       cellkey.tables    as reconstruct.tables
       cellkey.seed      default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("cellkey", options, force=force)
 
 
-def print_round(_run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
-    totals = outcome.manifest.totals
+def print_round(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage, and what is known to undo it."""
+    totals, copies = outcome.manifest.totals, outcome.manifest.notes["copies"]
+    many = f"{copies['cells']:,} cells, {copies['margins']:,} different, one {copies['most']} times"
     show(
         title_of(outcome),
         [
@@ -146,6 +153,9 @@ def print_round(_run: Run, outcome: StageOutcome) -> None:
             ("cells above zero", f"{totals['cells']:,}"),
             ("  changed", share(totals["changed"], totals["cells"])),
             ("  published as zero", share(totals["false_zeros"], totals["cells"])),
+            ("  published twice or more", share(totals["repeated"], totals["cells"])),
+            ("    not alike", share(totals["fixed"], totals["repeated"])),
+            (f"copies in a {run.release.geography.unit.name}", many),
             ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
         ],
     )

@@ -1,4 +1,4 @@
-"""Records → protected counts, count by count, by the laws that `protection.yaml` declares.
+"""Records or exact counts → protected counts, by the laws that `protection.yaml` declares.
 
 For study: the keys come from a seeded generator, and whoever knows the seed undoes the protection.
 A seeded generator is no release mechanism.
@@ -7,25 +7,31 @@ A seeded generator is no release mechanism.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from recon_cli.errors import ConfigError
+from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS
-from recon_cli.schema import Level, Release, Table
-from recon_cli.seeding import generator
-from recon_cli.statement import FLAGGED, Law, Protection, describe_law
-from recon_cli.tabulation import Tabulation
+from recon_cli.protect.controlled import round_geounits
+from recon_cli.protect.keys import cell_keys, definition_keys, independent_keys, record_keys
+from recon_cli.publication import CoveragePattern, GeounitBatch, Publication, with_population
+from recon_cli.schema import Release, Table
+from recon_cli.statement import FLAGGED, Law, Protection, law_document
+from recon_cli.statement.cell_key import CellKey
+from recon_cli.statement.law import FloatArray
+from recon_cli.statement.rounding import Rounded
+from recon_cli.tabulation import tabulate
 
 #: Where the chance of a cell comes from: ``records``, the keys of the records that it counts, so
 #: that equal sets of records are published alike everywhere; or ``cells``, each cell by itself.
+#: Where only counts are known, ``records`` means cells of a geounit that count the same.
 Keys = Literal["records", "cells"]
 
 #: What protecting returns: as published (null: suppressed), and the true count.
-PROTECTED = pl.Schema(
+PROTECTED: Final = pl.Schema(
     {
         "geoid": pl.String,
         "level": pl.String,
@@ -36,132 +42,205 @@ PROTECTED = pl.Schema(
     }
 )
 
-#: Record keys and cell keys are whole numbers below it; a cell key is the sum of its records'.
-_KEYS = 2**32
+_CELL: Final = ["geoid", "table", "cell"]
 #: Keys at which a law is asked whether it keeps zeros.
-_PROBES = np.linspace(0, 1, 50, endpoint=False)
+_PROBES: Final = np.linspace(0, 1, 50, endpoint=False)
 
 
 def protect_counts(
     release: Release,
-    records: pl.DataFrame,
+    data: pl.DataFrame | Publication,
     protection: Protection,
     *,
     seed: int,
+    records: pl.DataFrame | None = None,
     keys: Keys = "records",
-    tables: Sequence[Table] | None = None,
+    identifier: str | None = None,
 ) -> pl.DataFrame:
-    """Publish the counts of records by laws.
+    """Publish counts by laws.
 
     Args:
         release: The schema.
-        records: As `recon_cli.tabulation.tabulate` takes them. The key of a record follows from
-            the seed, its unit, and its place among the records of the unit.
-        protection: The laws; each must keep zeros and publish count by count.
+        data: Records, as `recon_cli.tabulation.tabulate` takes them; or exact counts.
+        protection: The laws; each must keep zeros and publish count by count, or be controlled
+            rounding.
         seed: Of all keys.
+        records: What exact counts were counted from, if that is known.
         keys: Where the chance of a cell comes from.
-        tables: Which; default all, each at its own levels.
+        identifier: The column that the keys of records are made of; default what they say.
 
     Returns:
         Columns of `PROTECTED`: a row a true count above zero, by level (finest first), geoid,
         table and cell. All others are zero and published so.
 
     Raises:
-        ConfigError: A law changes zeros too, or needs whole tables.
+        ConfigError: A law changes zeros too, cannot publish count by count, or needs records.
+        SourceError: Counts are not exact, or what is published differs within a level.
+        SolverError: No controlled rounding was found in time.
         VerificationError: The records do not fit the schema.
     """
-    chosen = release.tables if tables is None else tuple(tables)
     for law in protection.laws:
         require_zeros_kept(law)
-    ordered = records.sort(release.geoid_column, maintain_order=True)
-    counted = Tabulation.of(release, ordered, chosen)
-    keyed = Tabulation.of(release, ordered, chosen, _record_keys(release, ordered, seed))
-    frames = [PROTECTED.to_frame()]
-    for level in release.geography.levels:
-        here = [table for table in counted.tables if level.name in table.levels]
-        if here:
-            frame = _counts(counted, level, here).join(
-                _counts(keyed, level, here).rename({"count": "_key"}),
-                on=["geoid", "table", "cell"],
-                how="left",
-                maintain_order="left",
+    if isinstance(data, pl.DataFrame):
+        records, truth = data, count_records(release, data)
+    else:
+        truth = data
+    if records is None and any(isinstance(law, CellKey) for law in protection.laws):
+        raise ConfigError("cellkey: records are needed, counts have no keys")
+    require_one_pattern(truth)
+    counts = _with_levels(release, truth.counts, protection)
+    uniform = np.zeros(len(counts))
+    if any(law.has_cost for law in protection.laws):
+        uniform = _keys_of(release, counts, records, seed, keys=keys, identifier=identifier)
+    true = counts["count"].cast(pl.Int64).to_numpy()
+    law_of, published = counts["law"].to_numpy(), true.copy()
+    for number, law in enumerate(protection.laws):
+        mine = np.flatnonzero(law_of == number)
+        if isinstance(law, Rounded) and law.how == "controlled":
+            published[mine] = round_geounits(release, truth, counts[mine], law.base)
+        else:
+            published[mine] = law.publish(true[mine], uniform[mine])
+    return counts.select(
+        "geoid",
+        "level",
+        "table",
+        "cell",
+        pl.Series("count", published).replace(FLAGGED, None).cast(pl.Int32),
+        true=pl.col("count"),
+    )
+
+
+def count_records(
+    release: Release, records: pl.DataFrame, tables: Sequence[Table] | None = None
+) -> Publication:
+    """The counts of the geounits that records are in.
+
+    Args:
+        release: The schema.
+        records: As `recon_cli.tabulation.tabulate` takes them.
+        tables: Those that are published, each at its own levels; default all.
+
+    Raises:
+        VerificationError: Columns, values or geoids that the schema does not know.
+    """
+    chosen = release.tables if tables is None else tables
+    counts = tabulate(release, records, chosen)
+    published = {name for table in chosen for name in table.levels}
+    levels = [level for level in release.geography.levels if level.name in published]
+    names = {table.name for table in chosen}
+    coverage = tuple(_some(CoveragePattern.complete(release, each.name), names) for each in levels)
+    units = records[release.geoid_column].unique()
+    geounits = pl.concat(
+        [
+            pl.DataFrame({"geoid": units.str.slice(0, level.digits).unique().sort()}).with_columns(
+                level=pl.lit(level.name), pattern=pl.lit(number, pl.Int16)
             )
-            frames.append(_published(frame, level, protection, seed, keys))
-    return pl.concat(frames)
+            for number, level in enumerate(levels)
+        ]
+    )
+    batch = GeounitBatch(geounits, counts)
+    return Publication.of(release, with_population(release, coverage, batch), counts, coverage)
 
 
-def tidy_counts(protected: pl.DataFrame) -> pl.DataFrame:
-    """Columns ``geoid, table, cell, count``, to be written as a tidy file: flags are empty."""
-    return protected.select(COUNTS.names())
+def _some(pattern: CoveragePattern, names: set[str]) -> CoveragePattern:
+    return replace(pattern, cells={k: cells for k, cells in pattern.cells.items() if k in names})
 
 
 def require_zeros_kept(law: Law) -> None:
-    """Refuse laws that `protect_counts` cannot apply.
+    """Refuse a law that publishes other than zero for a true zero.
 
     Raises:
-        ConfigError: The law changes zeros too, needs whole tables, or has no p-table.
+        ConfigError: It does, or it cannot publish count by count.
     """
+    if isinstance(law, Rounded) and law.how == "controlled":
+        return
     try:
         zeros = law.publish(np.array(0), _PROBES)
     except ValueError as error:
         raise ConfigError(str(error)) from error
     if (zeros != 0).any():
         raise ConfigError(
-            f"{describe_law(law)}: publishes other than zero for true zeros, which are not counted"
+            f"{law_document(law)}: publishes other than zero for true zeros, which are not counted"
         )
 
 
-def _record_keys(release: Release, records: pl.DataFrame, seed: int) -> npt.NDArray[np.int64]:
-    """A key for each record; ``records`` are sorted by unit."""
-    units = records[release.geoid_column].rle()
-    drawn = [
-        generator(seed, "record keys", unit).integers(0, _KEYS, size)
-        for size, unit in units.struct.unnest().iter_rows()
-    ]
-    return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
+def require_one_pattern(truth: Publication) -> None:
+    """Refuse true counts that a tidy file with implied zeros cannot express.
+
+    Raises:
+        SourceError: They are not exact, or what is published differs among geounits of a level.
+    """
+    truth.require_exact("a protection")
+    levels = [pattern.level for pattern in truth.coverage]
+    for pattern in truth.coverage:
+        if not pattern.is_listed or levels.count(pattern.level) > 1:
+            raise SourceError(
+                f"a protection needs the same published cells for every {pattern.level}; here "
+                "they differ"
+            )
 
 
-def _counts(tabulation: Tabulation, level: Level, tables: Sequence[Table]) -> pl.DataFrame:
-    """Columns ``geoid, table, cell, count``, sorted, where there are records."""
-    geoids, people = tabulation.geounits(level)
-    counts = people @ tabulation.membership(tables)
-    counts.sort_indices()
-    rows = np.repeat(np.arange(len(geoids)), np.diff(counts.indptr))
-    cells = tabulation.columns.select("table", "cell")[counts.indices]
-    return cells.select(
-        geoids.gather(rows).alias("geoid"), "table", "cell", pl.Series("count", counts.data)
-    ).filter(pl.col("count") > 0)
+def tidy_counts(truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
+    """Protected counts as the rows of a tidy file in which a cell without a row is zero.
+
+    Such a file must mention every published cell of a level and every geounit, so zeros have rows
+    for all cells of each level's first geounit, and for one cell of a geounit that has no others.
+
+    Args:
+        truth: Has the geounits and what is published for them.
+        protected: Columns of `PROTECTED`.
+
+    Returns:
+        Columns of `COUNTS`, sorted; flags are null.
+    """
+    zeros = [COUNTS.to_frame()]
+    for number, pattern in enumerate(truth.coverage):
+        geoids = truth.geounits.filter(pl.col("pattern") == number)["geoid"].sort()
+        cells = [(name, cell) for name, numbers in pattern.cells.items() for cell in numbers]
+        if not len(geoids) or not cells:
+            continue
+        schema = {"table": pl.String, "cell": pl.Int16}
+        columns = pl.DataFrame(cells, schema=schema, orient="row")
+        for some, of_cells in ((geoids.head(1), columns), (geoids, columns.head(1))):
+            rows = pl.DataFrame({"geoid": some}).join(of_cells, how="cross")
+            zeros.append(rows.with_columns(count=pl.lit(0, COUNTS["count"])))
+    shown = protected.select(COUNTS.names()).filter((pl.col("count") != 0).fill_null(value=True))
+    needed = pl.concat(zeros).unique().join(shown, on=_CELL, how="anti")
+    return pl.concat([shown, needed]).sort(_CELL)
 
 
-def _published(
-    frame: pl.DataFrame, level: Level, protection: Protection, seed: int, keys: Keys
-) -> pl.DataFrame:
-    true = frame["count"].cast(pl.Int64).to_numpy()
-    if keys == "records":
-        uniform = (frame["_key"].fill_null(0).to_numpy() % _KEYS) / _KEYS
-    else:
-        uniform = _uniform_by_cell(frame, seed)
-    tables = frame["table"].unique(maintain_order=True)
-    numbers = {table: protection.number(table, level.name) for table in tables}
-    law_of = frame["table"].replace_strict(numbers, return_dtype=pl.Int64).to_numpy()
-    count = true.copy()
-    for number in np.unique(law_of).tolist():
-        mine = law_of == number
-        count[mine] = protection.laws[number].publish(true[mine], uniform[mine])
-    return frame.select(
-        "geoid",
-        pl.lit(level.name).alias("level"),
-        "table",
-        "cell",
-        pl.Series("count", count).replace(FLAGGED, None).cast(pl.Int32),
-        pl.Series("true", true).cast(pl.Int32),
+def _with_levels(release: Release, counts: pl.DataFrame, protection: Protection) -> pl.DataFrame:
+    """Counts in order, with ``level`` and ``law``, the place of each one's law."""
+    levels = {level.digits: level.name for level in release.geography.levels}
+    digits = pl.col("geoid").str.len_chars().cast(pl.Int64)
+    named = counts.with_columns(level=digits.replace_strict(levels, return_dtype=pl.String))
+    pairs = named.select("table", "level").unique()
+    numbers = [protection.number(table, level) for table, level in pairs.iter_rows()]
+    with_law = named.join(
+        pairs.with_columns(law=pl.Series(numbers, dtype=pl.Int64)), on=["table", "level"]
     )
+    tables = {table.name: i for i, table in enumerate(release.tables)}
+    published = pl.col("table").replace_strict(tables, return_dtype=pl.Int64)
+    return with_law.sort(-digits, "geoid", published, "cell")
 
 
-def _uniform_by_cell(frame: pl.DataFrame, seed: int) -> npt.NDArray[np.float64]:
-    """A number on [0, 1) for each cell, drawn geounit by geounit."""
-    drawn = [
-        generator(seed, "cell keys", geoid).random(size)
-        for size, geoid in frame["geoid"].rle().struct.unnest().iter_rows()
-    ]
-    return np.concatenate([np.empty(0), *drawn])
+def _keys_of(
+    release: Release,
+    counts: pl.DataFrame,
+    records: pl.DataFrame | None,
+    seed: int,
+    *,
+    keys: Keys,
+    identifier: str | None,
+) -> FloatArray:
+    if keys == "cells":
+        return independent_keys(counts, seed)
+    if records is None:
+        return definition_keys(release, counts, seed)
+    if identifier is not None and identifier not in records.columns:
+        raise ConfigError(
+            f"records have no column {identifier!r} (columns: {', '.join(records.columns)})"
+        )
+    of_records = record_keys(release, records, seed, identifier)
+    found = cell_keys(release, records, of_records, release.tables)
+    return counts.join(found, on=_CELL, how="left", maintain_order="left")["key"].to_numpy()

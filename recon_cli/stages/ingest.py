@@ -18,6 +18,7 @@ from recon_cli.store import (
     coverage_bytes,
 )
 from recon_cli.store.files import file_digest
+from recon_cli.store.manifest import MANIFEST
 from recon_cli.store.pieces import PIECES, pieces_bytes
 from recon_cli.store.published import COVERAGE
 
@@ -87,7 +88,9 @@ def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:
     found = []
     for path in paths:
         if path.is_dir():
-            members = sorted(member for member in path.rglob("*") if member.is_file())
+            # a stage's manifest has times in it, which are not what is published
+            files = (each for each in path.rglob("*") if each.is_file() and each.name != MANIFEST)
+            members = sorted(files)
         elif path.is_file():
             members = [path]
         else:

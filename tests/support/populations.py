@@ -15,10 +15,16 @@ import numpy as np
 import polars as pl
 import yaml
 
+from fixtures import make_fixtures
 from recon_cli.frames import COUNTS
 from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Release, Table, bits, parse_release
 from recon_cli.tabulation import tabulate
+
+
+def patients() -> pl.DataFrame:
+    """The 900 records that the shipped ``clinic_visits.csv`` was tabulated from."""
+    return make_fixtures.patients(np.random.default_rng(7))
 
 
 def random_units(release: Release, seed: int, count: int) -> list[str]:

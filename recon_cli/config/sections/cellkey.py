@@ -21,6 +21,7 @@ class Cellkey(Section):
         never: Small counts, ``[1, 2]``, that are never published.
         ptable: A CSV file of R's ptable or of the ONS, in place of the three.
         tables: As in ``reconstruct``; default every table.
+        identifier: The column that keys of records are made of; default what the records say.
         seed: Of the record keys; default the run's seed.
     """
 
@@ -30,6 +31,7 @@ class Cellkey(Section):
     never: Annotated[tuple[int, ...], Field(strict=False)] = ()
     ptable: ConfigPath | None = None
     tables: TableChoice | None = None
+    identifier: str | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def check(self, release: Release) -> None:

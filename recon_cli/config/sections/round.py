@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from recon_cli.config.model import ConfigPath, Section, TableChoice
+from recon_cli.config.model import ConfigPath, Names, Section, TableChoice
+from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 
 
@@ -16,25 +17,36 @@ class Round(Section):
 
     Attributes:
         records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
+        counts: In place of records: a work folder in which `recon ingest` read exact counts.
         base: Every count becomes a multiple of it.
-        how: To the nearest multiple, or to one of the two neighbours at random without bias.
+        how: To the nearest multiple; to one of the two neighbours at random without bias; or
+            controlled, to one of the two so that the tables of a geounit stay additive.
         keys: ``records``: equal sets of records are rounded alike everywhere; ``cells``: each cell
             by itself, so that copies of a count can be averaged.
-        tables: As in ``reconstruct``; default every table.
+        levels: Names of the levels to round, counts of others are exact; default all.
+        tables: Of records, as in ``reconstruct``; default every table.
         seed: Of the keys; default the run's seed.
     """
 
     records: ConfigPath | None = None
+    counts: ConfigPath | None = None
     base: Annotated[int, Field(ge=2)] = 3
-    how: Literal["nearest", "random"] = "random"
+    how: Literal["nearest", "random", "controlled"] = "random"
     keys: Literal["records", "cells"] = "records"
+    levels: Names | None = None
     tables: TableChoice | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables."""
+        """Refuse unknown tables and levels."""
         release.select_tables(self.tables)
+        for name in self.levels or ():
+            if name not in release.geography.by_name:
+                known = ", ".join(release.geography.by_name)
+                raise ConfigError(f"levels: no level {name!r} (levels: {known})")
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The records, where the section names any."""
+        """The records or counts, where the section names any."""
+        if self.counts is not None:
+            return self.counts / "tables", self.counts / "geounits"
         return () if self.records is None else (self.records,)
