@@ -49,7 +49,7 @@ def _describe(release: Release) -> None:
     show(
         "levels, finest first",
         [
-            (level.name, f"geoids of {level.digits} characters" + _roles(release, level.name))
+            (level.name, _geoids(level.digits) + _roles(release, level.name))
             for level in geography.levels
         ],
     )
@@ -68,6 +68,15 @@ def _values(feature: Feature) -> str:
     if feature.ordered:
         return f"{feature.values[0]} to {feature.values[-1]}"
     return ", ".join(str(value) for value in feature.values)
+
+
+def _geoids(digits: int) -> str:
+    """How long the geoids of a level are.
+
+    >>> _geoids(1)
+    'geoids of 1 character'
+    """
+    return f"geoids of {digits} character{'s' if digits > 1 else ''}"
 
 
 def _roles(release: Release, name: str) -> str:

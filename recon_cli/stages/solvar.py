@@ -70,7 +70,7 @@ def solvar(run: Run) -> StageOutcome:
 
         on_death = QuarantineOnDeath("solvar", stage.staging, run.reporter)
         results = run.map_unfinished(stage, worker.measure_piece, prepare, pieces, on_death)
-        worker.write_size_tables(stage.staging, tables.partitions)
+        worker.write_size_tables(stage.staging, tables.partitions, seed)
         manifest = stage.publish(
             pieces,
             notes={"tables": [table.name for table in selection.tables], "mode": config.mode},

@@ -93,14 +93,14 @@ def _with_uniques(release: Release, units: pl.DataFrame, microdata: pl.DataFrame
     )
 
 
-def write_size_tables(staging: Staging, partitions: Sequence[str]) -> None:
-    """The result tables as CSV beside the data."""
+def write_size_tables(staging: Staging, partitions: Sequence[str], seed: int) -> None:
+    """The result tables as CSV beside the data; ``seed`` orders units of equal solvar."""
     units = pl.concat(
         pl.read_parquet(staging.partition_folder("solvar", partition) / "*.parquet")
         for partition in partitions
     )
     for name, table in (
-        ("percentiles.csv", solvar_percentiles(units)),
+        ("percentiles.csv", solvar_percentiles(units, seed)),
         ("by_size.csv", variability_by_size(units, SIZES)),
     ):
         staging.write_extra("solvar", name, table.write_csv(float_precision=4).encode())
