@@ -17,6 +17,8 @@ from recon_cli.report.view import GeounitView, Reason, RecordKind, TableView
 _COLUMN = 38
 #: Histogram cells without reconstructed people that are listed.
 _POSSIBLE = 40
+#: Verified claims that are listed.
+_CLAIMS = 12
 
 
 def print_view(console: Console, view: GeounitView) -> None:
@@ -32,6 +34,7 @@ def print_view(console: Console, view: GeounitView) -> None:
     for note in view.notes:
         console.print(_indent(_marked(note)), style="dim")
     if view.is_unit:
+        _claims(console, view)
         _people(console, view)
         _reasons(console, view)
     else:
@@ -57,6 +60,17 @@ def _details(view: GeounitView) -> RenderableType:
     for detail in view.details:
         grid.add_row(f"  {detail.label}", detail.value)
     return grid
+
+
+def _claims(console: Console, view: GeounitView) -> None:
+    if not view.claims:
+        return
+    _heading(console, "verified claims", "true in every reconstruction, on any columns")
+    for claim in view.claims[:_CLAIMS]:
+        console.print(_indent(Text(claim)))
+    if len(view.claims) > _CLAIMS:
+        more = f"and {len(view.claims) - _CLAIMS:,} more: --html FILE lists all"
+        console.print(_indent(Text(more, style="dim")))
 
 
 def _people(console: Console, view: GeounitView) -> None:

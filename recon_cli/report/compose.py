@@ -7,6 +7,7 @@ from recon_cli.report.findings import Findings, Missing, ScoreFindings
 from recon_cli.report.headline import make_headline
 from recon_cli.report.sections.agreement import agreement_section
 from recon_cli.report.sections.certain import certain_section
+from recon_cli.report.sections.disclosure import disclosure_section
 from recon_cli.report.sections.precision import precision_section
 from recon_cli.report.sections.provenance import provenance_section
 from recon_cli.report.sections.uniqueness import uniqueness_section
@@ -30,6 +31,7 @@ def compose_report(findings: Findings, title: str | None = None) -> ReportDocume
         facts=_facts(findings, words),
         terms=_terms(findings, words),
         sections=(
+            disclosure_section(findings, words),
             uniqueness_section(findings, words),
             variability_section(findings, words),
             certain_section(findings, words),

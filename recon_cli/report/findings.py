@@ -100,6 +100,37 @@ class VariabilityFindings:
 
 
 @dataclass(frozen=True)
+class ClaimFindings:
+    """What `recon claims` found.
+
+    Attributes:
+        manifest: Of ``claims/``.
+        people: Of all units.
+        whole: Records, at least, that are certain on all columns of claims.
+        by_known: Columns ``known``, ``identity``, ``attribute``, ``inferential``: people, at
+            least, of whom at most so many columns settle another one.
+    """
+
+    manifest: Manifest
+    people: int
+    whole: int
+    by_known: pl.DataFrame
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that claims speak of."""
+        return tuple(self.manifest.notes["columns"])
+
+    @property
+    def disclosed(self) -> Mapping[str, int]:
+        """By kind of disclosure the people of whom any other columns settle one."""
+        if self.by_known.is_empty():
+            return {"identity": 0, "attribute": 0, "inferential": 0}
+        row: dict[str, int] = self.by_known.drop("known").row(-1, named=True)
+        return row
+
+
+@dataclass(frozen=True)
 class ScoreFindings:
     """What `recon score` found.
 
@@ -169,6 +200,7 @@ class Findings:
         manifests: One a stage, in the order of the work.
         reconstruction: ``microdata/`` and ``blocks/``.
         variability: ``solvar/``.
+        claims: ``claims/``.
         scores: ``score/``.
     """
 
@@ -176,6 +208,7 @@ class Findings:
     manifests: tuple[Manifest, ...]
     reconstruction: ReconstructionFindings | Missing
     variability: VariabilityFindings | Missing
+    claims: ClaimFindings | Missing
     scores: ScoreFindings | Missing
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recon_cli.report.findings import (
+    ClaimFindings,
     Findings,
     Missing,
     ReconstructionFindings,
@@ -46,15 +47,63 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         )
     variability = findings.variability
     is_settled = isinstance(variability, VariabilityFindings) and variability.is_settled
+    precision = (
+        _precision(findings.scores, words) if isinstance(findings.scores, ScoreFindings) else []
+    )
+    if isinstance(findings.claims, ClaimFindings):
+        notes = [_examined(findings.claims, words), *_gaps(reconstruction, words)]
+        return Headline((*_disclosed(findings.claims, words), *precision), tuple(notes))
     sentences = [
         _one(reconstruction, words, is_settled),
         _certain(reconstruction, words, is_settled),
+        *precision,
     ]
-    if isinstance(findings.scores, ScoreFindings):
-        sentences += _precision(findings.scores, words)
     hedge = _hedge(sentences)
     notes = [] if hedge is None else [_why_hedged(hedge, variability, words)]
+    notes.append(
+        "Only whole records were examined: some of their columns may be disclosed all the same. "
+        f"{enumerate_commands(findings.claims.commands)} examines every combination of columns."
+    )
     return Headline(tuple(sentences), (*notes, *_gaps(reconstruction, words)))
+
+
+def _disclosed(claims: ClaimFindings, words: Words) -> list[str]:
+    """The worst over all combinations of columns, whatever the schema's ``histogram`` names."""
+    disclosed, listed = claims.disclosed, words.listed(claims.columns)
+    identity, attribute = disclosed["identity"], disclosed["attribute"]
+    return [
+        f"{_people(identity, claims)} the only ones in their {words.unit} with some values, and "
+        "another column of theirs is settled."
+        if identity
+        else "**Nobody** is proven to be alone with some values and have another column settled.",
+        f"{_people(attribute, claims)} in a group of their {words.unit} that is known to be alike "
+        "in a further column."
+        if attribute
+        else "**No group** of people is proven to be alike in a further column.",
+        f"{_people(claims.whole, claims)} certain with all of {listed}."
+        if claims.whole
+        else f"**No record** is proven certain with all of {listed}.",
+    ]
+
+
+def _people(people: int, claims: ClaimFindings) -> str:
+    share = percentage(people, claims.people)
+    return f"**At least {people:,} of {claims.people:,} people** ({share}) are"
+
+
+def _examined(claims: ClaimFindings, words: Words) -> str:
+    totals, statuses = claims.manifest.totals, claims.manifest.statuses
+    text = (
+        f"Every combination of {words.listed(claims.columns)} was examined, each {words.unit} "
+        "alone: its neighbours' counts may settle more."
+    )
+    left = totals["units"] - statuses.get("complete", 0)
+    if left:
+        text += (
+            f" Of {of_units(left, words)} some combinations were not decided within the budget "
+            "(`claims.unit_seconds`), or nothing bounds the people."
+        )
+    return text
 
 
 def _one(reconstruction: ReconstructionFindings, words: Words, is_settled: bool) -> str:

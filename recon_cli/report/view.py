@@ -210,6 +210,7 @@ class GeounitView:
         kinds: The reconstructed people.
         possible: Histogram cells without reconstructed people that another solution may fill.
         bounds: Where the intervals come from.
+        claims: Maximal verified claims in words, those about the fewest people first.
         reasons: Why people are certain.
         unexplained: Number of kinds with certain people and without a reason here.
         caution: What the records do not show.
@@ -231,6 +232,7 @@ class GeounitView:
     kinds: tuple[RecordKind, ...] = ()
     possible: tuple[RecordKind, ...] = ()
     bounds: str = ""
+    claims: tuple[str, ...] = ()
     reasons: tuple[Reason, ...] = ()
     unexplained: int = 0
     caution: str = ""

@@ -11,6 +11,7 @@ from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
 from recon_cli.report.findings import (
+    ClaimFindings,
     Findings,
     Missing,
     Mode,
@@ -39,7 +40,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     for manifest in manifests:
         manifest.require_release(run.release)
     microdata = _microdata(run.work, by_stage)
-    solvar = _solvar(run.work, by_stage, microdata)
+    solvar = _measured(run.work, by_stage, microdata, "solvar")
     mode: Mode | None = None
     if not isinstance(solvar, Missing):
         mode = solvar.manifest.notes["mode"]
@@ -57,7 +58,8 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         ]
         variability = VariabilityFindings(solvar.manifest, solvar.manifest.notes["mode"], *tables)
     scores = _scores(run, by_stage, microdata)
-    return Findings(run.release, manifests, reconstruction, variability, scores)
+    claims = _claims(run.work, by_stage, microdata)
+    return Findings(run.release, manifests, reconstruction, variability, claims, scores)
 
 
 def _microdata(work: Path, by_stage: dict[str, Manifest]) -> Folder | Missing:
@@ -72,16 +74,35 @@ def _microdata(work: Path, by_stage: dict[str, Manifest]) -> Folder | Missing:
     return folder
 
 
-def _solvar(
-    work: Path, by_stage: dict[str, Manifest], microdata: Folder | Missing
+def _measured(
+    work: Path, by_stage: dict[str, Manifest], microdata: Folder | Missing, name: str
 ) -> Folder | Missing:
-    commands = ("recon solvar",)
-    if "solvar" not in by_stage:
-        return Missing("there is no solvar/ in the work folder", commands)
-    folder = _open(work, by_stage["solvar"], "solvar")
+    """The folder of a stage that measures ``microdata/``, called like the stage."""
+    commands = (f"recon {name}",)
+    if name not in by_stage:
+        return Missing(f"there is no {name}/ in the work folder", commands)
+    folder = _open(work, by_stage[name], name)
     if isinstance(microdata, Missing) or not _made_from(folder.manifest, microdata):
-        return Missing("solvar/ was made from other microdata/ than those there now", commands)
+        return Missing(f"{name}/ was made from other microdata/ than those there now", commands)
     return folder
+
+
+def _claims(
+    work: Path, by_stage: dict[str, Manifest], microdata: Folder | Missing
+) -> ClaimFindings | Missing:
+    folder = _measured(work, by_stage, microdata, "claims")
+    if isinstance(folder, Missing):
+        return folder
+    disclosures = _open(work, folder.manifest, "disclosures")
+    columns = len(folder.manifest.notes["columns"])
+    whole = 0
+    parts = []
+    for name in folder.partitions:
+        claims = folder.read(name, columns=("k", "count"))
+        whole += int(claims.filter(pl.col("k") == columns)["count"].sum())
+        parts.append(disclosures.read(name).drop(pl.first()).group_by("known").sum())
+    by_known = pl.concat(parts).group_by("known").sum().sort("known")
+    return ClaimFindings(folder.manifest, folder.manifest.totals["people"], whole, by_known)
 
 
 def _scores(

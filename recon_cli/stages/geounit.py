@@ -11,7 +11,7 @@ import polars as pl
 from recon_cli.attack.variability.propagation import propagated_intervals
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
+from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.progress import plural
 from recon_cli.publication import Publication
 from recon_cli.report.published_tables import PublishedTables, published_tables
@@ -146,6 +146,22 @@ class Located:
             return None
         folder = open_folder(self.run.work, SOLVAR, "solvar")
         return folder if _made_from(folder, self.microdata, self.partition) else None
+
+    @cached_property
+    def claims(self) -> Folder | None:
+        """``claims/``, if it was made from these records."""
+        if not (self.run.work / "claims").is_dir():
+            return None
+        folder = open_folder(self.run.work, CLAIMS, "claims")
+        return folder if _made_from(folder, self.microdata, self.partition) else None
+
+    @cached_property
+    def disclosures(self) -> pl.DataFrame | None:
+        """Of the whole of `span`."""
+        if self.claims is None:
+            return None
+        folder = open_folder(self.run.work, CLAIMS, "disclosures")
+        return folder.read(self.partition, self.span)
 
     @cached_property
     def solvar(self) -> pl.DataFrame | None:

@@ -16,6 +16,7 @@ from recon_cli.explain.minimal_explanation import SearchEffort, find_explanation
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task, plural
+from recon_cli.report.claims import claim_sentence
 from recon_cli.report.reasons import reason_of
 from recon_cli.report.unit_kinds import UnitKinds, kind_masks, unit_kinds
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason, RecordKind
@@ -162,6 +163,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
         Detail("certain", _certain_fact(certain, records.height)),
         Detail("made from", _table_list(located.tables)),
     ]
+    details[1:1] = _disclosed(located, records.height)
     if unseen and records.height:
         details.append(
             Detail("not known", f"{words.listed(unseen)}: no table in use tells them apart")
@@ -176,6 +178,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
         kinds=kinds.kinds,
         possible=kinds.possible,
         bounds=_bounds(located),
+        claims=_claims(located),
         reasons=reasons,
         unexplained=sum(k.lower > 0 and k.number not in explained for k in kinds.kinds),
         caution=_caution(certain, records.height, kinds.finer),
@@ -201,6 +204,7 @@ def _whole_view(located: Located) -> GeounitView:
         Detail("certain", at_least + _certain_fact(certain, people)),
         Detail("made from", _table_list(located.tables)),
     )
+    details = (details[0], *_disclosed(located, people), *details[1:])
     return replace(
         _frame(located),
         details=details,
@@ -338,6 +342,37 @@ def _chosen(kinds: Sequence[RecordKind], why: Why) -> list[RecordKind]:
             )
         chosen.append(kinds[number - 1])
     return chosen
+
+
+def _disclosed(located: Located, people: int) -> list[Detail]:
+    """Whose other columns some columns settle, whichever they are; nothing if nobody asked."""
+    if located.disclosures is None:
+        return []
+    here = located.disclosures.filter(
+        pl.col(located.release.geoid_column).str.starts_with(located.geoid)
+    )
+    most = here.filter(pl.col("known") == pl.col("known").max())
+    identity, attribute = (int(most[kind].sum()) for kind in ("identity", "attribute"))
+    return [
+        Detail("disclosed", f"at least {attribute:,} of {people:,} people, in groups known alike"),
+        Detail("singled out", f"at least {identity:,}, alone and with another column settled"),
+    ]
+
+
+def _claims(located: Located) -> tuple[str, ...]:
+    """The unit's maximal claims in words."""
+    if located.claims is None:
+        return ()
+    columns = located.claims.manifest.notes["columns"]
+    rows = located.claims.read(located.partition, located.span).filter(
+        (pl.col(located.release.geoid_column) == located.geoid) & pl.col("maximal")
+    )
+    words = words_of(located.release)
+    ordered = rows.sort(pl.col("exact").not_(), "count", pl.col("k").neg(), maintain_order=True)
+    return tuple(
+        claim_sentence(located.release, words, columns, row)
+        for row in ordered.iter_rows(named=True)
+    )
 
 
 def _people(published: int | None, reconstructed: int) -> str:

@@ -1,0 +1,36 @@
+"""Verified claims in plain words, from the schema's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from recon_cli.report.words import Words, enumerate_words
+from recon_cli.schema import Release
+from recon_cli.schema.description import describe_condition
+
+
+def claim_sentence(
+    release: Release, words: Words, columns: Sequence[str], claim: Mapping[str, Any]
+) -> str:
+    """A claim in one line; the columns that it leaves open are named.
+
+    Args:
+        release: The schema.
+        words: Its words.
+        columns: The columns that claims speak of.
+        claim: A row of ``claims/``.
+    """
+    masks = list(release.full)
+    for name in columns:
+        if claim[name] is not None:
+            groups = release.column_groups(name)
+            place = groups.labels.index(claim[name])
+            masks[release.feature_index[groups.feature]] &= groups.masks[place]
+    said = [describe_condition(f, mask) for f, mask in zip(release.features, masks, strict=True)]
+    values = ", ".join(each for each in said if each) or "anybody"
+    how = "exactly" if claim["exact"] else "at least"
+    noun = "person" if claim["count"] == 1 else "people"
+    still_open = [words.columns.get(name, name) for name in columns if claim[name] is None]
+    rest = f"; {enumerate_words(still_open)} left open" if still_open else ""
+    return f"{how} {claim['count']:,} {noun}: {values}{rest}"
