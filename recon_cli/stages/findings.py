@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from recon_cli.attack.claims.disclosure import KINDS
 from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
@@ -100,7 +101,7 @@ def _claims(
     for name in folder.partitions:
         claims = folder.read(name, columns=("k", "count"))
         whole += int(claims.filter(pl.col("k") == columns)["count"].sum())
-        parts.append(disclosures.read(name).drop(pl.first()).group_by("known").sum())
+        parts.append(disclosures.read(name).group_by("known").agg(pl.col(KINDS).sum()))
     by_known = pl.concat(parts).group_by("known").sum().sort("known")
     return ClaimFindings(folder.manifest, folder.manifest.totals["people"], whole, by_known)
 

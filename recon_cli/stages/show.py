@@ -204,10 +204,10 @@ def _whole_view(located: Located) -> GeounitView:
         Detail("certain", at_least + _certain_fact(certain, people)),
         Detail("made from", _table_list(located.tables)),
     )
-    details = (details[0], *_disclosed(located, people), *details[1:])
+    shown = (details[0], *_disclosed(located, people), *details[1:])
     return replace(
         _frame(located),
-        details=details,
+        details=shown,
         member_level=_say(plural(inner.name)),
         members=tuple(members),
         empty_members=0 if is_wide else rows.height - counted.height,

@@ -11,6 +11,7 @@ import pytest
 import recon_cli as recon_api
 from recon_cli.schema import Release, parse_release
 from tests.support.command_line import recon
+from tests.support.paths import ROOT
 
 #: 500 stays in seven wards, five columns; two two-way tables by ward share the ward's totals.
 SCHEMA = """\
@@ -124,11 +125,14 @@ def test_every_claim_is_true_of_the_stays(hospital: dict[str, Path]) -> None:
         assert joined.filter(pl.col("true") < pl.col("count")).is_empty()
 
 
-def test_a_geounit_is_shown_with_its_claims(hospital: dict[str, Path]) -> None:
-    config = hospital["all"].parent / "all.yaml"
-    shown = recon("show", "H1", "-c", config).stdout
+def test_a_block_is_shown_with_its_claims(tmp_path: Path) -> None:
+    shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
+    recon("run", "-q", *shared, "--until", "reconstruct")
+    recon("claims", "-q", *shared)
+    single = read(tmp_path / "claims").filter("singleton", "maximal", k=3).row(0, named=True)
+    shown = recon("show", single["geoid_block"], *shared).stdout
     assert "verified claims" in shown
-    assert "left open" in shown
+    assert "exactly 1 person: " in shown
     assert "singled out" in shown
 
 
