@@ -130,6 +130,7 @@ def score_links(
     sizes: Sequence[int] = (1, 10, 50, 100, 250, 500, 1000),
     interval: float = 95.0,
     bootstrap: int = 200,
+    threshold: int = 10,
     seed: int = 0,
 ) -> pl.DataFrame:
     """The rates of every result table, with intervals and the guessers' rates beside.
@@ -141,6 +142,7 @@ def score_links(
         sizes: Lowest population of each size class, rising from 1.
         interval: Coverage of intervals, in percent.
         bootstrap: Resamples of geounits for intervals; 0 for none.
+        threshold: Rates of classes with fewer people are withheld; 0 for none.
         seed: Of the resamples.
 
     Returns:
@@ -170,7 +172,7 @@ def score_links(
         leave_one_out=[each.name for each in spec.guessers if each.leave_one_out],
         truth=spec.truth,
     )
-    return make_rates(collected, shown, Rules(classes, Control(), interval), compare)
+    return make_rates(collected, shown, Rules(classes, Control(threshold), interval), compare)
 
 
 def agreement(

@@ -21,7 +21,8 @@ class Score(Section):
             the intervals are across draws instead.
         seed: Of the resamples; default the run's seed.
         digits: Round counts to so many significant digits.
-        threshold: Classes with fewer people are small; 0 for no such thing.
+        threshold: Classes with fewer people are small: they tell of few people, and with little
+            certainty; 0 for no such thing.
         small: ``merge`` small classes with the next, or ``withhold`` them.
     """
 
@@ -34,5 +35,5 @@ class Score(Section):
     bootstrap: Annotated[int, Field(ge=0)] = 200
     seed: int | None = None
     digits: Annotated[int, Field(ge=1)] | None = None
-    threshold: Annotated[int, Field(ge=0)] = 0
+    threshold: Annotated[int, Field(ge=0)] = 10
     small: Literal["merge", "withhold"] = "withhold"
