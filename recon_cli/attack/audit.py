@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.attack.quarantine import NO_QUARANTINE
+from recon_cli.attack.excluded_units import NO_QUARANTINE
 from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
 from recon_cli.model.candidates import BoolArray, Stratum
 from recon_cli.model.components import Component, split_components

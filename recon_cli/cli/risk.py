@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from recon_cli.pipeline.run import Run, StageOutcome
-    from recon_cli.risk.expectation import Risk
+    from recon_cli.risk.expectation import ExpectedRisk
 
 
 @click.group()
@@ -175,7 +175,7 @@ def _grid(text: str | None) -> list[float]:
 
 def _risks(
     rhos: list[float], priors: tuple[str, ...], siblings: int, count: int
-) -> Iterator[tuple[str, Risk]]:
+) -> Iterator[tuple[str, ExpectedRisk]]:
     from recon_cli.noise.budget import prior_of  # noqa: PLC0415
     from recon_cli.risk import expectation  # noqa: PLC0415
     from recon_cli.risk.two_levels import Flat, TwoLevels  # noqa: PLC0415
@@ -191,6 +191,6 @@ def _risks(
             yield "siblings known", expectation.expected_known_siblings(levels, p)
 
 
-def _row(name: str, rho: float, risk: Risk) -> tuple[str, ...]:
+def _row(name: str, rho: float, risk: ExpectedRisk) -> tuple[str, ...]:
     numbers = (risk.prior, risk.posterior, risk.ratio, risk.correct, risk.tied)
     return (f"{rho:.4g}", name, *(f"{number:.4g}" for number in numbers))

@@ -6,7 +6,7 @@ smaller place. The third excludes that place from solvers: what propagation prov
 that dies outside of any solver, or too often, is given up.
 
 Each worker leaves the geounit that it is at in a trace file, where the parent finds it. What an
-attack does with split regions and excluded geounits is in `recon_cli.attack.quarantine`.
+attack does with split regions and excluded geounits is in `recon_cli.attack.excluded_units`.
 
 See *quarantine* in docs/glossary.md.
 """
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from recon_cli.attack.quarantine import Quarantine
+from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.execute import WorkItem
 from recon_cli.progress import Reporter
 from recon_cli.store import Piece, Staging

@@ -18,7 +18,7 @@ from recon_cli.risk.two_levels import (
 
 
 @dataclass(frozen=True)
-class Risk:
+class ExpectedRisk:
     """What an adversary is expected to believe.
 
     Attributes:
@@ -39,7 +39,7 @@ class Risk:
         return self.posterior / self.prior
 
 
-def expected(rho: float, p: float, *, truth: bool = True) -> Risk:
+def expected(rho: float, p: float, *, truth: bool = True) -> ExpectedRisk:
     """Risk of one noisy count. Eq. (expected).
 
     For a target who is unique on several levels ``rho`` is the sum of theirs.
@@ -58,7 +58,7 @@ def expected(rho: float, p: float, *, truth: bool = True) -> Risk:
 
 def expected_two_level(
     levels: TwoLevels, p: float, siblings: int, prior: SiblingPrior, *, truth: bool = True
-) -> Risk:
+) -> ExpectedRisk:
     """Risk of two levels if the siblings' true count is ``siblings``, which nobody knows.
 
     Raises:
@@ -68,7 +68,9 @@ def expected_two_level(
     return _with_evidence(levels.rho1, p, prior.evidence(d2, s, levels), weights, truth=truth)
 
 
-def expected_known_upper(levels: TwoLevels, p: float, siblings: int, *, truth: bool = True) -> Risk:
+def expected_known_upper(
+    levels: TwoLevels, p: float, siblings: int, *, truth: bool = True
+) -> ExpectedRisk:
     """Risk of two levels if the adversary knows the true count above.
 
     Raises:
@@ -80,7 +82,7 @@ def expected_known_upper(levels: TwoLevels, p: float, siblings: int, *, truth: b
     return _with_evidence(levels.rho1, p, added, noise.p, truth=truth)
 
 
-def expected_known_siblings(levels: TwoLevels, p: float, *, truth: bool = True) -> Risk:
+def expected_known_siblings(levels: TwoLevels, p: float, *, truth: bool = True) -> ExpectedRisk:
     """Risk of two levels for the strongest adversary, who knows the siblings' true count.
 
     Raises:
@@ -93,7 +95,7 @@ def expected_known_siblings(levels: TwoLevels, p: float, *, truth: bool = True) 
 
 def expected_published_sampler(
     levels: TwoLevels, p: float, siblings: int, *, truth: bool = True
-) -> Risk:
+) -> ExpectedRisk:
     """Risk of two levels for an adversary who believes the published sampler.
 
     Raises:
@@ -107,7 +109,7 @@ def expected_published_sampler(
     return summarize(odds, noise.p[:, None] * weights, p, truth=truth)
 
 
-def summarize(odds: FloatArray, weights: FloatArray, p: float, *, truth: bool) -> Risk:
+def summarize(odds: FloatArray, weights: FloatArray, p: float, *, truth: bool) -> ExpectedRisk:
     """Average log-odds.
 
     Args:
@@ -118,7 +120,7 @@ def summarize(odds: FloatArray, weights: FloatArray, p: float, *, truth: bool) -
     """
     tied = np.abs(odds) < TIE
     right = (odds > 0) & ~tied if truth else (odds <= 0) | tied
-    return Risk(
+    return ExpectedRisk(
         prior=p,
         posterior=float(np.sum(posterior(odds) * weights)),
         correct=float(np.sum(weights, where=right)),
@@ -128,7 +130,7 @@ def summarize(odds: FloatArray, weights: FloatArray, p: float, *, truth: bool) -
 
 def _with_evidence(
     rho1: float, p: float, added: FloatArray, weights: FloatArray, *, truth: bool
-) -> Risk:
+) -> ExpectedRisk:
     """Over the noise of the geounit's own count and, independent of it, the evidence from above."""
     noise = discrete_gaussian(rho1)
     odds = log_odds(noise.values + truth, rho1, p)[:, None] + added.ravel()

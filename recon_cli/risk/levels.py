@@ -22,7 +22,7 @@ def flat(counts: IntArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Level:
+class MeasuredLevel:
     """One level of a chain from the target's geounit to the top.
 
     Attributes:
@@ -48,7 +48,7 @@ class Level:
             raise ValueError(f"siblings: a number from 0 is expected, found {self.m}")
 
 
-def chain_log_odds(levels: Sequence[Level], p: float) -> float:
+def chain_log_odds(levels: Sequence[MeasuredLevel], p: float) -> float:
     """Log-odds that the target is in, from a chain of levels. Eq. (chain).
 
     Args:
@@ -75,12 +75,12 @@ def chain_log_odds(levels: Sequence[Level], p: float) -> float:
     return logit(p) + float(message[1] - message[0])
 
 
-def _own(level: Level, counts: IntArray) -> FloatArray:
+def _own(level: MeasuredLevel, counts: IntArray) -> FloatArray:
     distance = (counts - level.d).astype(np.float64)
     return -level.rho * distance**2
 
 
-def _windows(levels: Sequence[Level]) -> list[IntArray]:
+def _windows(levels: Sequence[MeasuredLevel]) -> list[IntArray]:
     """Counts of each level that matter; 0 and 1 at the lowest.
 
     Every level below and at a place, with the siblings between, estimates the count there; where

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from recon_cli.noise.density import FloatArray, IntArray, discrete_gaussian
-from recon_cli.risk.expectation import Risk, summarize
+from recon_cli.risk.expectation import ExpectedRisk, summarize
 from recon_cli.risk.one_level import logit
 
 #: A geounit's noisy count and its siblings' noisy sum → the geounit's published count.
@@ -29,7 +29,7 @@ def projection(upper: int, m: int) -> Process:
     return process
 
 
-def postprocessed(process: Process, rho: float, m: int, upper: int, p: float) -> Risk:
+def postprocessed(process: Process, rho: float, m: int, upper: int, p: float) -> ExpectedRisk:
     """Expected risk for a target who is in, alone, if only a processed count is published.
 
     The likelihood of a published count is the sum over all noisy counts that become it.

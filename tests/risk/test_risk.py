@@ -22,7 +22,7 @@ from recon_cli.risk.expectation import (
     expected_two_level,
     summarize,
 )
-from recon_cli.risk.levels import Level, chain_log_odds
+from recon_cli.risk.levels import MeasuredLevel, chain_log_odds
 from recon_cli.risk.one_level import log_odds, posterior, unique_log_odds
 from recon_cli.risk.postprocessing import postprocessed, projection
 from recon_cli.risk.published_sampler import published_log_odds, published_upper_law
@@ -160,7 +160,9 @@ def test_closed_form_is_enumeration(
     exact = brute(point, levels, p, np.zeros(200))
     assert flat == pytest.approx(exact, rel=1e-12, abs=1e-12)
     assert float(expit(flat)) == pytest.approx(float(expit(exact)), abs=1e-12)
-    chain = chain_log_odds([Level(point[0], rho[0], point[2], m), Level(point[1], rho[1])], p)
+    chain = chain_log_odds(
+        [MeasuredLevel(point[0], rho[0], point[2], m), MeasuredLevel(point[1], rho[1])], p
+    )
     assert chain == pytest.approx(flat, abs=1e-10)
     uniform = float(two_level(d1, d2, s, levels, p, prior=Uniform(5)))
     assert uniform == pytest.approx(brute(point, levels, p, np.zeros(6)), abs=1e-11)
@@ -184,7 +186,11 @@ def test_three_levels_are_enumeration(
             - rho[1] / m[1] * (s[1] - second) ** 2
             - rho[2] * (d[2] - c - first - second) ** 2
         )
-    levels = [Level(d[0], rho[0], s[0], m[0]), Level(d[1], rho[1], s[1], m[1]), Level(d[2], rho[2])]
+    levels = [
+        MeasuredLevel(d[0], rho[0], s[0], m[0]),
+        MeasuredLevel(d[1], rho[1], s[1], m[1]),
+        MeasuredLevel(d[2], rho[2]),
+    ]
     if min(joint) > 1e-290:
         found = chain_log_odds(levels, 1 / 2)
         assert found == pytest.approx(math.log(joint[1] / joint[0]), abs=1e-8)
@@ -202,7 +208,9 @@ def test_theta_far_below_zero_is_its_first_term() -> None:
 
 @pytest.mark.parametrize("rho1", [0.1, 0.5])
 def test_a_chain_of_one_level_is_one_level(rho1: float) -> None:
-    assert chain_log_odds([Level(3, rho1)], 0.1) == pytest.approx(float(log_odds(3, rho1, 0.1)))
+    assert chain_log_odds([MeasuredLevel(3, rho1)], 0.1) == pytest.approx(
+        float(log_odds(3, rho1, 0.1))
+    )
 
 
 def test_who_knows_the_siblings_sees_one_level_of_both_budgets() -> None:
@@ -290,4 +298,4 @@ def test_budgets_and_siblings_are_positive() -> None:
     with pytest.raises(ValueError, match="siblings: at least 1 is expected, found 0"):
         TwoLevels(0.1, 0.1, 0)
     with pytest.raises(ValueError, match="needs siblings"):
-        chain_log_odds([Level(1, 0.1), Level(1, 0.1)], 0.5)
+        chain_log_odds([MeasuredLevel(1, 0.1), MeasuredLevel(1, 0.1)], 0.5)

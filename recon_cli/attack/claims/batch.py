@@ -15,7 +15,7 @@ import numpy.typing as npt
 from recon_cli.attack.claims.disclosure import KINDS, disclosed_cells, disclosing_groups
 from recon_cli.attack.claims.groups import Groups, make_groups
 from recon_cli.attack.claims.settle import SettledFunctionals, settle
-from recon_cli.attack.quarantine import BatchQuarantine
+from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.variability.histogram import Histogram
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, split_components

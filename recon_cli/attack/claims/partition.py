@@ -19,7 +19,7 @@ from recon_cli.attack.claims.columns import claim_columns
 from recon_cli.attack.claims.disclosure import KINDS
 from recon_cli.attack.claims.settle import PROOFS
 from recon_cli.attack.claims.trivial import TrivialClaims
-from recon_cli.attack.quarantine import NO_QUARANTINE, Quarantine
+from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.reconstruction.partition import count_statuses
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
 from recon_cli.attack.variability.histogram import Histogram, histogram_masks, histogram_of

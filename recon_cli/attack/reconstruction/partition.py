@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from recon_cli.attack.quarantine import NO_QUARANTINE, Quarantine
+from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.reconstruction.person_records import histogram_resolved, person_records
 from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
 from recon_cli.model.counts import PartitionCounts, arrange_counts
@@ -38,7 +38,7 @@ class Reconstruction:
             that propagation left open), ``status`` (``unique``: proven the only solution on the
             release's histogram; ``solved``: not proven unique; ``open``: the tables in use do
             not bound the number of people, so there may be more; ``quarantined``: no solver was
-            started on it, so that people are missing, see `recon_cli.attack.quarantine`),
+            started on it, so that people are missing, see `recon_cli.attack.excluded_units`),
             ``method`` (``propagation``, ``solver``) and ``seconds``, the
             solver's deterministic effort.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from recon_cli.attack.quarantine import BatchQuarantine, Quarantine
+from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate

@@ -18,7 +18,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from recon_cli.attack.quarantine import BatchQuarantine
+from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.variability.distance import (
     DIAMETER,
     FROM_INCUMBENT,
@@ -28,12 +28,12 @@ from recon_cli.attack.variability.distance import (
     distance_from_incumbent,
 )
 from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
-from recon_cli.attack.variability.farthest import (
+from recon_cli.attack.variability.histogram import Histogram
+from recon_cli.attack.variability.largest_distance import (
     LargestDistances,
     maximize_each_unit,
     maximize_jointly,
 )
-from recon_cli.attack.variability.histogram import Histogram
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints

@@ -33,7 +33,7 @@ class CountColumn:
 
 
 @dataclass(frozen=True)
-class Dimension:
+class DimensionColumns:
     """Columns that say what a row counts.
 
     Attributes:
@@ -71,7 +71,7 @@ class CountSheet:
     place: tuple[int, ...]
     geoid: pl.Expr
     counts: tuple[CountColumn, ...]
-    dimensions: tuple[Dimension, ...] = ()
+    dimensions: tuple[DimensionColumns, ...] = ()
     flags: tuple[int, ...] = ()
     where: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     number: str | None = None

@@ -13,7 +13,7 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Dimension
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.mapping import FileMapping
@@ -44,7 +44,9 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     names = tuple(packed.removesuffix(_TIME).split(","))
     place = len(names) - 1
     headers = (*names, _PERIOD, "OBS_VALUE")
-    dimensions = tuple(Dimension(header, i) for i, header in enumerate(headers[:-1]) if i != place)
+    dimensions = tuple(
+        DimensionColumns(header, i) for i, header in enumerate(headers[:-1]) if i != place
+    )
     return CountSheet(
         _unpacked(sheet, len(names), periods),
         1,

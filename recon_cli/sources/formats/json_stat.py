@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Dimension
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.mapping import FileMapping
@@ -50,7 +50,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     ]
     sheet = sheet_of_rows(document.label, [[*header, "value"], *_as_text(rows)])
     dimensions = tuple(
-        Dimension(name, 2 * i, 2 * i + 1) for i, name in enumerate(names) if i != place
+        DimensionColumns(name, 2 * i, 2 * i + 1) for i, name in enumerate(names) if i != place
     )
     return CountSheet(
         sheet,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Dimension
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import header_rows
@@ -47,7 +47,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     place = place_column(sheet, headers, rows[-1], mapping)
     flags = tuple(i for i, each in enumerate(headers) if each.casefold() in _FLAGS)
     dimensions = tuple(
-        Dimension(header, i)
+        DimensionColumns(header, i)
         for i, header in enumerate(headers)
         if header and i not in (place, value, *flags) and not _names(sheet, rows[-1], place, i)
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Dimension
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import row_with
@@ -37,7 +37,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     headers = sheet.head[at]
     places = {header: i for i, header in enumerate(headers)}
     dimensions = tuple(
-        Dimension(header, i, places[header + _NAME])
+        DimensionColumns(header, i, places[header + _NAME])
         for i, header in enumerate(headers)
         if header + _NAME in places and header not in (_GEOGRAPHY, "OBS_STATUS")
     )

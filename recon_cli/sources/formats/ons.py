@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Dimension
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import row_with
@@ -70,7 +70,7 @@ def read_filtered(
         raise SourceError(f"{sheet.label}: expected a row with {_VALUE!r}")
     headers = sheet.head[at]
     dimensions = tuple(
-        Dimension(match[1], i, headers.index(match[1]) if match[1] in headers else None)
+        DimensionColumns(match[1], i, headers.index(match[1]) if match[1] in headers else None)
         for i, header in enumerate(headers)
         if (match := _DIMENSION.fullmatch(header))
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Dimension
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import row_with
@@ -57,7 +57,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     value = headers.index(_VALUE)
     flags = tuple(headers.index(name) for name in _FLAGS if name in headers)
     dimensions = tuple(
-        Dimension(header, i)
+        DimensionColumns(header, i)
         for i, header in enumerate(headers)
         if header and header not in _OTHERS and i not in (place, value, *flags)
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Dimension
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import row_with
@@ -46,7 +46,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
         (place,),
         from_text(place),
         counts,
-        (Dimension(_LABEL, label),),
+        (DimensionColumns(_LABEL, label),),
     )
 
 

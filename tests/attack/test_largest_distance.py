@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from recon_cli.attack.variability import farthest
+from recon_cli.attack.variability import largest_distance
 from recon_cli.attack.variability.distance import (
     DIAMETER,
     FROM_INCUMBENT,
@@ -49,15 +49,15 @@ def allowance(seconds: float = 0.5) -> EffortAccount:
 
 
 def test_halves_are_asked_for_whole_people_where_they_are() -> None:
-    whole = farthest._extended(part_of([0, 1, 1, 1, 1, 1]), 0, MOVED, allowance())
+    whole = largest_distance._extended(part_of([0, 1, 1, 1, 1, 1]), 0, MOVED, allowance())
     assert whole.tolist() == [0, 0, 0, 0, 1, 0]
 
 
 def test_what_only_others_could_make_up_for_is_left_to_the_full_question() -> None:
     part, spent = part_of([0, 1, 1, 1, 2, 2]), allowance()
-    assert not len(farthest._extended(part, 0, MOVED, spent))
+    assert not len(largest_distance._extended(part, 0, MOVED, spent))
     assert spent.spent[0] > 0
-    assert not len(farthest._extended(part, 0, MOVED, allowance(0.0)))
+    assert not len(largest_distance._extended(part, 0, MOVED, allowance(0.0)))
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_what_only_others_could_make_up_for_is_left_to_the_full_question() -> No
 )
 def test_either_way_the_answer_is_the_same(unit: list[int], most: list[int]) -> None:
     part = part_of(unit)
-    found = farthest.maximize_each_unit(part, FROM_INCUMBENT, allowance())
+    found = largest_distance.maximize_each_unit(part, FROM_INCUMBENT, allowance())
     assert found.reached.tolist() == found.bound.tolist() == most
     assert all(part.program.is_feasible(values) for values in found.solutions)
 
 
 def test_nobody_goes_where_no_solution_is() -> None:
     part = part_of([0, 1, 1, 1, 1, 1], upper=(1, 1, 1, 1, 0, 1))
-    found = farthest.maximize_each_unit(part, FROM_INCUMBENT, allowance())
+    found = largest_distance.maximize_each_unit(part, FROM_INCUMBENT, allowance())
     assert found.bound.tolist() == [0, 0]
 
 
@@ -110,15 +110,17 @@ def test_what_others_cannot_follow_is_cut_off(
 
     monkeypatch.setattr(EffortAccount, "feasibility_cut", counted)
     # or one question about all of them would answer most
-    monkeypatch.setattr(farthest, "_maximize_together", lambda seen, _: (0, int(seen.bound.sum())))
+    monkeypatch.setattr(
+        largest_distance, "_maximize_together", lambda seen, _: (0, int(seen.bound.sum()))
+    )
     asked: list[int] = []
-    monkeypatch.setattr(farthest, "_maximize_in_region", lambda _, k, __: asked.append(k))
+    monkeypatch.setattr(largest_distance, "_maximize_in_region", lambda _, k, __: asked.append(k))
     for seed in range(30):
         part = random_part(seed)
         rows = part.program.constraints
         solutions = EVERY[(rows.least == EVERY @ rows.A.toarray().T).all(axis=1)]
         asked.clear()
-        found = farthest.maximize_each_unit(part, ask, allowance())
+        found = largest_distance.maximize_each_unit(part, ask, allowance())
         for k in range(3):
             here = solutions[:, 3 * k : 3 * k + 3]
             origins = part.incumbent[None, 3 * k : 3 * k + 3] if ask is FROM_INCUMBENT else here
