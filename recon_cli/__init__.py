@@ -46,7 +46,7 @@ reads off insurance and conditions. Is he right more often than if he had guesse
 >>> links = linkage.links.filter(source="rHDF")
 >>> links.select("pik", "conditions", "confirmed").rows()
 [('a', 8, False), ('b', 8, True), ('c', 1, False), ('d', 8, True)]
->>> rates = recon.score_links(linkage, bootstrap=0)
+>>> rates = recon.score_links(linkage, bootstrap=0, threshold=0)
 >>> precision = rates.filter(table="table09_overall", rate="precision")
 >>> precision.select("source", "count", "of").rows()
 [('CEF', 4.0, 4.0), ('rHDF', 2.0, 4.0), ('MDG', 2.0, 4.0), ('PRG', 1.0, 4.0)]

@@ -27,7 +27,9 @@ def command() -> None:
       recon risk expected --rho block=0.0992 --prior 1/2
 
     \b
-    Config keys: those of `recon risk release`.
+    Config keys, of `recon risk release`:
+      risk.truth, risk.measurements, risk.noise,
+      risk.priors, risk.upper, risk.flag
     """  # noqa: D301 - click wants the character itself
 
 

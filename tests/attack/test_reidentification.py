@@ -176,11 +176,8 @@ def test_what_is_left_out_is_counted() -> None:
         .then(pl.lit("990010201001000"))
         .otherwise("geoid_block")
         .alias("geoid_block"),
-        pl.when(pl.int_range(pl.len()).is_between(3, 6))
-        .then(pl.lit("unknown"))
-        .otherwise("sex")
-        .alias("sex"),
-        pl.when(pl.int_range(pl.len()) == 10).then(190).otherwise("age").alias("age"),
+        pl.when(pl.int_range(pl.len()).is_between(3, 6)).then(None).otherwise("sex").alias("sex"),
+        pl.when(pl.int_range(pl.len()) == 10).then(None).otherwise("age").alias("age"),
         pl.when(pl.int_range(pl.len()) == 11).then(None).otherwise("pik").alias("pik"),
     )
     counted, _ = attack(

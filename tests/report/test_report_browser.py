@@ -91,7 +91,7 @@ def test_a_report_without_attackers(browser: Browser, bare: Path) -> None:
     with opened(browser, bare) as sight:
         drawn(sight)
         assert count(sight, ".live > svg") == count(sight, "figure") == 2
-        assert count(sight, ".missing") == 3
+        assert count(sight, ".missing") == 4  # claims among them
         assert sight.problems == []
         assert sight.requests == []
 
