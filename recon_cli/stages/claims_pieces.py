@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -11,41 +10,28 @@ import polars as pl
 from recon_cli.attack.claims.disclosure import KINDS
 from recon_cli.attack.claims.partition import ClaimOptions, find_with_plan
 from recon_cli.execute import OnProgress
-from recon_cli.model.plan import Plan
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
 from recon_cli.pipeline.stages import CLAIMS
-from recon_cli.stages.reconstruct_pieces import missing_units
-from recon_cli.store import Folder, Piece, Staging, open_folder, read_published
+from recon_cli.stages.reconstructed_pieces import PieceContext
+from recon_cli.store import Piece, open_folder
 
-
-@dataclass(frozen=True)
-class ClaimsContext:
-    """What all partitions share."""
-
-    plan: Plan
-    work: Path
-    staging: Staging
-    microdata: Folder
-    blocks: Folder
-    options: ClaimOptions
+ClaimsContext = PieceContext[ClaimOptions]
 
 
 def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
     """Find and write the claims of one piece; runs in a worker."""
     started = time.perf_counter()
-    published = read_published(context.work, context.plan.release, piece.partition, piece.span)
-    microdata = context.microdata.read(piece.partition, piece.span)
-    missing = missing_units(context.blocks.read(piece.partition, piece.span))
+    made = context.read(piece)
     with log_disagreements(context.work), traced_quarantine(context.staging, piece) as quarantine:
         verified = find_with_plan(
             context.plan,
-            published,
-            microdata,
+            made.published,
+            made.microdata,
             context.options,
             tick,
             quarantine=quarantine,
-            missing=missing,
+            missing=made.missing,
         )
     units = verified.units
     people = int(units["population"].sum())

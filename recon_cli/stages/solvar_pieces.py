@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -15,49 +14,36 @@ from recon_cli.attack.variability.partition import (
     measure_with_plan,
 )
 from recon_cli.execute import OnProgress
-from recon_cli.model.plan import Plan
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
 from recon_cli.pipeline.stages import SOLVAR
 from recon_cli.schema import Release
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.variability import solvar_percentiles, variability_by_size
-from recon_cli.stages.reconstruct_pieces import missing_units
-from recon_cli.store import Folder, Piece, Staging, open_folder, read_published
+from recon_cli.stages.reconstructed_pieces import PieceContext
+from recon_cli.store import Piece, Staging, open_folder
 
 #: Lowest population of each size class of the result tables, as in the study's Table 7.
 SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))
 
-
-@dataclass(frozen=True)
-class VariabilityContext:
-    """What all partitions share."""
-
-    plan: Plan
-    work: Path
-    staging: Staging
-    microdata: Folder
-    blocks: Folder
-    options: VariabilityOptions
+VariabilityContext = PieceContext[VariabilityOptions]
 
 
 def measure_piece(context: VariabilityContext, piece: Piece, tick: OnProgress) -> None:
     """Measure and write one piece; runs in a worker."""
     started = time.perf_counter()
-    published = read_published(context.work, context.plan.release, piece.partition, piece.span)
-    microdata = context.microdata.read(piece.partition, piece.span)
-    missing = missing_units(context.blocks.read(piece.partition, piece.span))
+    made = context.read(piece)
     with log_disagreements(context.work), traced_quarantine(context.staging, piece) as quarantine:
         found = measure_with_plan(
             context.plan,
-            published,
-            microdata,
+            made.published,
+            made.microdata,
             context.options,
             tick,
             quarantine=quarantine,
-            missing=missing,
+            missing=made.missing,
         )
-    units = _with_uniques(context.plan.release, found.units, microdata)
+    units = _with_uniques(context.plan.release, found.units, made.microdata)
     methods = units["method"].value_counts().iter_rows()
     zero = units.filter(pl.col("solvar_upper_pct") == 0)
     context.staging.write(
@@ -65,7 +51,7 @@ def measure_piece(context: VariabilityContext, piece: Piece, tick: OnProgress) -
         {
             "solvar": units,
             "intervals": found.intervals,
-            "certainty": flag_certain(context.plan.release, microdata, found),
+            "certainty": flag_certain(context.plan.release, made.microdata, found),
             "regions": found.regions,
         },
         statuses=dict(units["status"].value_counts().iter_rows()),

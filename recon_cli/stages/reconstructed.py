@@ -1,0 +1,71 @@
+"""Where the stages begin that start from reconstructed records: their folders and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from recon_cli.errors import StageError
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import RECONSTRUCT
+from recon_cli.publication import Coverage
+from recon_cli.schema import Table
+from recon_cli.stages.reconstruct import input_digests, shared_digests
+from recon_cli.stages.selection import select
+from recon_cli.store import Folder, Recipe, Stage, open_folder
+from recon_cli.store.published import open_published, read_coverage
+
+
+@dataclass(frozen=True)
+class Reconstructed:
+    """A reconstruction in the work folder, and what it was made from.
+
+    Attributes:
+        tables: The folder ``tables/``; likewise the next three.
+        geounits: ``geounits/``.
+        microdata: ``microdata/``.
+        blocks: ``blocks/``.
+        coverage: What is published.
+        used: The tables that the records were reconstructed from.
+    """
+
+    tables: Folder
+    geounits: Folder
+    microdata: Folder
+    blocks: Folder
+    coverage: Coverage
+    used: tuple[Table, ...]
+
+    @property
+    def table_names(self) -> list[str]:
+        """Names of `used`."""
+        return [table.name for table in self.used]
+
+    def recipe(self, run: Run, stage: Stage, settings: Mapping[str, Any], seed: int) -> Recipe:
+        """The recipe of a stage that reads all of this."""
+        return run.recipe(
+            stage,
+            {**settings, "tables": self.table_names},
+            seed=seed,
+            shared=shared_digests(self.tables),
+            partitions=input_digests(self.tables, self.geounits, self.microdata, self.blocks),
+        )
+
+
+def open_reconstructed(run: Run) -> Reconstructed:
+    """Open the reconstruction of a run.
+
+    Raises:
+        StageError: A folder is missing, damaged, or of another release.
+    """
+    tables, geounits = open_published(run.work, run.release)
+    microdata, blocks = (open_folder(run.work, RECONSTRUCT, name) for name in RECONSTRUCT.folders)
+    if microdata.partitions != tables.partitions:
+        raise StageError(
+            f"microdata/ and tables/ in {run.work} have different partitions; "
+            f"run `{RECONSTRUCT.command}` again"
+        )
+    coverage = read_coverage(tables, run.release)
+    used = select(run.release, tuple(microdata.manifest.notes["tables"]), coverage).tables
+    return Reconstructed(tables, geounits, microdata, blocks, coverage, used)
