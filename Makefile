@@ -70,6 +70,7 @@ format: env          ## fix style and formatting
 
 fixtures: env        ## regenerate the shipped fixtures
 	$(BIN)/python fixtures/make_fixtures.py
+	$(BIN)/python fixtures/make_hospital.py
 
 bench: env           ## measure every stage, and the study's formulation beside ours
 	$(BIN)/python -m benchmarks.growth --folder work/bench

@@ -132,10 +132,24 @@ def test_contradicting_counts_are_named_and_nothing_is_published(tmp_path: Path)
     assert not (tmp_path / "run" / "blocks").exists()
 
 
-def test_fixtures_are_reproducible(tmp_path: Path) -> None:
-    script = ROOT / "fixtures" / "make_fixtures.py"
-    copy = tmp_path / script.name
-    copy.write_bytes(script.read_bytes())
-    subprocess.run([sys.executable, copy], check=True, capture_output=True, cwd=tmp_path)
-    for name in ("toy2010.sf1.zip", "clinic_visits.csv"):
+@pytest.mark.parametrize(
+    ("script", "names", "made"),
+    [
+        ("make_fixtures.py", [], ["toy2010.sf1.zip", "clinic_visits.csv"]),
+        (
+            "make_hospital.py",
+            ["hospital/stays.yaml"],
+            [f"hospital/{name}.csv" for name in ("stays", "names", "tables", "suppressed/tables")],
+        ),
+    ],
+)
+def test_fixtures_are_reproducible(
+    script: str, names: list[str], made: list[str], tmp_path: Path
+) -> None:
+    """``names``: what the script reads beside itself."""
+    (tmp_path / "hospital" / "suppressed").mkdir(parents=True)
+    for name in (script, *names):
+        (tmp_path / name).write_bytes((ROOT / "fixtures" / name).read_bytes())
+    subprocess.run([sys.executable, script], check=True, capture_output=True, cwd=tmp_path)
+    for name in made:
         assert (tmp_path / name).read_bytes() == (ROOT / "fixtures" / name).read_bytes()
