@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from scipy import sparse
 
 from recon_cli.model.grain import group_rows, group_screens, refine
-from recon_cli.model.lattice import Lattice, make_lattice
+from recon_cli.model.lattice import make_lattice
 from recon_cli.model.lift import no_lift
-from recon_cli.model.margins import Margins, Masks, close_margins, combination_matrix
+from recon_cli.model.margins import Masks, close_margins, combination_matrix
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.planning import pattern_columns, seen_features
 from recon_cli.publication import Coverage
@@ -41,8 +41,13 @@ def make_interval_plan(
     rows = [masks for lattice in lattices.values() for masks in lattice.masks]
     tallied = {f for lattice in lattices.values() for f in lattice.tally if f is not None}
     grain = refine(release, [*rows, *distinguish] or [release.full], tallied)
+    groups = {
+        cells: group_rows(grain, release.full, lattice.masks, lattice.tally)
+        for cells, lattice in lattices.items()
+    }
 
-    def of_pattern(p: int, margins: Margins, lattice: Lattice) -> PatternPlan:
+    def of_pattern(p: int, cells: tuple[tuple[str, int], ...]) -> PatternPlan:
+        margins, lattice = closed[cells], lattices[cells]
         people = [m for m, tally in zip(lattice.masks, lattice.tally, strict=True) if tally is None]
         is_unit = coverage[p].level == release.geography.unit.name
         screens, screened = group_screens(grain, release.full, people if is_unit else [])
@@ -54,7 +59,7 @@ def make_interval_plan(
             masks=lattice.masks,
             tally=lattice.tally,
             combine=sparse.csr_array((len(lattice.masks), len(margins.columns)), dtype=int),
-            groups=group_rows(grain, release.full, lattice.masks, lattice.tally),
+            groups=groups[cells],
             screens=screens,
             screen=nothing,
             lift=no_lift(),
@@ -65,7 +70,5 @@ def make_interval_plan(
             screened=tuple(screened),
         )
 
-    patterns = tuple(
-        of_pattern(p, closed[cells], lattices[cells]) for p, cells in columns.items() if cells
-    )
+    patterns = tuple(of_pattern(p, cells) for p, cells in columns.items() if cells)
     return Plan(release, tuple(tables), grain, patterns)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from recon_cli.model.grain import IntArray
 from recon_cli.model.margins import Margins, Masks, option_margins
@@ -21,8 +23,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 #: Valid at every sweep; the limit only stops intervals that creep by one person a sweep.
 _SWEEPS = 200
-#: Numbers in a working array: bounds memory.
-_NUMBERS = 8_000_000
+#: Geounits at a time: their intervals stay in the processor's cache.
+_GEOUNITS = 128
 
 
 @dataclass(frozen=True)
@@ -56,85 +58,117 @@ class Lattice:
             (geounits × nodes) least and greatest counts that all relations allow. They cross
             where the statements of a geounit contradict each other.
         """
-        shape = (len(low), len(self.masks))
+        shape = (len(self.masks), len(low))
         least = np.zeros(shape, dtype=np.int64)
         most = np.full(shape, OPEN, dtype=np.int64)
-        np.maximum.at(least.T, self.node, low.T)
-        np.minimum.at(most.T, self.node, high.T)
+        self._by_node.raise_to(least, low.T)
+        self._by_node.lower_to(most, high.T)
         if len(self.whole):
-            rows = max(_NUMBERS // len(self.part), 1)
-            for start in range(0, len(low), rows):
-                slab = slice(start, start + rows)
-                least[slab], most[slab] = self._propagate(least[slab], most[slab])
-        return least, most
+            for start in range(0, len(low), _GEOUNITS):
+                slab = slice(start, start + _GEOUNITS)
+                least[:, slab], most[:, slab] = self._propagate(least[:, slab], most[:, slab])
+        return np.ascontiguousarray(least.T), np.ascontiguousarray(most.T)
 
     def _propagate(self, least: IntArray, most: IntArray) -> tuple[IntArray, IntArray]:
-        """Eq. (lattice), to a fixed point or a contradiction."""
-        relation = np.repeat(np.arange(len(self.whole)), np.diff([*self.first, len(self.part)]))
-        by_whole, by_part = _Groups.of(self.whole), _Groups.of(self.part)
+        """Eq. (lattice), of (nodes × geounits), to a fixed point or a contradiction.
+
+        A geounit whose intervals no longer change is not looked at again.
+        """
+        least, most = least.copy(), most.copy()
+        busy = np.arange(least.shape[1])
+        lower, upper = least, most
         for _ in range(_SWEEPS):
-            sums_low, sums_high = self._sums(least), self._sums(most)
-            lower, upper = least.copy(), most.copy()
-            by_whole.raise_to(lower, sums_low)
-            by_whole.lower_to(upper, np.minimum(sums_high, OPEN))
-            others_low = sums_low[:, relation] - least[:, self.part]
-            others_high = sums_high[:, relation] - most[:, self.part]
-            whole_high = most[:, self.whole][:, relation]
-            room = np.where(whole_high < OPEN, whole_high - others_low, OPEN)
-            by_part.raise_to(lower, least[:, self.whole][:, relation] - others_high)
-            by_part.lower_to(upper, room)
-            done = np.array_equal(lower, least) and np.array_equal(upper, most)
-            least, most = lower, upper
-            if done or (least > most).any(axis=1).all():
+            sums_low, sums_high = self._sums @ lower, self._sums @ upper
+            whole_low, whole_high = lower[self.whole], upper[self.whole]
+            room = np.where(whole_high < OPEN, whole_high - sums_low, OPEN)
+            raised, lowered = lower.copy(), upper.copy()
+            self._by_whole.raise_to(raised, sums_low)
+            self._by_whole.lower_to(lowered, sums_high)
+            # What a whole leaves to a part is the part's own other end and the relation's room.
+            self._by_part.raise_to(raised, whole_low - sums_high, upper)
+            self._by_part.lower_to(lowered, room, lower)
+            changed = ((raised != lower) | (lowered != upper)).any(axis=0)
+            changed &= (raised <= lowered).all(axis=0)
+            least[:, busy], most[:, busy] = raised, lowered
+            busy = busy[changed]
+            if not len(busy):
                 break
+            lower, upper = raised[:, changed], lowered[:, changed]
         return least, most
 
     def needed(self, least: IntArray, most: IntArray) -> BoolArray:
         """(geounits × nodes) which intervals say more than those of their parts, and anything."""
         implied = np.zeros(least.shape, dtype=bool)
         if len(self.whole):
-            same = (self._sums(least) == least[:, self.whole]) & (
-                np.minimum(self._sums(most), OPEN) == most[:, self.whole]
-            )
-            np.logical_or.at(implied.T, self.whole, same.T)
+            sums_low, sums_high = self._sums @ least.T, self._sums @ most.T
+            same = sums_low == least.T[self.whole]
+            same &= np.minimum(sums_high, OPEN) == most.T[self.whole]
+            self._by_whole.raise_to(implied.T, same)
         vacuous = (least <= 0) & (most >= OPEN)
         return ~implied & ~vacuous
 
-    def _sums(self, values: IntArray) -> IntArray:
-        """(geounits × relations) sums over the parts."""
-        sums: IntArray = np.add.reduceat(values[:, self.part], self.first, axis=1)
-        return sums
+    @cached_property
+    def _sums(self) -> sparse.csr_array:
+        """Sparse (relations × nodes): the parts of each relation."""
+        ends = np.append(self.first, len(self.part))
+        entries = (np.ones(len(self.part), dtype=np.int64), self.part, ends)
+        return sparse.csr_array(entries, shape=(len(self.whole), len(self.masks)))
+
+    @cached_property
+    def _by_node(self) -> _Extremes:
+        return _Extremes.of(self.node, np.arange(len(self.node)))
+
+    @cached_property
+    def _by_whole(self) -> _Extremes:
+        return _Extremes.of(self.whole, np.arange(len(self.whole)))
+
+    @cached_property
+    def _by_part(self) -> _Extremes:
+        sizes = np.diff(np.append(self.first, len(self.part)))
+        return _Extremes.of(self.part, np.repeat(np.arange(len(self.whole)), sizes))
 
 
 @dataclass(frozen=True)
-class _Groups:
-    """Columns by the node that they speak of.
+class _Extremes:
+    """The least and the greatest over the relations that each node is in.
 
     Attributes:
-        node: The nodes, each once.
-        order: The columns, by node.
-        first: For each node its first place in `order`.
+        node: The nodes, each once, those in most relations first.
+        layers: The first relation of each node, the second of those that have one, and so on.
     """
 
     node: IntArray
-    order: IntArray
-    first: IntArray
+    layers: tuple[IntArray, ...]
 
     @classmethod
-    def of(cls, nodes: IntArray) -> _Groups:
+    def of(cls, nodes: IntArray, relations: IntArray) -> _Extremes:
         order = np.argsort(nodes, kind="stable")
-        node, first = np.unique(nodes[order], return_index=True)
-        return cls(node, order, first)
+        node, first, number = np.unique(nodes[order], return_index=True, return_counts=True)
+        falling = np.argsort(-number, kind="stable")
+        first, number = first[falling], number[falling]
+        layers = [relations[order[first[number > k] + k]] for k in range(int(number.max()))]
+        return cls(node[falling], tuple(layers))
 
-    def raise_to(self, least: IntArray, values: IntArray) -> None:
-        """Raise lower ends, in place."""
-        best = np.maximum.reduceat(values[:, self.order], self.first, axis=1)
-        least[:, self.node] = np.maximum(least[:, self.node], best)
+    def raise_to(self, least: IntArray, values: IntArray, more: IntArray | None = None) -> None:
+        """Raise lower ends, in place, to (relations × geounits) ``values``, plus ``more``."""
+        best = self._over_layers(np.maximum, values)
+        if more is not None:
+            best += more[self.node]
+        least[self.node] = np.maximum(least[self.node], best)
 
-    def lower_to(self, most: IntArray, values: IntArray) -> None:
-        """Lower upper ends, in place."""
-        best = np.minimum.reduceat(values[:, self.order], self.first, axis=1)
-        most[:, self.node] = np.minimum(most[:, self.node], best)
+    def lower_to(self, most: IntArray, values: IntArray, more: IntArray | None = None) -> None:
+        """Lower upper ends, in place; see `raise_to`."""
+        best = self._over_layers(np.minimum, values)
+        if more is not None:
+            best += more[self.node]
+        most[self.node] = np.minimum(most[self.node], best)
+
+    def _over_layers(self, best_of: np.ufunc, values: IntArray) -> IntArray:
+        best: IntArray = values[self.layers[0]]
+        for layer in self.layers[1:]:
+            inside = best[: len(layer)]
+            best_of(inside, values[layer], out=inside)
+        return best
 
 
 def make_lattice(release: Release, margins: Margins) -> Lattice:
