@@ -116,38 +116,30 @@ def with_population(
     """
     import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
 
+    from recon_cli.frames import look_up  # noqa: PLC0415
+
     protection = protection or _exact()
-    totals = []
+    known = pl.col("count")
+    if "low" in batch.counts.columns:
+        known = pl.when(pl.col("low") == pl.col("high")).then(pl.col("low"))
+    patterns: dict[tuple[str, int], list[int]] = {}  # cell that counts everybody → patterns
+    absent: dict[int, int] = {}  # pattern → its population if that cell has no row
     for i, pattern in enumerate(coverage):
         total = pattern.total_cell(release)
-        proves_zero = total and protection.greatest_of_zero(total[0], pattern.level) == 0
-        totals.append((i, *(total or (None, None)), 0 if proves_zero else None))
-    schema = {"pattern": pl.Int16, "_table": pl.String, "_cell": pl.Int16, "_absent": pl.Int32}
-    frame = pl.DataFrame(totals, schema=schema, orient="row")
-    cells = {(table, cell) for _, table, cell, _ in totals if table is not None}
-    is_total = [(pl.col("table") == table) & (pl.col("cell") == cell) for table, cell in cells]
-    counts = batch.counts.filter(pl.any_horizontal(pl.lit(value=False), *is_total))
-    counts = counts.rename({"table": "_table", "cell": "_cell"})
-    known = pl.col("count")
-    if "low" in counts.columns:
-        known = pl.when(pl.col("low") == pl.col("high")).then(pl.col("low"))
-    counts = counts.select("geoid", "_table", "_cell", known.alias("_count"), _given=True)
-    return (
-        batch.geounits.join(frame, on="pattern", how="left", maintain_order="left")
-        .join(
-            counts,
-            on=["geoid", "_table", "_cell"],
-            how="left",
-            maintain_order="left",
-        )
-        .with_columns(
-            population=pl.when(pl.col("_given").is_null())
-            .then(pl.col("_absent"))
-            .otherwise(pl.col("_count"))
-            .cast(pl.Int32)
-        )
-        .select("geoid", "level", "pattern", "population")
-    )
+        if total is not None:
+            patterns.setdefault(total, []).append(i)
+            if protection.greatest_of_zero(total[0], pattern.level) == 0:
+                absent[i] = 0
+    no_row = pl.col("pattern").replace_strict(absent, default=None, return_dtype=pl.Int32)
+    geounits = batch.geounits.with_columns(population=no_row)
+    for (table, cell), numbers in patterns.items():
+        is_total = (pl.col("table") == table) & (pl.col("cell") == cell)
+        totals = batch.counts.filter(is_total).select("geoid", known.alias("_count"), _given=True)
+        is_meant = pl.col("_given") & pl.col("pattern").is_in(numbers)
+        population = pl.when(is_meant).then("_count").otherwise("population").cast(pl.Int32)
+        geounits = look_up(geounits, totals).with_columns(population=population)
+        geounits = geounits.drop("_count", "_given")
+    return geounits.select("geoid", "level", "pattern", "population")
 
 
 class Source(Protocol):

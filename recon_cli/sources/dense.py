@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.frames import GEOUNITS
+from recon_cli.frames import GEOUNITS, within_partitions
 from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
@@ -128,17 +128,16 @@ class DenseSource:
         Columns ``row, geoid, sheet`` and the ordinals, rising.
         """
         names = [str(ordinal) for ordinal in self._sets[column_set]]
-        digits = self._release.geography.partition_digits
-        inside = pl.col("geoid").str.slice(0, digits).is_between(pl.lit(first), pl.lit(last))
         parts = [
             sheet.scan()
-            .filter(inside)
+            .filter(within_partitions(first, last))
             .select(ROW, "geoid", pl.lit(i, pl.Int32).alias("sheet"), *names)
             .collect()
             for i, sheet in enumerate(self._sheets)
             if tuple(sorted(sheet.ordinals)) == self._sets[column_set]
         ]
-        return pl.concat(parts).sort("geoid", maintain_order=True)
+        rows = pl.concat(parts)
+        return rows if rows["geoid"].is_sorted() else rows.sort("geoid", maintain_order=True)
 
     def _refuse_doubles(self, frames: Sequence[pl.DataFrame]) -> None:
         """A cell of a geounit may occur once, in whichever files."""

@@ -87,7 +87,7 @@ class CompletedSource:
         """
         seen: set[str] = set()
         for batch in self._source.batches():
-            seen.update(self._partitions(batch.geounits)["partition"])
+            seen.update(self._partitions(batch.geounits)["partition"].unique())
             yield GeounitBatch(self._complete(batch), batch.counts)
         if self._listed is not None:
             of_list = self._partitions(self._listed)
@@ -107,7 +107,7 @@ class CompletedSource:
         geounits = self._add_parents(geounits)
         if self._listed is None and self._has_units:
             geounits = self._add_unlisted(geounits, batch.counts)
-        return geounits
+        return geounits if geounits["geoid"].is_sorted() else geounits.sort("geoid")
 
     def _add_listed(self, geounits: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
         """With the listed geounits of the same partitions.
@@ -134,10 +134,13 @@ class CompletedSource:
         """With the coarse geounits that the others lie in and that have no row themselves."""
         for level in self._levels:
             finer = geounits.filter(pl.col("geoid").str.len_chars() > level.digits)
+            of_level = geounits.filter(pl.col("level") == level.name)
+            within = finer["geoid"].str.head(level.digits)
             parents = (
-                finer.select(pl.col("geoid").str.head(level.digits))
+                within.filter(within.ne_missing(within.shift(1)))
                 .unique()
-                .join(geounits, on="geoid", how="anti")
+                .to_frame()
+                .join(of_level, on="geoid", how="anti")
                 .sort("geoid")
                 .with_columns(level=pl.lit(level.name))
             )

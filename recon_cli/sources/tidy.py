@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.frames import COUNTS, GEOUNITS
+from recon_cli.frames import COUNTS, GEOUNITS, within_partitions
 from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch
 from recon_cli.schema import Release, Table
 from recon_cli.sources.cell_sums import is_sum
@@ -131,14 +131,12 @@ class TidySource:
 
         Where there are statements also ``low, high, law``.
         """
-        digits = self._release.geography.partition_digits
-        inside = pl.col("geoid").str.slice(0, digits).is_between(pl.lit(group[0]), pl.lit(group[1]))
         columns = ["geoid", "digits", "ordinal", "value", "row"]
         columns += ["marker", "least", "most"] if self.has_statements else []
         parts = [
             file.collect(
                 file.cells(self._published)
-                .filter(inside)
+                .filter(within_partitions(*group))
                 .select(*columns, pl.lit(i, pl.Int32).alias("file"))
             )
             for i, file in enumerate(self._files)

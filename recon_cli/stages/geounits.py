@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.errors import SourceError
+from recon_cli.frames import look_up
 from recon_cli.publication import Coverage, GeounitBatch, with_population
 from recon_cli.schema import Level, Release
 from recon_cli.statement import EXACT, Protection
@@ -30,7 +31,7 @@ def describe_geounits(
     """
     _check(release, coverage, batch)
     region = release.region
-    length = pl.col("geoid").str.len_chars()
+    length = pl.col("geoid").str.len_bytes()
     prefix = pl.when(length >= region.digits).then(pl.col("geoid").str.slice(0, region.digits))
     return (
         with_population(release, coverage, batch, protection)
@@ -44,7 +45,7 @@ def _check(release: Release, coverage: Coverage, batch: GeounitBatch) -> None:
     digits = {level.name: level.digits for level in geography.levels}
     levels = geounits["level"]
     expected = levels.replace_strict(digits, default=None, return_dtype=pl.Int64)
-    wrong = geounits.filter((geounits["geoid"].str.len_chars() != expected) | expected.is_null())
+    wrong = geounits.filter((geounits["geoid"].str.len_bytes() != expected) | expected.is_null())
     if not wrong.is_empty():
         geoid, level = wrong.row(0)[:2]
         raise SourceError(f"geoid {geoid!r}: {_lengths(geography.by_name.get(level), level)}")
@@ -65,7 +66,12 @@ def _check(release: Release, coverage: Coverage, batch: GeounitBatch) -> None:
     if not twice.is_empty():
         geoid, level = twice.row(0)[:2]
         raise SourceError(f"{level} {geoid} occurs more than once in the published files")
-    lost = batch.counts.join(geounits, on="geoid", how="anti")
+    geoid = pl.col("geoid")
+    first_rows = batch.counts.filter(geoid.ne_missing(geoid.shift(1)))
+    known = geounits.select("geoid", _known=True)
+    lost = look_up(first_rows.select("geoid", "table", "cell"), known).filter(
+        pl.col("_known").is_null()
+    )
     if not lost.is_empty():
         geoid, table, cell = lost.row(0)[:3]
         raise SourceError(f"geoid {geoid!r}, table {table}, cell {cell}: a count without geounit")

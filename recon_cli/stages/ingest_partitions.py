@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import polars as pl
@@ -11,7 +13,7 @@ from recon_cli import sources
 from recon_cli.config import Ingest
 from recon_cli.errors import SourceError
 from recon_cli.progress import Bar
-from recon_cli.publication import Source
+from recon_cli.publication import GeounitBatch, Source
 from recon_cli.schema import Release
 from recon_cli.stages.geounits import describe_geounits, duplicates
 from recon_cli.stages.ingest import protection_path
@@ -84,13 +86,22 @@ def read_source(
     """
     unit = release.geography.unit.name
     with closing(source.batches()) as batches:  # or an interrupt would leave files open
-        for batch in batches:
+        for batch in _read_ahead(batches):
             geounits = describe_geounits(release, source.coverage, batch, protection or EXACT)
             buffer.add("geounits", geounits)
             buffer.add("tables", batch.counts)
             here = geounits.filter(pl.col("level") == unit)
             bar.advance(here.height, int(here["population"].sum()))
     buffer.flush()
+
+
+def _read_ahead(batches: Iterator[GeounitBatch]) -> Iterator[GeounitBatch]:
+    """The same batches; the next one is read while one is worked on."""
+    with ThreadPoolExecutor(1, "recon-read") as reader:
+        following = reader.submit(next, batches, None)
+        while (batch := following.result()) is not None:
+            following = reader.submit(next, batches, None)
+            yield batch
 
 
 class PartitionBuffer:
@@ -108,13 +119,9 @@ class PartitionBuffer:
     def add(self, folder: str, frame: pl.DataFrame) -> None:
         """Take the rows of one folder; what waits is written when there is much of it."""
         self._empty.setdefault(folder, frame.clear())
-        prefix = pl.col("geoid").str.slice(0, self._digits).alias("_partition")
-        split = frame.with_columns(prefix).partition_by(
-            "_partition", include_key=False, as_dict=True
-        )
-        for (partition,), rows in split.items():
-            self._started.setdefault(str(partition), time.perf_counter())
-            self._frames.setdefault((folder, str(partition)), []).append(rows)
+        for partition, rows in _partitions(frame, self._digits):
+            self._started.setdefault(partition, time.perf_counter())
+            self._frames.setdefault((folder, partition), []).append(rows)
         self._rows += frame.height
         if self._rows >= _BUFFERED_ROWS:
             self.flush()
@@ -124,7 +131,8 @@ class PartitionBuffer:
         for (folder, partition), frames in self._frames.items():
             rows = pl.concat(frames)
             order = [name for name in ("geoid", "table", "cell") if name in rows.columns]
-            self.writer.append(partition, folder, rows.sort(order))
+            is_sorted = len(order) == 1 and rows["geoid"].is_sorted()
+            self.writer.append(partition, folder, rows if is_sorted else rows.sort(order))
         self._frames = {}
         self._rows = 0
 
@@ -158,6 +166,23 @@ class PartitionBuffer:
         found = dict(geounits["level"].value_counts().iter_rows())
         levels = [level.name for level in self._release.geography.levels]
         return {name: int(found[name]) for name in levels if name in found}
+
+
+def _partitions(frame: pl.DataFrame, digits: int) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The rows of each partition, in their order; those of one that lie together uncopied."""
+    prefix = frame["geoid"].str.slice(0, digits).alias("_partition")
+    runs = prefix.rle().struct.unnest()
+    if runs["value"].is_duplicated().any():
+        split = frame.with_columns(prefix).partition_by(
+            "_partition", include_key=False, as_dict=True
+        )
+        for (partition,), rows in split.items():
+            yield str(partition), rows
+        return
+    start = 0
+    for size, partition in runs.iter_rows():
+        yield str(partition), frame.slice(start, size)
+        start += size
 
 
 def _people(geounits: pl.DataFrame) -> int:

@@ -43,10 +43,13 @@ def cut(
     """
     import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
 
-    regions = (
-        units.group_by(region=pl.col("geoid").str.head(whole or release.region.digits))
-        .agg(units=pl.len(), people=pl.col("population").fill_null(0).sum())
-        .sort("region")
+    in_order = units if units["geoid"].is_sorted() else units.sort("geoid")
+    region = pl.col("geoid").str.head(whole or release.region.digits)
+    regions = (  # numbered runs are grouped in a tenth of the time of texts
+        in_order.select(region.alias("region"), pl.col("population").fill_null(0))
+        .with_columns(run=pl.col("region").rle_id().set_sorted())
+        .group_by("run", maintain_order=True)
+        .agg(pl.col("region").first(), units=pl.len(), people=pl.col("population").sum())
     )
     total = int(regions["people"].sum())
     if total <= people or regions.height <= 1:

@@ -18,7 +18,8 @@ def from_text(column: int) -> pl.Expr:
 def from_geo_id(column: int) -> pl.Expr:
     """``1000000US340210001001000``: what follows ``US``, of a whole geounit (variant 0000)."""
     text = cell_text(column)
-    return pl.coalesce(text.str.extract("^[0-9]{3}0000US([0-9]*)$"), text)
+    is_whole = text.str.contains("^[0-9]{3}0000US[0-9]*$")  # a fifth of the time of `extract`
+    return pl.when(is_whole).then(text.str.slice(len("1000000US"))).otherwise(text)
 
 
 def from_gisjoin(column: int) -> pl.Expr:

@@ -28,6 +28,8 @@ _ALL_PLACES: Final = tuple(
 #: Groups of three digits; the first group is what is between them.
 THOUSANDS: Final = re.compile(r"\d{1,3}([.,' \u00a0\u202f])\d{3}(\1\d{3})*")
 _DECIMAL: Final = re.compile(r"\d+[.,]\d+%?")
+#: Column that says whether a row's place is a geoid.
+_IS_PLACE: Final = "is place"
 #: More combinations of codes are no cells of a table.
 _MOST_COMBINATIONS: Final = 200_000
 
@@ -194,9 +196,11 @@ class SheetReader:
             digits = [levels[name].digits for name in self.mapping.levels]
             chosen.append(pl.col("geoid").str.len_chars().is_in(digits))
         rows = 0
-        is_row = self._is_geoid() | self._has_counts()  # a note below the counts is neither
+        is_row = pl.col(_IS_PLACE) | self._has_counts()  # a note below the counts is neither
         for batch in self.roles.sheet.rows(self.roles.skip):
-            some = batch.with_columns(geoid=self.roles.geoid).filter(is_row, *chosen)
+            named = batch.with_columns(geoid=self.roles.geoid)
+            named = named.with_columns(self._is_geoid().alias(_IS_PLACE))
+            some = named if not chosen and named[_IS_PLACE].all() else named.filter(is_row, *chosen)
             rows += some.height
             if some.height:
                 yield some
@@ -225,9 +229,8 @@ class SheetReader:
         places = [at for at, _ in columns]
         for rows in self._chosen_rows():
             self._check_nameless(rows)
-            wrong = rows.filter(~self._is_geoid())
-            if wrong.height:
-                self._refuse_place(wrong.row(0, named=True))
+            if not rows[_IS_PLACE].all():
+                self._refuse_place(rows.filter(~pl.col(_IS_PLACE)).row(0, named=True))
             numbers = rows.with_columns(
                 self._count_text(at).cast(pl.Int64, strict=False).alias(_value(at)) for at in places
             )
@@ -265,8 +268,14 @@ class SheetReader:
         return (
             geoid.str.len_bytes().is_in(lengths)
             & geoid.str.contains("^[A-Za-z0-9]+$")
-            & ~geoid.is_in(_ALL_PLACES)
+            & ~geoid.is_in(self._no_places)
         ).fill_null(value=False)
+
+    @cached_property
+    def _no_places(self) -> list[str]:
+        """Words for all places that are as long as a geoid."""
+        lengths = {level.digits for level in self.release.geography.levels}
+        return [word for word in _ALL_PLACES if len(word) in lengths]
 
     def _refuse_place(self, row: Mapping[str, object]) -> None:
         geoid = row["geoid"]
