@@ -111,10 +111,10 @@ def release(options: RunOptions, *, force: bool) -> None:
       risk.upper.prior   default flat
       risk.flag          {posterior: 0.5, ratio: 2}
     """  # noqa: D301 - click wants the character itself
-    run_and_print("release", options, force=force)
+    run_and_print("risk", options, force=force)
 
 
-def print_release(run: Run, outcome: StageOutcome) -> None:
+def print_risk(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
     import polars as pl  # noqa: PLC0415
 

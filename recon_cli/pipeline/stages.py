@@ -42,6 +42,13 @@ CELLKEY = Stage(
     section="cellkey",
     function="recon_cli.stages.protect_counts:perturb_counts",
 )
+NOISE = Stage(
+    "protect noise",
+    reads=("persons",),
+    folders=("noisy", "noisy_accuracy"),
+    section="noise",
+    function="recon_cli.stages.protect_noise:add_noise",
+)
 #: It reads and writes what its section names.
 TABULATE = Stage(
     "tabulate",
@@ -88,6 +95,7 @@ RISK = Stage(
     folders=("risk", "risk_sums"),
     section="risk",
     function="recon_cli.stages.risk:risk",
+    called="risk",
 )
 SCORE = Stage(
     "score",
@@ -114,6 +122,7 @@ STAGES = (
     SWAP,
     ROUND,
     CELLKEY,
+    NOISE,
     TABULATE,
     INGEST,
     RECONSTRUCT,

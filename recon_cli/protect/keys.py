@@ -12,18 +12,15 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from recon_cli.schema import Release, Table
-from recon_cli.seeding import digest_seed
+from recon_cli.seeding import Bits, digest_seed, scramble
 from recon_cli.statement.law import FloatArray, IntArray
 from recon_cli.tabulation import tabulate_weights
 
 #: Record keys and cell keys are below it.
 KEY_RANGE: Final = 2**32
-
-_Bits = npt.NDArray[np.uint64]
 
 
 def record_keys(
@@ -50,7 +47,7 @@ def record_keys(
         )
     )
     number = texts.select(pl.int_range(pl.len()).over("text")).to_series().to_numpy()
-    bits = _mixed(_digests(seed, "record", texts["text"]) + number.astype(np.uint64))
+    bits = scramble(_digests(seed, "record", texts["text"]) + number.astype(np.uint64))
     return (bits >> np.uint64(32)).astype(np.int64)
 
 
@@ -83,8 +80,8 @@ def independent_keys(counts: pl.DataFrame, seed: int) -> FloatArray:
         counts: Columns ``geoid, table, cell``.
         seed: Other seeds give other keys.
     """
-    table = _mixed(_digests(seed, "table", counts["table"]) + _unsigned(counts["cell"]))
-    return _uniform(_mixed(_digests(seed, "geounit", counts["geoid"]) ^ table))
+    table = scramble(_digests(seed, "table", counts["table"]) + _unsigned(counts["cell"]))
+    return _uniform(scramble(_digests(seed, "geounit", counts["geoid"]) ^ table))
 
 
 def definition_keys(release: Release, counts: pl.DataFrame, seed: int) -> FloatArray:
@@ -102,7 +99,7 @@ def definition_keys(release: Release, counts: pl.DataFrame, seed: int) -> FloatA
         cell_definitions(release), on=["table", "cell"], how="left", maintain_order="left"
     )
     what = _digests(seed, "definition", defined["definition"])
-    return _uniform(_mixed(_digests(seed, "geounit", counts["geoid"]) ^ what))
+    return _uniform(scramble(_digests(seed, "geounit", counts["geoid"]) ^ what))
 
 
 def cell_definitions(release: Release) -> pl.DataFrame:
@@ -116,24 +113,16 @@ def cell_definitions(release: Release) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _digests(seed: int, purpose: str, texts: pl.Series) -> _Bits:
+def _digests(seed: int, purpose: str, texts: pl.Series) -> Bits:
     """64 bits for each text."""
     distinct = texts.unique().sort()
     bits = np.array([digest_seed(seed, purpose, text) for text in distinct], dtype=np.uint64)
     return bits[texts.rank("dense").cast(pl.Int64).to_numpy() - 1] if len(bits) else bits
 
 
-def _unsigned(numbers: pl.Series) -> _Bits:
+def _unsigned(numbers: pl.Series) -> Bits:
     return numbers.cast(pl.UInt64).to_numpy()
 
 
-def _mixed(bits: _Bits) -> _Bits:
-    """SplitMix64's finaliser: neighbouring numbers become unrelated ones."""
-    bits = bits + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
-
-
-def _uniform(bits: _Bits) -> FloatArray:
+def _uniform(bits: Bits) -> FloatArray:
     return (bits >> np.uint64(11)).astype(np.float64) / 2**53

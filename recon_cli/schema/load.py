@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -92,7 +92,7 @@ def parse_release(text: str, *, source: str) -> Release:
 
 def _build(spec: ReleaseSpec, digest: str) -> Release:
     features = {name: _feature(name, form) for name, form in spec.features.items()}
-    recodes = {name: _recode(name, form, features) for name, form in spec.recodes.items()}
+    recodes = {name: build_recode(name, form, features) for name, form in spec.recodes.items()}
     terms = _Terms(features, recodes)
     tables = [table for family in spec.families for table in _tables(family, terms)]
     return Release(
@@ -138,7 +138,12 @@ def _feature(name: str, form: FeatureSpec) -> Feature:
     return Feature(name, values, options)
 
 
-def _recode(name: str, form: RecodeSpec, features: dict[str, Feature]) -> Recode:
+def build_recode(name: str, form: RecodeSpec, features: Mapping[str, Feature]) -> Recode:
+    """A recode of one of ``features``.
+
+    Raises:
+        SchemaError: It names what there is not, or contradicts itself.
+    """
     where = f"recodes.{name}"
     feature = features.get(form.of)
     if feature is None:

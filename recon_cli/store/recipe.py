@@ -27,6 +27,7 @@ class Stage:
             itself (`recon_cli.config.model.Section.inputs`).
         function: ``module:function``, so that only a stage that runs is imported.
         can_shard: Whether its pieces can be divided among processes with ``--shard``.
+        called: What options call it; default the last word of its command.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Stage:
     section: str = ""
     function: str = ""
     can_shard: bool = False
+    called: str = ""
 
     @property
     def command(self) -> str:
@@ -44,7 +46,7 @@ class Stage:
     @property
     def short_name(self) -> str:
         """What ``--from``, ``--until`` and ``--only`` call it."""
-        return self.name.rpartition(" ")[2]
+        return self.called or self.name.rpartition(" ")[2]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ import yaml
 from recon_cli.cli import main
 from recon_cli.config import load_config
 from recon_cli.config.load import run_model
+from recon_cli.noise.strategy import load_strategy
 from recon_cli.schema import load_release
 from recon_cli.statement import load_protection
 from tests.support.command_line import recon
@@ -134,6 +135,8 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
         path.write_text(block.text)
         if "features" in found:
             load_release(str(path))
+        elif "strategy" in found:
+            load_strategy(str(path), load_release("clinic_visits"))
         elif "statements" in found:
             load_protection(path, load_release(found["release"]))
         elif "release" in found:

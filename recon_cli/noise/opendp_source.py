@@ -1,0 +1,55 @@
+"""Noise from OpenDP, for use beyond study: its random source cannot be repeated."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from recon_cli.errors import ConfigError
+from recon_cli.noise.density import IntArray
+from recon_cli.statement.noise import Gaussian, Geometric
+
+
+def opendp_noise(law: Gaussian | Geometric, shape: tuple[int, ...]) -> IntArray:
+    """Draw integer noise with OpenDP.
+
+    Args:
+        law: Whose noise.
+        shape: How much.
+
+    Raises:
+        ConfigError: OpenDP is not installed.
+    """
+    measurement = _measurement(law)
+    return np.array(measurement([0] * math.prod(shape)), dtype=np.int64).reshape(shape)
+
+
+def opendp_budget(law: Gaussian | Geometric, sensitivity: float) -> float:
+    """What OpenDP says a list of counts spends: ρ, or ε of geometric noise.
+
+    Args:
+        law: Of the noise.
+        sensitivity: L2 sensitivity of the counts, L1 for geometric noise.
+
+    Raises:
+        ConfigError: OpenDP is not installed.
+    """
+    whole = isinstance(law, Geometric)
+    return float(_measurement(law).map(int(sensitivity) if whole else float(sensitivity)))
+
+
+def _measurement(law: Gaussian | Geometric) -> Any:
+    try:
+        import opendp.prelude as dp  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ConfigError(
+            "noise.source: opendp is not installed (pip install 'recon-cli[dp]')"
+        ) from error
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    if isinstance(law, Gaussian):
+        scale = math.sqrt(law.variance)
+        return dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
+    return dp.m.make_geometric(domain, dp.l1_distance(T="i64"), scale=1 / law.epsilon)

@@ -1,0 +1,203 @@
+"""`recon protect noise`: records → noisy measurements.
+
+``noisy/`` is a tidy publication with its ``protection.yaml``; where the queries are combinations of
+columns, ``release.yaml`` is the schema that has them as tables.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recon_cli.config.sections.noise import Noise
+from recon_cli.errors import SourceError
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import NOISE
+from recon_cli.schema import Release, parse_release
+from recon_cli.store import InputFile, Piece, Staging
+from recon_cli.store.files import file_digest
+
+if TYPE_CHECKING:
+    from recon_cli.noise.strategy import Strategy
+    from recon_cli.protect.measured import NoiseSource
+    from recon_cli.publication import Publication
+    from recon_cli.stages.protect_counts_pieces import Origin
+
+#: What the schema is called that lies beside the counts.
+SCHEMA = "release.yaml"
+
+
+def add_noise(run: Run) -> StageOutcome:
+    """Measure the counts of records with the noise of a strategy.
+
+    Raises:
+        ConfigError: There is no such strategy, or it does not fit the release.
+        SourceError: The records do not fit the schema.
+        StageError: The work folder is in use.
+        WorkerError: A worker died.
+    """
+    from recon_cli.noise.strategy import load_strategy, read_strategy  # noqa: PLC0415 - polars
+    from recon_cli.protect import measured  # noqa: PLC0415
+    from recon_cli.stages.protect_counts_pieces import Origin, accuracy_files  # noqa: PLC0415
+    from recon_cli.statement import PROTECTION, protection_text  # noqa: PLC0415
+
+    config = run.config.section(Noise)
+    strategy = load_strategy(config.strategy, run.release, config.without)
+    levels = config.levels or measured.published_levels(strategy, run.release)
+    measured.require_publishable(strategy, run.release, levels)
+    beside = dict[str, bytes]()
+    release = run.release
+    if not any(query.table for query in strategy.queries.values()):
+        text = measured.release_text(strategy, release, levels)
+        beside[SCHEMA] = text.encode()
+        release = parse_release(text, source=SCHEMA)
+    protection = measured.noise_protection(strategy, levels)
+    beside[PROTECTION] = protection_text(release, protection.statements).encode()
+    names = {measured.table_name(query) for query in strategy.queries.values()}
+    tables = tuple(table for table in release.tables if table.name in names)
+    origin = Origin(NOISE.section, tables, config.records or run.work / "persons")
+    seed = run.config.top.seed if config.seed is None else config.seed
+    recipe = run.recipe(
+        NOISE,
+        {
+            "strategy": read_strategy(config.strategy)[0],
+            "without": list(config.without),
+            "levels": list(levels),
+            "source": config.source,
+        },
+        seed=seed,
+        files=_files(config.geounits),
+        partitions=origin.digests(release),
+    )
+    with run.transaction(recipe) as transaction:
+        if transaction.current is not None:
+            return StageOutcome(NOISE, transaction.current, skipped=True)
+        pieces, staging = origin.pieces(release), transaction.staging
+        context = NoiseContext(
+            release, strategy, tuple(levels), origin, config.geounits, config.source, seed, staging
+        )
+        results = run.map_unfinished(transaction, measure_piece, lambda: context, pieces)
+        counts, accuracy = NOISE.folders
+        for name, content in beside.items():
+            staging.write_extra(counts, name, content)
+        for name, content in accuracy_files(release, staging, pieces).items():
+            staging.write_extra(accuracy, name, content)
+        manifest = transaction.publish(
+            pieces,
+            notes={
+                "strategy": strategy.name,
+                "mechanism": strategy.mechanism,
+                "neighbours": strategy.neighbours,
+                "measured": measured.strategy_rows(strategy, levels),
+                "source": config.source,
+                "budget": float(strategy.budget(levels)),
+                "epsilon": strategy.epsilon(levels),
+                "whole_budget": float(strategy.budget()),
+                "whole_epsilon": strategy.epsilon(),
+                "delta": float(strategy.delta),
+            },
+            usages=results.usages,
+            workers=results.workers,
+        )
+        return StageOutcome(NOISE, manifest)
+
+
+def _files(path: Path | None) -> tuple[InputFile, ...]:
+    if path is None:
+        return ()
+    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    if not files or not all(file.is_file() for file in files):
+        raise SourceError(f"noise.geounits: {path}: no such file, or no .parquet file in it")
+    return tuple(InputFile(file.name, file.stat().st_size, file_digest(file)) for file in files)
+
+
+@dataclass(frozen=True)
+class NoiseContext:
+    """What all partitions share."""
+
+    release: Release
+    strategy: Strategy
+    levels: tuple[str, ...]
+    origin: Origin
+    geounits: Path | None
+    source: str
+    seed: int
+    staging: Staging
+
+
+def measure_piece(context: NoiseContext, piece: Piece, tick: OnProgress) -> None:
+    """Measure and write one partition; runs in a worker."""
+    import polars as pl  # noqa: PLC0415 - slow to load, and not needed where nothing is to be done
+
+    from recon_cli.frames import COUNTS  # noqa: PLC0415
+    from recon_cli.protect.accuracy import sum_errors  # noqa: PLC0415
+    from recon_cli.protect.measured import measure_counts  # noqa: PLC0415
+
+    started, release = time.perf_counter(), context.release
+    truth, _ = context.origin.read(release, piece.partition)
+    if context.geounits is not None:
+        truth = _with_empty(release, truth, context.geounits, piece.partition)
+    counts = measure_counts(context.strategy, context.levels, truth, _source(context))
+    unit = truth.geounits.filter(pl.col("level") == release.geography.unit.name)
+    people = int(unit["population"].sum())
+    shown = counts.select(COUNTS.names())
+    frames = (shown, sum_errors(release, truth, counts))
+    context.staging.write(
+        piece,
+        dict(zip(context.staging.recipe.stage.folders, frames, strict=True)),
+        totals={
+            "units": len(unit),
+            "people": people,
+            "cells": counts.height,
+            "negative": int((counts["count"] < 0).sum()),
+        },
+        started=started,
+    )
+    tick(len(unit), people)
+
+
+def _source(context: NoiseContext) -> NoiseSource:
+    from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise  # noqa: PLC0415
+    from recon_cli.noise.opendp_source import opendp_noise  # noqa: PLC0415
+
+    if context.source == "opendp":
+        return lambda _, each, geoids: opendp_noise(each.law, (len(geoids), each.query.size))
+    name = context.strategy.name
+    return lambda _, each, geoids: measurement_noise(
+        context.seed, name, each, geounit_bits(context.seed, geoids), cells_of(each.query)
+    )
+
+
+def _with_empty(release: Release, truth: Publication, path: Path, partition: str) -> Publication:
+    """The publication with units, and what they are in, that have no records."""
+    import polars as pl  # noqa: PLC0415
+
+    column = release.geoid_column
+    scan = (
+        pl.scan_csv(path, infer_schema=False)
+        if path.suffix == ".csv"
+        else pl.scan_parquet(
+            path / "**/*.parquet" if path.is_dir() else path, hive_partitioning=False
+        )
+    )
+    if column not in scan.collect_schema().names():
+        raise SourceError(f"noise.geounits: {path}: no column {column!r}")
+    units = scan.select(pl.col(column).cast(pl.String)).collect()[column]
+    units = units.filter(units.str.starts_with(partition))
+    known, frames = set(truth.geounits["geoid"]), [truth.geounits]
+    for number, pattern in enumerate(truth.coverage):
+        digits = release.geography.by_name[pattern.level].digits
+        geoids = units.str.slice(0, digits).unique().sort()
+        empty = geoids.filter(~geoids.is_in(list(known)))
+        frames.append(
+            pl.DataFrame({"geoid": empty}).with_columns(
+                level=pl.lit(pattern.level),
+                population=pl.lit(0, truth.geounits["population"].dtype),
+                pattern=pl.lit(number, pl.Int16),
+            )
+        )
+    geounits = pl.concat(frames, how="diagonal").select(truth.geounits.columns)
+    return replace(truth, geounits=geounits)
