@@ -99,7 +99,7 @@ def test_units_without_records_are_measured_too(config: Path) -> None:
         ("noise.levels=[country]", "'country' is no level", 2),
         ("noise.strategy=dhc_2020", "dhc_2020.yaml: queries.age_type: recodes.age3.edges: 0", 2),
         ("noise.strategy=nothing", "no strategy 'nothing'", 2),
-        ("noise.geounits=nowhere.csv", "no such file", 3),
+        ("noise.geounits=nowhere.csv", "no such file", 4),
     ],
 )
 def test_what_does_not_fit_is_named(config: Path, setting: str, message: str, code: int) -> None:
