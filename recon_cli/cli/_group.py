@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
-import traceback
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +40,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Names of the public modules beside this one."""
-        here = [str(Path(__file__).parent)]
-        return sorted(
-            module.name.replace("_", "-")
-            for module in pkgutil.iter_modules(here)
-            if not module.name.startswith("_")
-        )
+        return list(_command_names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of one module."""
@@ -72,7 +67,9 @@ class Commands(click.Group):
                 return value
         except ReconError as error:
             if ctx.meta.get(VERBOSITY, 0) > 1:
-                click.echo(traceback.format_exc(), err=True, nl=False)
+                from traceback import format_exc  # noqa: PLC0415 - seldom wanted
+
+                click.echo(format_exc(), err=True, nl=False)
             _say(ctx, f"error: {error}")
             ctx.exit(error.exit_code)
         except Unpublished as done:
@@ -85,6 +82,13 @@ class Commands(click.Group):
             word = "terminated" if terminated else "interrupted"
             _say(ctx, f"{word}; finished partitions are kept, the same command resumes")
             ctx.exit(TERMINATED if terminated else INTERRUPTED)
+
+
+@cache
+def _command_names() -> tuple[str, ...]:
+    modules = pkgutil.iter_modules([str(Path(__file__).parent)])
+    names = (module.name for module in modules if not module.name.startswith("_"))
+    return tuple(sorted(name.replace("_", "-") for name in names))
 
 
 def _say(ctx: click.Context, text: str) -> None:

@@ -52,23 +52,39 @@ def load_config(
     for name in SECTIONS:
         if name in document.data and document.data[name] is None:
             document.data[name] = {}  # a bare `reconstruct:` asks for the stage with its defaults
-    model = run_model()
+    present = tuple(name for name in document.data if name in SECTIONS)
+    context = {"base": base}
     try:
-        checked = model.model_validate(document.data, context={"base": base})
-    except ValidationError as error:
-        raise ConfigError("\n".join(_findings(error, model, document, source, typed))) from error
-    return RunConfig(
-        checked,
-        {name: getattr(checked, name) for name in document.data if name in SECTIONS},
-        source,
-    )
+        checked = _model_of(present).model_validate(document.data, context=context)
+    except ValidationError:
+        checked = _explain(document, source, typed, context)
+    return RunConfig(checked, {name: getattr(checked, name) for name in present}, source)
+
+
+def run_model() -> type[Top]:
+    """The whole file as one model: the top-level keys and every section there is."""
+    return _model_of(tuple(SECTIONS))
 
 
 @cache
-def run_model() -> type[Top]:
-    """The whole file as one model: the top-level keys and every section there is."""
-    fields: dict[str, Any] = {name: (kind | None, None) for name, kind in SECTIONS.items()}
+def _model_of(sections: tuple[str, ...]) -> type[Top]:
+    """The top-level keys and some sections."""
+    fields: dict[str, Any] = {name: (SECTIONS[name] | None, None) for name in sections}
     return create_model("RunConfig", __base__=Top, **fields)
+
+
+def _explain(
+    document: YamlDocument,
+    source: str,
+    typed: dict[tuple[str, ...], str],
+    context: dict[str, Path],
+) -> Top:
+    """Check again beside every section there is: what is wrong is told with all valid keys."""
+    model = run_model()
+    try:
+        return model.model_validate(document.data, context=context)
+    except ValidationError as error:
+        raise ConfigError("\n".join(_findings(error, model, document, source, typed))) from error
 
 
 def _read(path: Path | None, has_settings: bool) -> tuple[YamlDocument, str, Path]:

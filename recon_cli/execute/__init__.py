@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from recon_cli.execute.pool import Pool
 from recon_cli.execute.work_items import (
     DaskWorkers,
     Payload,
@@ -99,6 +98,8 @@ def _run_here(
         count = min(count, sum(item.weight for item in job.items) // grain)
     count = min(count, len(job.items))
     if count > 1:
+        from recon_cli.execute.pool import Pool  # noqa: PLC0415 - most runs start no processes
+
         Pool(function, count, job).run(prepare)
         return count
     shared = prepare()

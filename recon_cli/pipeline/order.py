@@ -100,12 +100,12 @@ def select(
 
 def _paths_read(stage: Stage, config: RunConfig) -> tuple[Path, ...]:
     named = config.sections[stage.section].inputs(config.work)
-    return *_in_work(stage.reads, config), *named
+    return tuple(path.resolve() for path in (*_in_work(stage.reads, config), *named))
 
 
 def _paths_made(stage: Stage, config: RunConfig) -> tuple[Path, ...]:
     named = config.sections[stage.section].outputs()
-    return *_in_work(stage.folders, config), *named
+    return tuple(path.resolve() for path in (*_in_work(stage.folders, config), *named))
 
 
 def _in_work(folders: Iterable[str], config: RunConfig) -> list[Path]:
@@ -113,6 +113,5 @@ def _in_work(folders: Iterable[str], config: RunConfig) -> list[Path]:
 
 
 def _overlap(one: Path, other: Path) -> bool:
-    """Whether one of two paths is, or lies in, the other."""
-    one, other = one.resolve(), other.resolve()
-    return one == other or one in other.parents or other in one.parents
+    """Whether one of two absolute paths is, or lies in, the other."""
+    return one.is_relative_to(other) or other.is_relative_to(one)

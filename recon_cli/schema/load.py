@@ -7,7 +7,6 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -36,6 +35,7 @@ from recon_cli.strict_yaml import parse_yaml, read_text
 #: Every combination of options is a value, and every value takes a bit of each cell's masks.
 _MOST_OPTIONS = 12
 _MOST_VALUES = 10_000
+_RELEASES = Path(__file__).parent / "releases"
 _RANGE = re.compile(r"^(-?\d+)\.\.(-?\d+)$")
 
 
@@ -45,9 +45,7 @@ def packaged_releases() -> tuple[str, ...]:
     >>> packaged_releases()
     ('clinic_visits', 'dhc_2020', 'pl_2010', 'pl_2020', 'sf1_2010')
     """
-    folder = resources.files("recon_cli.schema") / "releases"
-    names = [entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml")]
-    return tuple(sorted(name.removesuffix(".yaml") for name in names))
+    return tuple(sorted(path.stem for path in _RELEASES.glob("*.yaml")))
 
 
 def load_release(name_or_path: str, *, base: Path | None = None) -> Release:
@@ -67,8 +65,8 @@ def load_release(name_or_path: str, *, base: Path | None = None) -> Release:
                 f"release: no packaged schema {name_or_path!r} "
                 f"(packaged: {', '.join(packaged_releases())}; or give the path of a .yaml file)"
             )
-        packaged = resources.files("recon_cli.schema") / "releases" / f"{name_or_path}.yaml"
-        return parse_release(packaged.read_text(encoding="utf-8"), source=f"{name_or_path}.yaml")
+        packaged = _RELEASES / f"{name_or_path}.yaml"
+        return parse_release(packaged.read_text(encoding="utf-8"), source=packaged.name)
     path = (base or Path()) / name_or_path
     return parse_release(read_text(path), source=str(path))
 

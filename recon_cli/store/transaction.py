@@ -17,10 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import ReadWriteLock, Timeout
-
 from recon_cli.errors import StageError
-from recon_cli.execute import Usage, peak_mb
+from recon_cli.execute.work_items import Usage, peak_mb
 from recon_cli.store import files
 from recon_cli.store.folder import Folder, open_folder
 from recon_cli.store.manifest import (
@@ -346,6 +344,8 @@ def _unfinished(work: Path) -> Path:
 @contextmanager
 def _lock(path: Path, stage: Stage, *, alone: bool = True) -> Iterator[None]:
     """Hold the stage's lock; the system releases it when the process ends, however it ends."""
+    from filelock import ReadWriteLock, Timeout  # noqa: PLC0415 - only who writes needs a lock
+
     lock = ReadWriteLock(path, timeout=0, is_singleton=False)
     with ExitStack() as held:
         with files.disk(path):

@@ -7,21 +7,36 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterator, Mapping
 
 from recon_cli.config.model import Section
 
 
-def _discover() -> dict[str, type[Section]]:
-    found: dict[str, type[Section]] = {}
-    for module in pkgutil.iter_modules(__path__):
-        members = vars(importlib.import_module(f"{__name__}.{module.name}")).values()
-        found[module.name] = next(
+class _Sections(Mapping[str, type[Section]]):
+    """Section name → its model, which is imported when it is asked for: most runs need few."""
+
+    def __init__(self) -> None:
+        self._names = tuple(module.name for module in pkgutil.iter_modules(__path__))
+
+    def __getitem__(self, name: str) -> type[Section]:
+        if name not in self._names:
+            raise KeyError(name)
+        members = vars(importlib.import_module(f"{__name__}.{name}")).values()
+        return next(
             member
             for member in members
             if isinstance(member, type) and issubclass(member, Section) and member is not Section
         )
-    return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 #: Section name → its model.
-SECTIONS = _discover()
+SECTIONS: Mapping[str, type[Section]] = _Sections()
