@@ -61,6 +61,8 @@ from recon_cli.version import __version__ as __version__
 
 __all__ = [
     "AttackKeys",
+    "DimensionMapping",
+    "FileMapping",
     "Guesser",
     "Linkage",
     "Measurement",

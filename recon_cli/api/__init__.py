@@ -1,59 +1,36 @@
 """What `import recon_cli as recon` gives: the stages as functions over frames."""
 
-from recon_cli.api.linkage import Linkage, agreement, baselines, link, score_links
-from recon_cli.api.reconstruction import (
-    audit_counts,
-    find_claims,
-    measure_variability,
-    publish,
-    read_published,
-    reconstruct,
-    verify,
-)
-from recon_cli.attack.claims.partition import VerifiedClaims
-from recon_cli.attack.linkage.specification import Guesser
-from recon_cli.attack.reconstruction.partition import Reconstruction
-from recon_cli.attack.variability.partition import Measurement, flag_certain
-from recon_cli.errors import ReconError
-from recon_cli.protect.accuracy import count_accuracy
-from recon_cli.protect.counts import protect_counts
-from recon_cli.publication import Publication
-from recon_cli.schema import AttackKeys, Release, load_release, packaged_releases, parse_release
-from recon_cli.statement import Protection, Statement, load_protection, parse_law
-from recon_cli.tabulation import tabulate
-from recon_cli.verification import Verification
-
-__all__ = [
-    "AttackKeys",
-    "Guesser",
-    "Linkage",
-    "Measurement",
-    "Protection",
-    "Publication",
-    "ReconError",
-    "Reconstruction",
-    "Release",
-    "Statement",
-    "Verification",
-    "VerifiedClaims",
-    "agreement",
-    "audit_counts",
-    "baselines",
-    "count_accuracy",
-    "find_claims",
-    "flag_certain",
-    "link",
-    "load_protection",
-    "load_release",
-    "measure_variability",
-    "packaged_releases",
-    "parse_law",
-    "parse_release",
-    "protect_counts",
-    "publish",
-    "read_published",
-    "reconstruct",
-    "score_links",
-    "tabulate",
-    "verify",
-]
+from recon_cli.api.linkage import Linkage as Linkage
+from recon_cli.api.linkage import agreement as agreement
+from recon_cli.api.linkage import baselines as baselines
+from recon_cli.api.linkage import link as link
+from recon_cli.api.linkage import score_links as score_links
+from recon_cli.api.reconstruction import audit_counts as audit_counts
+from recon_cli.api.reconstruction import find_claims as find_claims
+from recon_cli.api.reconstruction import measure_variability as measure_variability
+from recon_cli.api.reconstruction import publish as publish
+from recon_cli.api.reconstruction import read_published as read_published
+from recon_cli.api.reconstruction import reconstruct as reconstruct
+from recon_cli.api.reconstruction import verify as verify
+from recon_cli.attack.claims.partition import VerifiedClaims as VerifiedClaims
+from recon_cli.attack.linkage.specification import Guesser as Guesser
+from recon_cli.attack.reconstruction.partition import Reconstruction as Reconstruction
+from recon_cli.attack.variability.partition import Measurement as Measurement
+from recon_cli.attack.variability.partition import flag_certain as flag_certain
+from recon_cli.errors import ReconError as ReconError
+from recon_cli.protect.accuracy import count_accuracy as count_accuracy
+from recon_cli.protect.counts import protect_counts as protect_counts
+from recon_cli.publication import Publication as Publication
+from recon_cli.schema import AttackKeys as AttackKeys
+from recon_cli.schema import Release as Release
+from recon_cli.schema import load_release as load_release
+from recon_cli.schema import packaged_releases as packaged_releases
+from recon_cli.schema import parse_release as parse_release
+from recon_cli.sources import DimensionMapping as DimensionMapping
+from recon_cli.sources import FileMapping as FileMapping
+from recon_cli.statement import Protection as Protection
+from recon_cli.statement import Statement as Statement
+from recon_cli.statement import load_protection as load_protection
+from recon_cli.statement import parse_law as parse_law
+from recon_cli.tabulation import tabulate as tabulate
+from recon_cli.verification import Verification as Verification

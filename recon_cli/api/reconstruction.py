@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
@@ -20,7 +19,7 @@ from recon_cli.attack.variability.partition import Intervals, Measurement, Mode,
 from recon_cli.errors import SourceError
 from recon_cli.publication import GeounitBatch, Publication, Source
 from recon_cli.schema import Release, Table
-from recon_cli.sources import AbsentCells
+from recon_cli.sources import NO_MAPPING, AbsentCells, FileMapping
 from recon_cli.stages.geounits import describe_geounits
 from recon_cli.stages.selection import select
 from recon_cli.statement import EXACT, Protection
@@ -62,30 +61,38 @@ def read_published(
     release: Release,
     paths: Iterable[Path | str],
     *,
-    source: Literal["tidy", "sf1-legacy", "pl-legacy", "dhc-legacy"] = "tidy",
-    absent: AbsentCells = "zero",
+    source: str = "tidy",
+    mapping: FileMapping = NO_MAPPING,
+    absent: AbsentCells | None = None,
     geounits: Path | str | None = None,
     protection: Protection | None = None,
 ) -> Publication:
-    """Published files, whole in memory.
+    """Published files of any format, whole in memory.
 
     Args:
         release: The schema.
         paths: Files that are together one publication.
-        source: Their format.
-        absent: As for `publish`, of tidy files.
-        geounits: Of tidy files, a file with a column ``geoid``: the list of all geounits.
-        protection: Of tidy files, by which law each count was published.
+        source: Their format, as in ``ingest.source``.
+        mapping: What they do not say themselves, as in ``ingest.mapping``.
+        absent: What a cell without a count means: ``zero``, the default of tidy files, or
+            ``unpublished``, that of all others; for all tables, or by table.
+        geounits: A file with a column ``geoid``: the list of all geounits.
+        protection: By which law each count was published; without it all are exact.
 
     Raises:
+        ConfigError: There is no such format, or the mapping does not fit the release.
         SourceError: A file is not what it should be; names it and the place in it.
     """
-    files = [Path(path) for path in paths]
-    if source != "tidy":
-        return _gather(release, sources.open_legacy(release, files))
-    listed = None if geounits is None else sources.read_geounit_list(release, Path(geounits))
-    tidy = sources.open_tidy(release, files, absent=absent, protection=protection)
-    return _gather(release, sources.complete_geounits(release, tidy, listed), tidy.protection)
+    opened = sources.open_source(
+        release,
+        source,
+        [Path(path) for path in paths],
+        mapping=mapping,
+        absent=absent,
+        geounits=None if geounits is None else sources.read_geounit_list(release, Path(geounits)),
+        protection=protection,
+    )
+    return _gather(release, opened.source, opened.protection or EXACT)
 
 
 def reconstruct(

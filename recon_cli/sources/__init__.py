@@ -1,7 +1,7 @@
 """Sources: published formats read as counts, geounits and coverage."""
 
 from recon_cli.sources.dense import DenseSource
-from recon_cli.sources.formats import FORMATS, DimensionMapping, FileMapping
+from recon_cli.sources.formats import FORMATS, NO_MAPPING, DimensionMapping, FileMapping
 from recon_cli.sources.legacy import LegacySource, open_legacy, write_legacy
 from recon_cli.sources.listing import (
     IncompleteSource,
@@ -9,6 +9,7 @@ from recon_cli.sources.listing import (
     list_geounits,
     read_geounit_list,
 )
+from recon_cli.sources.opening import OpenedSource, open_source
 from recon_cli.sources.tables import open_tables
 from recon_cli.sources.tidy import (
     Absent,
@@ -22,6 +23,7 @@ from recon_cli.sources.tidy import (
 
 __all__ = [
     "FORMATS",
+    "NO_MAPPING",
     "Absent",
     "AbsentCells",
     "DenseSource",
@@ -29,10 +31,12 @@ __all__ = [
     "FileMapping",
     "IncompleteSource",
     "LegacySource",
+    "OpenedSource",
     "TidySource",
     "complete_geounits",
     "list_geounits",
     "open_legacy",
+    "open_source",
     "open_tables",
     "open_tidy",
     "read_geounit_list",

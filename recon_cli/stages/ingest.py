@@ -45,7 +45,8 @@ def ingest(run: Run) -> StageOutcome:
             return StageOutcome(INGEST, stage.current, skipped=True)
         from recon_cli.stages import ingest_partitions as work  # noqa: PLC0415 - loads polars
 
-        source, protection = work.open_source(run.release, config)
+        opened = work.open_source(run.release, config)
+        source, protection = opened.source, opened.protection
         task = Task("ingest", run.release.geography.unit.name)
         with run.reporter.bar(task) as bar:
             buffer = work.PartitionBuffer(run.release, PartWriter(stage.staging))

@@ -28,48 +28,33 @@ from recon_cli.store.pieces import cut
 _BUFFERED_ROWS = 2_000_000
 
 
-def open_source(release: Release, config: Ingest) -> tuple[Source, Protection | None]:
+def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
     """Open what the config names; and by which law it was published, if not all is exact.
 
     Raises:
         ConfigError: The protection file is wrong.
         SourceError: Another file is not what it should be.
     """
-    if config.is_legacy:
-        tables = [table.name for table in release.select_tables(config.tables)]
-        legacy = sources.open_legacy(release, config.paths, layout=config.source, tables=tables)
-        return legacy, None
     path = protection_path(config)
-    protection = None if path is None else load_protection(path, release)
-    counts = _open_counts(release, config, protection)
-    listed = None
-    if config.geounits is not None:
-        listed = sources.read_geounit_list(release, config.geounits)
-    source = sources.complete_geounits(release, counts, listed)
-    return source, counts.protection if counts.has_statements else None
-
-
-def _open_counts(
-    release: Release, config: Ingest, protection: Protection | None
-) -> sources.TidySource | sources.DenseSource:
-    """Files that may lack geounits."""
-    absent = config.absent_cells
-    if config.source == "tidy":
-        return sources.open_tidy(release, config.paths, absent=absent, protection=protection)
-    mapping = sources.FileMapping()
-    if config.mapping is not None:
-        given = config.mapping.model_dump()
-        said = given.pop("dimensions").items()
-        dimensions = {name: sources.DimensionMapping(**each) for name, each in said}
-        mapping = sources.FileMapping(**given, dimensions=dimensions)
-    return sources.open_tables(
+    tables = release.select_tables(config.tables) if config.is_legacy else ()
+    listed = config.geounits
+    return sources.open_source(
         release,
         config.source,
         config.paths,
-        mapping=mapping,
-        absent=absent,
-        protection=protection,
+        tables=[table.name for table in tables] or None,
+        mapping=_file_mapping(config),
+        absent=config.absent,
+        geounits=None if listed is None else sources.read_geounit_list(release, listed),
+        protection=None if path is None else load_protection(path, release),
     )
+
+
+def _file_mapping(config: Ingest) -> sources.FileMapping:
+    given = {} if config.mapping is None else config.mapping.model_dump()
+    said = given.pop("dimensions", {}).items()
+    dimensions = {name: sources.DimensionMapping(**each) for name, each in said}
+    return sources.FileMapping(**given, dimensions=dimensions)
 
 
 def read_source(

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -15,7 +17,7 @@ from polars.testing import assert_frame_equal
 import recon_cli as recon
 from recon_cli import api
 from recon_cli.errors import ConfigError, ContradictionError, SourceError
-from tests.support import command_line
+from tests.support import command_line, layouts
 from tests.support.attacks import aged, people, swapped
 from tests.support.paths import ROOT
 from tests.support.populations import random_records
@@ -77,6 +79,34 @@ def test_tidy_files_are_read_like_frames() -> None:
     assert_frame_equal(one.counts, other.counts)
     assert_frame_equal(one.geounits, other.geounits)
     assert one.coverage == other.coverage
+
+
+@pytest.mark.parametrize("name", ["data_census_gov", "statcan", "json_stat_2", "wide"])
+def test_files_of_a_portal_are_read_like_frames(name: str, tmp_path: Path) -> None:
+    release = recon.parse_release(layouts.SCHEMA, source="sexage.yaml")
+    given = layouts.counts_of({"340210001001000": [3, 0, 1, 12, 5, 0]})
+    layout = layouts.LAYOUTS[name](given, tmp_path)
+    said = dict(layout.mapping)
+    dimensions: Any = said.pop("dimensions", {})
+    mapping = recon.FileMapping(
+        **cast("Any", said),
+        dimensions={key: recon.DimensionMapping(**each) for key, each in dimensions.items()},
+    )
+    found = recon.read_published(release, layout.paths, source=layout.source, mapping=mapping)
+    rows = [
+        {"geoid": geoid, "table": "P99", "cell": cell, "count": count}
+        for geoid, row in given.items()
+        for cell, count in enumerate(row, start=1)
+    ]
+    expected = recon.publish(release, pl.DataFrame(rows), absent="unpublished")
+    assert_frame_equal(found.counts, expected.counts)
+    assert_frame_equal(found.geounits, expected.geounits)
+    assert found.coverage == expected.coverage
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"no format 'pdf' \(formats: tidy, sf1-legacy, "):
+        recon.read_published(SURVEY, [CLINIC], source="pdf")
 
 
 def test_linking_and_scoring_agree(tmp_path: Path) -> None:
@@ -173,7 +203,8 @@ def test_the_package_itself_is_cheap_to_import() -> None:
 
 
 def test_every_name_of_the_api_is_there_and_no_module_hides_it() -> None:
-    assert set(recon.__all__) == set(api.__all__)
+    public = {name for name, each in vars(api).items() if not isinstance(each, ModuleType)}
+    assert set(recon.__all__) == {name for name in public if not name.startswith("_")}
     for name in recon.__all__:
         assert getattr(recon, name) is getattr(api, name)
     assert set(recon.__all__) <= set(dir(recon))

@@ -42,7 +42,7 @@ def configured(layout: Layout, folder: Path, **changes: Any) -> Any:
 
 
 def read(release: Release, config: Any) -> tuple[pl.DataFrame, pl.DataFrame, set[Any]]:
-    source, _ = open_source(release, config)
+    source = open_source(release, config).source
     batches = list(source.batches())
     counts = pl.concat([batch.counts for batch in batches]).sort("geoid", "table", "cell")
     units = pl.concat([batch.geounits for batch in batches]).sort("geoid")
@@ -86,9 +86,9 @@ def test_markers_are_read_by_the_law(name: str, release: Release, tmp_path: Path
     (tmp_path / "protection.yaml").write_text(
         "release: sexage\nstatements:\n  - law: {suppressed: {below: 3}}\n"
     )
-    source, protection = open_source(release, configured(layout, tmp_path))
-    found = pl.concat([batch.counts for batch in source.batches()])
-    assert protection is not None
+    opened = open_source(release, configured(layout, tmp_path))
+    found = pl.concat([batch.counts for batch in opened.source.batches()])
+    assert opened.protection is not None
     hidden = found.filter(pl.col("count").is_null())
     assert hidden.select("geoid", "cell", "high").rows() == [(BLOCKS[0], 1, 2)]
     shown = found.filter(pl.col("count") > 0).select("geoid", "cell", "count")
@@ -97,4 +97,4 @@ def test_markers_are_read_by_the_law(name: str, release: Release, tmp_path: Path
     assert {(g, cell): n for g, cell, n in shown.rows()} == truth
     path.write_text(path.read_text().replace("<3", "<7"))
     with pytest.raises(SourceError, match=r"row .*: geoid .*below 3 are suppressed, found '<7'"):
-        list(open_source(release, configured(layout, tmp_path))[0].batches())
+        list(open_source(release, configured(layout, tmp_path)).source.batches())

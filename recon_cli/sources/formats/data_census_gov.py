@@ -10,7 +10,7 @@ from recon_cli.sources.formats.codes import ANNOTATION, COUNT_CODE, table_of
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_geo_id
-from recon_cli.sources.formats.header import row_with
+from recon_cli.sources.formats.header import required_row, row_with
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Document, read_sheet
 
@@ -32,9 +32,7 @@ def recognises(document: Document) -> bool:
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
     """Columns by their codes; labels from the second row."""
     sheet = read_sheet(document, mapping.sheet)
-    at = row_with(sheet, {_PLACE})
-    if at is None:
-        raise SourceError(f"{sheet.label}: expected a row with {_PLACE!r} and codes of cells")
+    at = required_row(sheet, _PLACE)
     headers = sheet.head[at]
     place = headers.index(_PLACE)
     below = sheet.head[at + 1] if at + 1 < len(sheet.head) else ()

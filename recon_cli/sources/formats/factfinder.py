@@ -14,7 +14,7 @@ from recon_cli.errors import SourceError
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_geo_id
-from recon_cli.sources.formats.header import row_with
+from recon_cli.sources.formats.header import required_row
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Document, first_line, read_sheet
 
@@ -37,9 +37,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
         SourceError: The file's name does not say which table it is.
     """
     sheet = read_sheet(document, mapping.sheet)
-    at = row_with(sheet, {_PLACE})
-    if at is None:
-        raise SourceError(f"{sheet.label}: expected a row with {_PLACE!r}")
+    at = required_row(sheet, _PLACE)
     match = _FILE.match(document.name)
     table = mapping.table or (match[1].upper() if match else None)
     if table is None:

@@ -20,6 +20,18 @@ def row_with(sheet: Sheet, names: Collection[str]) -> int | None:
     return None
 
 
+def required_row(sheet: Sheet, *names: str) -> int:
+    """Index of the first row that has all ``names``.
+
+    Raises:
+        SourceError: There is none.
+    """
+    at = row_with(sheet, names)
+    if at is None:
+        raise SourceError(f"{sheet.label}: expected a row with {' and '.join(map(repr, names))}")
+    return at
+
+
 def numbers_in(row: Sequence[str]) -> int:
     """How many cells of a row are numbers."""
     return sum(_NUMBER.fullmatch(cell) is not None for cell in row)

@@ -11,7 +11,7 @@ from recon_cli.errors import SourceError
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_gisjoin
-from recon_cli.sources.formats.header import row_with
+from recon_cli.sources.formats.header import required_row
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Document, first_line, read_sheet
 
@@ -56,9 +56,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
         SourceError: There is no codebook, or no ``GISJOIN``.
     """
     sheet = read_sheet(document, mapping.sheet)
-    at = row_with(sheet, {_PLACE})
-    if at is None:
-        raise SourceError(f"{sheet.label}: expected a row with {_PLACE!r}")
+    at = required_row(sheet, _PLACE)
     stem = document.name.rpartition(".")[0]
     book = next((each for each in beside if each.name == f"{stem}_codebook.txt"), None)
     if book is None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from recon_cli.errors import SourceError
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
-from recon_cli.sources.formats.header import row_with
+from recon_cli.sources.formats.header import required_row
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Document, first_line, read_sheet
 
@@ -31,9 +30,7 @@ def recognises(document: Document) -> bool:
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
     """Dimensions are the columns that have a ``…_NAME`` beside them."""
     sheet = read_sheet(document, mapping.sheet)
-    at = row_with(sheet, {_PLACE, _VALUE})
-    if at is None:
-        raise SourceError(f"{sheet.label}: expected a row with {_PLACE!r} and {_VALUE!r}")
+    at = required_row(sheet, _PLACE, _VALUE)
     headers = sheet.head[at]
     places = {header: i for i, header in enumerate(headers)}
     dimensions = tuple(

@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from recon_cli.errors import SourceError
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
-from recon_cli.sources.formats.header import row_with
+from recon_cli.sources.formats.header import required_row
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Document, first_line, read_sheet
 
@@ -28,9 +27,7 @@ def recognises_bulk(document: Document) -> bool:
 def read_bulk(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
     """Columns by their labels: ``Sex: Males; Age: Aged 65 and over; measures: Value``."""
     sheet = read_sheet(document, mapping.sheet)
-    at = row_with(sheet, {_PLACE})
-    if at is None:
-        raise SourceError(f"{sheet.label}: expected a row with {_PLACE!r}")
+    at = required_row(sheet, _PLACE)
     headers = sheet.head[at]
     counts = tuple(
         CountColumn(i, header, parts=_parts(header))
@@ -65,9 +62,7 @@ def read_filtered(
 ) -> CountSheet:
     """A row a count: the place first, then code and label of each dimension."""
     sheet = read_sheet(document, mapping.sheet)
-    at = row_with(sheet, {_VALUE})
-    if at is None:
-        raise SourceError(f"{sheet.label}: expected a row with {_VALUE!r}")
+    at = required_row(sheet, _VALUE)
     headers = sheet.head[at]
     dimensions = tuple(
         DimensionColumns(match[1], i, headers.index(match[1]) if match[1] in headers else None)

@@ -9,7 +9,7 @@ from recon_cli.errors import SourceError
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
-from recon_cli.sources.formats.header import row_with
+from recon_cli.sources.formats.header import required_row
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Document, first_line, read_sheet
 
@@ -42,9 +42,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
         SourceError: No column is the place.
     """
     sheet = read_sheet(document, mapping.sheet)
-    at = row_with(sheet, {_VALUE})
-    if at is None:
-        raise SourceError(f"{sheet.label}: expected a row with {_VALUE!r}")
+    at = required_row(sheet, _VALUE)
     headers = sheet.head[at]
     lower = [header.casefold() for header in headers]
     chosen = mapping.place.casefold() if mapping.place else None

@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from recon_cli.errors import SourceError
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
-from recon_cli.sources.formats.header import row_with
+from recon_cli.sources.formats.header import required_row
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Document, first_line, read_sheet
 
@@ -29,9 +28,7 @@ def recognises(document: Document) -> bool:
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
     """The characteristic is a dimension; which of them, is ``mapping.where``'s."""
     sheet = read_sheet(document, mapping.sheet)
-    at = row_with(sheet, {_PLACE, _LABEL})
-    if at is None:
-        raise SourceError(f"{sheet.label}: expected a row with {_PLACE!r} and {_LABEL!r}")
+    at = required_row(sheet, _PLACE, _LABEL)
     headers = sheet.head[at]
     counts = tuple(
         CountColumn(i, header, parts=(_WORDS[match[1].rstrip("+")],))
