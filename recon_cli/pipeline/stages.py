@@ -56,6 +56,13 @@ TABULATE = Stage(
     section="tabulate",
     function="recon_cli.stages.tabulate:tabulate",
 )
+CAPACITY = Stage(
+    "capacity",
+    reads=("tables", "geounits"),
+    folders=("capacity", "capacity_sums"),
+    section="capacity",
+    function="recon_cli.stages.capacity:capacity",
+)
 RECONSTRUCT = Stage(
     "reconstruct",
     reads=("tables", "geounits"),
@@ -125,6 +132,7 @@ STAGES = (
     NOISE,
     TABULATE,
     INGEST,
+    CAPACITY,
     RECONSTRUCT,
     SOLVAR,
     CLAIMS,

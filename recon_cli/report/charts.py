@@ -29,7 +29,7 @@ _CLASS_ROOM = 64
 _NUMBER_ROOM = 52
 _DASH = "line of "
 #: What panels call their chart's data.
-_ROWS = "rows"
+ROWS = "rows"
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def assemble(rows: Sequence[dict[str, Any]], panels: Sequence[Panel], columns: i
     rooms = [panel.room for panel in panels]
     return {
         **spec,
-        "datasets": {_ROWS: list(rows)},
+        "datasets": {ROWS: list(rows)},
         "config": theme(),
         "usermeta": {"columns": columns, "gap": _GAP, "rooms": rooms, "words": _longest(panels)},
     }
@@ -355,7 +355,7 @@ def with_number(shares: dict[str, float | None], number: str) -> dict[str, Any]:
 
 def _plot() -> alt.Chart:
     """A plot of the rows that are given to `assemble`."""
-    return alt.Chart(alt.NamedData(name=_ROWS))
+    return alt.Chart(alt.NamedData(name=ROWS))
 
 
 def _round(value: float | None) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from recon_cli.report.document import ReportDocument
 from recon_cli.report.headline import Headline
 from recon_cli.report.html import html_page
@@ -9,15 +11,13 @@ from recon_cli.report.images import render_picture
 from recon_cli.report.markdown import markdown_page
 from recon_cli.report.markup import to_text
 
-_MARKDOWN = "report.md"
-
 
 def report_files(document: ReportDocument, page: str) -> dict[str, bytes]:
-    """File name → bytes: the page (called ``page``), the Markdown, every chart as SVG and PNG."""
+    """File name → bytes: the page (called ``page``), it as Markdown, charts as SVG and PNG."""
     pictures = {figure.name: render_picture(figure.spec) for figure in document.figures}
     files = {
         page: html_page(document, pictures).encode(),
-        _MARKDOWN: markdown_page(document).encode(),
+        str(Path(page).with_suffix(".md")): markdown_page(document).encode(),
     }
     for name, picture in pictures.items():
         files[f"chart-{name}.svg"] = picture.svg.encode()

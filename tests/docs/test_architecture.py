@@ -78,6 +78,7 @@ CORE = [
     "protect",
     "noise",
     "risk",
+    "capacity",
     "calibrate",
     "tabulation",
     "verification",

@@ -9,7 +9,10 @@ import pytest
 
 from tests.support.paths import ROOT
 
-PAGES = [(ROOT / "docs" / name).read_text() for name in ("method.md", "risk.md", "noise.md")]
+PAGES = [
+    (ROOT / "docs" / name).read_text()
+    for name in ("method.md", "risk.md", "noise.md", "capacity.md")
+]
 TEXT = "\n".join(PAGES)
 LABELS = re.findall(r"^\$\$ \((\w+)\)$", TEXT, flags=re.MULTILINE)
 HELD = dict(re.findall(r"^\| \{eq\}`(\w+)` \| `([\w.]+)` \|$", TEXT, flags=re.MULTILINE))

@@ -1,0 +1,1 @@
+"""What a release carries about its people, and how much noise it would need."""

@@ -1,0 +1,105 @@
+"""Bits in the records of a geounit, and bits of them that noisy or exact counts carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.special import gammaln
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_LOG_2 = float(np.log(2))
+#: Probabilities below it do not move the sum.
+_NEGLIGIBLE = 1e-15
+#: Steps of the search for a standard deviation: two thousandths of a per cent.
+_BISECTIONS = 60
+
+
+def records_entropy(people: int, p: FloatArray) -> float:
+    """Bits of the unordered records of people drawn independently: Eq. (recordbits).
+
+    −log₂N! − NΣp·log₂p + ΣE log₂X!, X of each histogram cell binomial.
+
+    Args:
+        people: N.
+        p: (histogram cells,) probabilities.
+    """
+    p = p[p > 0]
+    plain = -people * float(p @ np.log(p)) - float(gammaln(people + 1))
+    # a histogram cell certain to hold everybody has no second term to vary
+    odds = p / np.maximum(1 - p, _NEGLIGIBLE)
+    log_pmf = people * np.log1p(-np.minimum(p, 1 - _NEGLIGIBLE))
+    shared = 0.0
+    top = people * float(p.max())
+    for x in range(1, people + 1):
+        log_pmf = log_pmf + np.log(odds * (people - x + 1) / x)
+        pmf = np.exp(log_pmf)
+        shared += float(pmf.sum()) * float(gammaln(x + 1))
+        if x > top and float(pmf.max()) * x < _NEGLIGIBLE:
+            break
+    return max(0.0, (plain + shared) / _LOG_2)
+
+
+def count_covariance(A: sparse.csr_array, p: FloatArray) -> FloatArray:
+    """(rows × rows) covariance of what one person adds to each count: A(diag p − ppᵀ)Aᵀ."""
+    mean = A @ p
+    covariance: FloatArray = (A.multiply(p[None, :]) @ A.T).toarray() - np.outer(mean, mean)
+    return covariance
+
+
+def eigenvalues(covariance: FloatArray) -> FloatArray:
+    """Those of `count_covariance` that are above rounding."""
+    found = np.linalg.eigvalsh(covariance).astype(np.float64)
+    return found[found > 1e-10 * max(float(found.max(initial=0)), 1e-300)]
+
+
+def noisy_bits(people: IntArray, values: FloatArray, sd: float) -> FloatArray:
+    """Bits that counts with Gaussian noise carry at most: Eq. (noisybits), by geounit.
+
+    Args:
+        people: (geounits,) numbers of people.
+        values: Eigenvalues of one person's covariance.
+        sd: Of the noise of each count.
+    """
+    sizes, place = np.unique(people, return_inverse=True)
+    bits = np.log1p(np.outer(sizes, values) / sd**2).sum(axis=1) / (2 * _LOG_2)
+    found: FloatArray = bits[place]
+    return found
+
+
+def exact_bits(people: IntArray, covariance: FloatArray) -> FloatArray:
+    """Bits that exact, independent counts carry at most: Eq. (exactbits), by geounit.
+
+    Source: Massey, On the entropy of integer-valued random variables (1988).
+
+    Args:
+        people: (geounits,) numbers of people.
+        covariance: `count_covariance` of independent rows.
+    """
+    sizes, place = np.unique(people, return_inverse=True)
+    values = np.clip(np.linalg.eigvalsh(covariance), 0, None)
+    scaled = 2 * np.pi * np.e * (np.outer(sizes, values) + 1 / 12)
+    bits = np.log(scaled).sum(axis=1) / (2 * _LOG_2)
+    found: FloatArray = np.where(sizes > 0, np.maximum(bits, 0), 0)[place]
+    return found
+
+
+def noise_for(bits: Callable[[float], float], target: float) -> float:
+    """The least standard deviation with which ``bits``, which falls, is at most ``target``.
+
+    Raises:
+        ValueError: No standard deviation up to a million is enough.
+    """
+    low, high = 1e-3, 1e6
+    if bits(low) <= target:
+        return 0.0
+    if bits(high) > target:
+        raise ValueError(f"more than {target:g} bits get through noise of any size")
+    for _ in range(_BISECTIONS):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if bits(middle) <= target else (middle, high)
+    return high

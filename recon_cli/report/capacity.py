@@ -1,0 +1,238 @@
+"""The page of `recon capacity`: what the tables carry, and what noise they would need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from recon_cli.capacity.assessment import Capacity
+from recon_cli.capacity.decoder import DecoderTrial
+from recon_cli.capacity.noise_needed import (
+    ALL_LEVELS,
+    ANY_ATTACKER,
+    DECODER,
+    ENTROPY,
+    ZEROS_KNOWN,
+)
+from recon_cli.report.charts import assemble
+from recon_cli.report.curves import Scale, curve_row, curves, line_series
+from recon_cli.report.document import (
+    Figure,
+    KeyFigure,
+    ReportDocument,
+    ReportSection,
+    Term,
+    result_table,
+)
+from recon_cli.report.headline import Headline
+from recon_cli.report.words import percentage, words_of
+from recon_cli.schema import Release, Table
+
+_BITS, _DECODER, _NO_TABLES = "bits that get through, at most", "our decoder", "no tables"
+#: What each figure means, always printed with it.
+WORDINGS: Mapping[str, str] = {
+    ANY_ATTACKER: "whatever else the attacker knows, he tells two records of one unit apart no "
+    "more often than this: a guarantee",
+    ZEROS_KNOWN: "the same if published zeros stay exact, so that only records they leave can be "
+    "meant: holds for this release alone",
+    ENTROPY: "no more than this share of the records' bits gets through: a bound for an attacker "
+    "without other knowledge",
+    DECODER: "our own decoder finds less than this much more than without tables, on simulated "
+    "units: not a guarantee",
+}
+
+
+def compose_capacity(
+    release: Release,
+    tables: Sequence[Table],
+    capacity: Capacity,
+    equations: pl.DataFrame,
+    *,
+    noise: pl.DataFrame,
+    trial: DecoderTrial,
+) -> ReportDocument:
+    """The page.
+
+    Args:
+        release: The schema.
+        tables: The tables in use.
+        capacity: What they carry.
+        equations: After zeros, see `recon_cli.stages.capacity_pieces.sum_equations`.
+        noise: From `recon_cli.capacity.noise_needed.noise_needed`.
+        trial: Of our decoder.
+    """
+    finest = capacity.levels[0]
+    return ReportDocument(
+        title=f"What {release.title} carries",
+        subject=f"{len(tables)} tables, before any attack",
+        headline=Headline(
+            _sentences(release, tables, capacity, equations, noise),
+            (
+                "Bounded noise, such as rounding, gets none of these sentences: audit it with "
+                "`recon reconstruct` on protected counts.",
+            ),
+        ),
+        facts=(
+            KeyFigure(f"cells of a {finest.level}", f"{finest.cells:,}"),
+            KeyFigure("independent", f"{finest.rank.value:,}"),
+            KeyFigure("people", f"{finest.people:,}"),
+            KeyFigure("bits in a record", f"{finest.record_bits / max(finest.people, 1):.1f}"),
+        ),
+        terms=(
+            Term(
+                "independent",
+                "cells that no others determine, whatever the counts: the exact rank of the "
+                "matrix of cells and histogram cells",
+            ),
+            Term(
+                "nullity",
+                "unknowns less rank: the dimensions in which records could still differ if "
+                "numbers of people were not whole and not bounded; 0 means one solution",
+            ),
+            Term(
+                "bits of records",
+                "the entropy of the unordered records of each unit, drawn from what the sums "
+                "over the whole release say",
+            ),
+        ),
+        sections=(
+            _equations_section(release, capacity, equations),
+            _entropy_section(capacity, trial),
+            _noise_section(noise),
+        ),
+    )
+
+
+def _sentences(
+    release: Release,
+    tables: Sequence[Table],
+    capacity: Capacity,
+    equations: pl.DataFrame,
+    noise: pl.DataFrame,
+) -> tuple[str, ...]:
+    words, finest = words_of(release), capacity.levels[0]
+    last = equations.row(-1, named=True)
+    guarantee = noise.filter(pl.col("figure") == ANY_ATTACKER, pl.col("counts") == ALL_LEVELS)
+    rows = guarantee.sort((pl.col("parameter") - 0.6).abs()).row(0, named=True)
+    right = round(100 * rows["parameter"])
+    exact = "" if finest.rank.is_exact else "at least "
+    return (
+        f"These {len(tables)} tables publish **{finest.cells:,} counts** of a {words.unit}, "
+        f"{exact}**{finest.rank.value:,} of them independent**, on {finest.people:,} people.",
+        f"Published zeros leave {last['unknowns']:,} unknowns of "
+        f"{capacity.histogram * finest.geounits:,}; {last['rank']:,} independent equations hold "
+        f"between them, so that **{last['nullity']:,} dimensions** are left open.",
+        f"To keep anybody from telling two records of one {words.unit} apart more often than "
+        f"{right}:{100 - right}, each count needs noise of sd **{rows['sd']:.1f}**; with that the "
+        f"total of a {words.unit} is right to ±{rows['sd']:.0f}.",
+    )
+
+
+def _equations_section(
+    release: Release, capacity: Capacity, equations: pl.DataFrame
+) -> ReportSection:
+    levels = result_table(
+        "Published cells",
+        ["level", "geounits", "people", "cells of one", "independent", "beyond finer levels"],
+        [
+            [
+                level.level,
+                f"{level.geounits:,}",
+                f"{level.people:,}",
+                f"{level.cells:,}",
+                f"{'' if level.rank.is_exact else '≥ '}{level.rank.value:,}",
+                f"{level.adds:,}",
+            ]
+            for level in capacity.levels
+        ],
+    )
+    names = ["tables", "rows", "rank", "unknowns", "nullity", "people"]
+    after = result_table(
+        "Equations after zeros",
+        names,
+        [
+            [row["tables"], *(f"{row[name]:,}" for name in names[1:])]
+            for row in equations.iter_rows(named=True)
+        ],
+    )
+    unit = release.geography.unit.name
+    text = (
+        f"Before zeros each {unit} has {capacity.histogram:,} histogram cells, the unknowns. "
+        "Rows are the margins that no others add up to; ranks are proven from both sides."
+    )
+    return ReportSection("equations", "Equations", (text,), sheets=(levels, after))
+
+
+def _entropy_section(capacity: Capacity, trial: DecoderTrial) -> ReportSection:
+    bits = result_table(
+        "Bits",
+        ["level", "of records", "carried by exact counts, at most", "share"],
+        [
+            [
+                level.level,
+                f"{level.record_bits:,.0f}",
+                f"{level.exact_bits:,.0f}",
+                percentage(level.exact_bits, level.record_bits),
+            ]
+            for level in capacity.levels
+        ],
+    )
+    rows: list[dict[str, Any]] = []
+    grid = np.geomspace(min(trial.sd), max(trial.sd), 60)
+    for sd in grid.tolist():
+        rows.append(curve_row("through", _BITS, sd, 100 * capacity.share_through(sd)))
+        rows.append(curve_row("through", _NO_TABLES, sd, 100 * trial.baseline))
+    for sd, right in zip(trial.sd, trial.right, strict=True):
+        rows.append(curve_row("through", _DECODER, sd, 100 * right))
+    looks = line_series([_BITS, _NO_TABLES, _DECODER], measured=[_DECODER])
+    panel = curves(
+        "What gets through noise",
+        "through",
+        looks,
+        Scale("standard deviation of the noise of a count", grid[0], grid[-1], is_log=True),
+        Scale("%", 0, 100),
+        points=[_DECODER],
+    )
+    tried = result_table(
+        "People found by our decoder",
+        ["sd", "found"],
+        [
+            *(
+                [f"{sd:g}", f"{100 * right:.1f}%"]
+                for sd, right in zip(trial.sd, trial.right, strict=True)
+            ),
+            ["no tables", f"{100 * trial.baseline:.1f}%"],
+        ],
+    )
+    figure = Figure(
+        name="through",
+        title="What gets through noise",
+        caption=f"The decoder tried {trial.people:,} simulated people of one level's counts.",
+        alt=(
+            "Share of the records' bits that gets through noise at most, falling with the noise, "
+            "and share of people that our decoder finds."
+        ),
+        spec=assemble(rows, [panel], 1),
+        sheets=(tried,),
+    )
+    return ReportSection("entropy", "Entropy", (), (figure,), (bits,))
+
+
+def _noise_section(noise: pl.DataFrame) -> ReportSection:
+    rows = [
+        [
+            row["figure"],
+            row["counts"],
+            f"{100 * row['parameter']:g}%",
+            WORDINGS[row["figure"]],
+            "more than was tried" if row["sd"] is None else f"{row['sd']:.1f}",
+        ]
+        for row in noise.iter_rows(named=True)
+    ]
+    header = ["against", "counts", "at most", "meaning", "sd of each count"]
+    return ReportSection(
+        "noise", "Noise needed", sheets=(result_table("Noise needed", header, rows, 4),)
+    )

@@ -1,0 +1,76 @@
+"""`recon capacity`: ``tables/`` and ``geounits/`` → ``capacity/``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recon_cli.config.sections.capacity import Capacity
+from recon_cli.errors import SourceError
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import CAPACITY
+from recon_cli.stages.reconstruct import input_digests, shared_digests
+from recon_cli.stages.selection import select
+from recon_cli.store import open_folder
+from recon_cli.store.pieces import read_pieces
+from recon_cli.store.published import has_statements, open_published, read_coverage
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PAGE = "capacity.html"
+
+
+def capacity(run: Run) -> StageOutcome:
+    """Measure what the tables carry, and how much noise they would need.
+
+    Raises:
+        ConfigError: A table is unknown or not published, or the tables tell too many histogram
+            cells apart.
+        SourceError: The counts are protected already.
+        StageError: ``tables/`` is missing or damaged, or the work folder is in use.
+        WorkerError: A worker died.
+    """
+    config = run.config.section(Capacity)
+    seed = run.config.top.seed if config.seed is None else config.seed
+    tables, geounits = open_published(run.work, run.release)
+    if has_statements(tables):
+        raise SourceError(
+            "recon capacity needs exact counts; some of these are suppressed, rounded or perturbed"
+        )
+    coverage = read_coverage(tables, run.release)
+    selection = select(run.release, config.tables, coverage)
+    settings = config.model_dump(mode="json", exclude={"seed", "tables"})
+    recipe = run.recipe(
+        CAPACITY,
+        {**settings, "tables": [table.name for table in selection.tables]},
+        seed=seed,
+        shared=shared_digests(tables),
+        partitions=input_digests(tables, geounits),
+    )
+    with run.transaction(recipe) as stage:
+        if stage.current is not None:
+            return StageOutcome(CAPACITY, stage.current, skipped=True)
+        from recon_cli.stages import capacity_pieces as worker  # noqa: PLC0415 - when needed
+
+        pieces = read_pieces(geounits)
+        context = worker.CapacityContext(
+            run.release, run.work, stage.staging, coverage, selection.tables
+        )
+        results = run.map_unfinished(stage, worker.measure_piece, lambda: context, pieces)
+        notes = worker.write_assessment(context, geounits, config, seed)
+        manifest = stage.publish(
+            pieces, notes=notes, usages=results.usages, workers=results.workers
+        )
+        return StageOutcome(CAPACITY, manifest)
+
+
+def read_capacity_table(work: Path, name: str) -> pl.DataFrame:
+    """A table of ``capacity/``: ``levels``, ``equations`` or ``noise``.
+
+    Raises:
+        StageError: ``capacity/`` is missing or damaged.
+    """
+    import polars as pl  # noqa: PLC0415 - slow to load, and not needed to declare a stage
+
+    return pl.read_parquet(open_folder(work, CAPACITY, "capacity").read_extra(f"{name}.parquet"))
