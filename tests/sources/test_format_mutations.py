@@ -1,6 +1,6 @@
 """Thousands of damaged files: each is read right or refused in one line with a place.
 
-``RECON_MUTATIONS=20000`` makes more of them.
+``RECON_MUTATIONS=20000`` makes more of them than the sample that runs by default.
 """
 
 from __future__ import annotations
@@ -8,15 +8,16 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import json
 import os
 import random
 import zipfile
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import polars as pl
 import pytest
@@ -24,9 +25,17 @@ import pytest
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources import FileMapping, open_tables
-from tests.support.layouts import LAYOUTS, SCHEMA, Layout, counts_of
+from tests.support.layouts import (
+    AGES,
+    LAYOUTS,
+    SCHEMA,
+    SEXES,
+    Layout,
+    counts_of,
+    write_workbook,
+)
 
-CASES: Final = int(os.environ.get("RECON_MUTATIONS", "2000"))
+CASES: Final = int(os.environ.get("RECON_MUTATIONS", "600"))
 DELIMITED: Final = {
     "data_census_gov": "DECENNIALXX2021.P99-Data.csv",
     "factfinder": "",
@@ -49,125 +58,150 @@ Rows = list[list[str]]
 Truth = dict[str, dict[int, int]]
 
 
+@dataclass
+class Grid:
+    """A table as rows of cells.
+
+    Attributes:
+        rows: All rows.
+        header: Index of the row of headers.
+        first: Index of the first row of counts.
+        notes: How many rows are below the last row of counts.
+        place: The column with the geoids.
+        counts: The columns with counts.
+        fixed: So many columns at the left tell the format, or say what is right of them.
+    """
+
+    rows: Rows
+    header: int
+    first: int
+    place: int
+    counts: list[int]
+    notes: int = 0
+    fixed: int = 0
+
+    @property
+    def body(self) -> Rows:
+        """Rows of counts, without those of percentages."""
+        last = len(self.rows) - self.notes
+        return [row for row in self.rows[self.first : last] if "Percent" not in row]
+
+    def append(self, *rows: list[str]) -> None:
+        """Put rows below the last row of counts."""
+        last = len(self.rows) - self.notes
+        self.rows[last:last] = rows
+
+    def copy(self) -> Grid:
+        """One to change."""
+        return replace(self, rows=[list(row) for row in self.rows])
+
+
 @dataclass(frozen=True)
 class Mutation:
-    """A change of a table's rows; the header is row 0, counts begin in row ``first``."""
+    """A change of a table."""
 
     name: str
     outcome: Outcome
-    change: Callable[[Rows, int, random.Random], None]
+    change: Callable[[Grid, random.Random], None]
 
 
-def _place(rows: Rows, first: int) -> int:
-    """The column with the geoids."""
-    return next(i for i, cell in enumerate(rows[first]) if "3402100" in cell)
-
-
-def _counts(rows: Rows, first: int) -> list[int]:
-    """Columns with counts: of wide tables those with codes or labels, else the value."""
-    names = rows[0]
-    values = [i for i, each in enumerate(names) if each in ("OBS_VALUE", "Value")]
-    return values or [i for i, each in enumerate(names) if each.startswith(("P99", "D0", "Sex:"))]
-
-
-def _set(*texts: str) -> Callable[[Rows, int, random.Random], None]:
+def _set(*texts: str) -> Callable[[Grid, random.Random], None]:
     """One of the texts in place of a count."""
 
-    def change(rows: Rows, first: int, draw: random.Random) -> None:
-        columns = _counts(rows, first)
-        wide = len(columns) > 1
-        body = [row for row in rows[first:] if wide or "Percent" not in row]
-        row, column = draw.choice(body), draw.choice(columns)
-        row[column] = draw.choice(texts)
+    def change(grid: Grid, draw: random.Random) -> None:
+        is_wide = len(grid.counts) > 1
+        body = grid.rows[grid.first : len(grid.rows) - grid.notes] if is_wide else grid.body
+        draw.choice(body)[draw.choice(grid.counts)] = draw.choice(texts)
 
     return change
 
 
-def _set_place(text: str) -> Callable[[Rows, int, random.Random], None]:
-    def change(rows: Rows, first: int, draw: random.Random) -> None:
-        row = draw.choice([row for row in rows[first:] if "Percent" not in row])
-        row[_place(rows, first)] = text
+def _set_place(text: str) -> Callable[[Grid, random.Random], None]:
+    def change(grid: Grid, draw: random.Random) -> None:
+        draw.choice(grid.body)[grid.place] = text
 
     return change
 
 
-def _shorten_place(rows: Rows, first: int, draw: random.Random) -> None:
-    row = draw.choice([row for row in rows[first:] if "Percent" not in row])
-    row[_place(rows, first)] = row[_place(rows, first)][:-1]
+def _shorten_place(grid: Grid, draw: random.Random) -> None:
+    row = draw.choice(grid.body)
+    row[grid.place] = row[grid.place][:-1]
 
 
-def _drop_count_column(rows: Rows, first: int, draw: random.Random) -> None:
-    at = draw.choice(_counts(rows, first))
-    for row in rows:
-        del row[at]
+def _drop(grid: Grid, at: int) -> None:
+    for row in grid.rows:
+        del row[at : at + 1]
 
 
-def _drop_any_column(rows: Rows, first: int, draw: random.Random) -> None:
-    at = draw.randrange(len(rows[0]))
-    for row in rows:
-        del row[at]
+def _drop_count_column(grid: Grid, draw: random.Random) -> None:
+    _drop(grid, draw.choice(grid.counts))
 
 
-def _lose_header(rows: Rows, first: int, draw: random.Random) -> None:
-    del rows[0][draw.choice(_counts(rows, first))]
+def _drop_any_column(grid: Grid, draw: random.Random) -> None:
+    _drop(grid, draw.randrange(len(grid.rows[grid.header])))
 
 
-def _shift_header(rows: Rows, first: int, draw: random.Random) -> None:
-    rows[0].insert(draw.randrange(len(rows[0])), "")
-    rows[0].pop()
+def _lose_header(grid: Grid, draw: random.Random) -> None:
+    del grid.rows[grid.header][draw.choice(grid.counts)]
 
 
-def _duplicate_row(rows: Rows, first: int, draw: random.Random) -> None:
-    body = [row for row in rows[first:] if "Percent" not in row]
-    rows.append(list(draw.choice(body)))
+def _shift_header(grid: Grid, draw: random.Random) -> None:
+    header = grid.rows[grid.header]
+    header.insert(draw.randrange(len(header)), "")
+    header.pop()
 
 
-def _total_row(rows: Rows, first: int, draw: random.Random) -> None:
-    total = list(draw.choice([row for row in rows[first:] if "Percent" not in row]))
-    total[_place(rows, first)] = draw.choice(["Total", "TOTAL", "", "All"])
-    rows.append(total)
+def _duplicate_row(grid: Grid, draw: random.Random) -> None:
+    grid.append(list(draw.choice(grid.body)))
 
 
-def _note(rows: Rows, first: int, draw: random.Random) -> None:
-    note = [""] * len(rows[0])
-    note[_place(rows, first)] = "Source: an office"
-    rows += [[""] * len(rows[0]), note]
+def _total_row(grid: Grid, draw: random.Random) -> None:
+    total = list(draw.choice(grid.body))
+    total[grid.place] = draw.choice(["Total", "TOTAL", "", "All"])
+    grid.append(total)
 
 
-def _drop_row(rows: Rows, first: int, draw: random.Random) -> None:
-    del rows[draw.randrange(first, len(rows))]
+def _note(grid: Grid, draw: random.Random) -> None:
+    width = len(grid.rows[grid.header])
+    note = [""] * width
+    note[grid.place] = "Source: an office"
+    grid.append([""] * width, note)
 
 
-def _swap_columns(rows: Rows, first: int, draw: random.Random) -> None:
-    one, other = draw.sample(range(2 if rows[0][0] in ("STRUCTURE", "DATAFLOW") else 0, 4), 2)
-    if rows[0][0] == "date":
-        return  # which is how the format is told
-    for row in rows:
-        row[one], row[other] = row[other], row[one]
+def _drop_row(grid: Grid, draw: random.Random) -> None:
+    del grid.rows[draw.randrange(grid.first, len(grid.rows) - grid.notes)]
 
 
-def _shuffle_rows(rows: Rows, first: int, draw: random.Random) -> None:
-    body = rows[first:]
+def _swap_columns(grid: Grid, draw: random.Random) -> None:
+    one, other = draw.sample(range(grid.fixed, max(4, grid.fixed)), 2) if grid.fixed < 3 else (0, 0)
+    for row in grid.rows:
+        if len(row) > max(one, other):
+            row[one], row[other] = row[other], row[one]
+
+
+def _shuffle_rows(grid: Grid, draw: random.Random) -> None:
+    last = len(grid.rows) - grid.notes
+    body = grid.rows[grid.first : last]
     draw.shuffle(body)
-    rows[first:] = body
+    grid.rows[grid.first : last] = body
 
 
-def _blanks(rows: Rows, first: int, draw: random.Random) -> None:
-    for row in rows[first:]:
+def _blanks(grid: Grid, draw: random.Random) -> None:
+    for row in grid.rows[grid.first :]:
         row[:] = [f" {cell} " if cell else cell for cell in row]
 
 
-def _many_columns(rows: Rows, first: int, draw: random.Random) -> None:
-    for i, row in enumerate(rows):
-        row.extend([f"extra {j}" if not i else "0" for j in range(17_000)])
+def _many_columns(grid: Grid, draw: random.Random) -> None:
+    for i, row in enumerate(grid.rows):
+        row.extend(["0" if i else f"extra {j}" for j in range(17_000)])
 
 
-def _header_only(rows: Rows, first: int, draw: random.Random) -> None:
-    del rows[first:]
+def _header_only(grid: Grid, draw: random.Random) -> None:
+    del grid.rows[grid.first :]
 
 
-def _ragged(rows: Rows, first: int, draw: random.Random) -> None:
-    draw.choice(rows[first:]).append("7")
+def _ragged(grid: Grid, draw: random.Random) -> None:
+    draw.choice(grid.rows[grid.first :]).append("7")
 
 
 MUTATIONS: Final = (
@@ -210,8 +244,42 @@ ENCODINGS: Final[tuple[Callable[[str], bytes], ...]] = (
     lambda text: text.replace("Place", "Cañon").encode("latin-1"),
     lambda text: text.replace("\r\n", "\n").encode(),
     lambda text: text.encode().removesuffix(b"\r\n"),
-    lambda text: gzip.compress(text.encode()),
 )
+
+
+def _plain(path: Path, data: bytes) -> tuple[Path, bool]:
+    path.write_bytes(data)
+    return path, False
+
+
+def _gzipped(path: Path, data: bytes) -> tuple[Path, bool]:
+    return _plain(path.with_name(f"{path.name}.gz"), gzip.compress(data))
+
+
+def _zipped(path: Path, data: bytes) -> tuple[Path, bool]:
+    return _plain(path.with_name(f"{path.name}.zip"), _zip({path.name: data}))
+
+
+def _zipped_twice(path: Path, data: bytes) -> tuple[Path, bool]:
+    inner = _zip({path.name: data})
+    return _plain(path.with_name("outer.zip"), _zip({"inner.zip": inner}))[0], True
+
+
+def _zip(members: Mapping[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return packed.getvalue()
+
+
+#: How the bytes become a file, and whether it is a zip within a zip.
+PACKINGS: Final[dict[str, Callable[[Path, bytes], tuple[Path, bool]]]] = {
+    "plain": _plain,
+    "gzip": _gzipped,
+    "zip": _zipped,
+    "zip in a zip": _zipped_twice,
+}
 
 
 @pytest.fixture(scope="module")
@@ -220,8 +288,8 @@ def release() -> Release:
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Layout, str, Rows]]:
-    """Layout → its files, the name of the file to mutate, and that file's rows."""
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Layout, str, Grid]]:
+    """Layout → its files, the name of the file to mutate, and that file's table."""
     found = {}
     for name, member in DELIMITED.items():
         folder = tmp_path_factory.mktemp(name)
@@ -230,8 +298,18 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Layout, 
         text = path.read_text() if not member else zipfile.ZipFile(path).read(member).decode()
         delimiter = ";" if name == "long" else ","
         rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff")), delimiter=delimiter))
-        found[name] = (layout, member or path.name, rows)
+        first = 2 if name in ("data_census_gov", "factfinder") else 1
+        found[name] = (layout, member or path.name, _grid(rows, first))
     return found
+
+
+def _grid(rows: Rows, first: int) -> Grid:
+    names = rows[0]
+    place = next(i for i, cell in enumerate(rows[first]) if "3402100" in cell)
+    values = [i for i, each in enumerate(names) if each in ("OBS_VALUE", "Value")]
+    cells = [i for i, each in enumerate(names) if each.startswith(("P99", "D0", "Sex:"))]
+    fixed = {"STRUCTURE": 2, "DATAFLOW": 2, "date": 4}  # which tell the format
+    return Grid(rows, 0, first, place, values or cells, fixed=fixed.get(names[0], 0))
 
 
 def outcome(release: Release, source: str, path: Path, mapping: FileMapping) -> Truth | str:
@@ -269,32 +347,106 @@ def judge(case: str, wanted: Outcome, found: Truth | str, path: Path) -> None:
 
 
 def test_damaged_tables_are_read_right_or_refused(
-    release: Release, tables: dict[str, tuple[Layout, str, Rows]], tmp_path: Path
+    release: Release, tables: dict[str, tuple[Layout, str, Grid]], tmp_path: Path
 ) -> None:
     draw = random.Random(20)  # noqa: S311 - cases of a test
     seen: Counter[str] = Counter()
     for number in range(CASES):
         name = draw.choice(sorted(tables))
-        layout, file, rows = tables[name]
+        layout, file, original = tables[name]
         mutation = MUTATIONS[number % len(MUTATIONS)]
-        changed = [list(row) for row in rows]
-        first = 2 if name in ("data_census_gov", "factfinder") else 1
-        if mutation.name == "header lost" and len(_counts(rows, first)) == 1:
+        changed = original.copy()
+        if mutation.name == "header lost" and len(changed.counts) == 1:
             continue  # a long table is told by that header
-        mutation.change(changed, first, draw)
+        mutation.change(changed, draw)
         delimiter = draw.choice([";", "\t"]) if name == "long" else ","
         text = io.StringIO()
         dialect = draw.choice(["excel", "unix"])  # all is quoted in the latter
-        csv.writer(text, dialect, delimiter=delimiter, lineterminator="\r\n").writerows(changed)
+        writer = csv.writer(text, dialect, delimiter=delimiter, lineterminator="\r\n")
+        writer.writerows(changed.rows)
         how = draw.randrange(len(ENCODINGS))
-        is_packed = how == len(ENCODINGS) - 1
-        path = tmp_path / (file + ".gz" * is_packed)
-        path.write_bytes(ENCODINGS[how](text.getvalue()))
-        case = f"case {number}, {name}, {mutation.name}, encoding {how}"
-        judge(case, mutation.outcome, outcome(release, layout.source, path, FileMapping()), path)
+        packing = draw.choice(list(PACKINGS))
+        path, is_nested = PACKINGS[packing](tmp_path / file, ENCODINGS[how](text.getvalue()))
+        case = f"case {number}, {name}, {mutation.name}, encoding {how}, {packing}"
+        wanted: Outcome = "refused" if is_nested else mutation.outcome
+        judge(case, wanted, outcome(release, layout.source, path, FileMapping()), path)
+        path.unlink()
         seen[mutation.name] += 1
     if CASES >= 1000:
         assert min(seen.values()) > CASES // len(MUTATIONS) // 3
+
+
+def _workbook(tmp_path: Path) -> tuple[Layout, Grid]:
+    """The sheet of a planning office: a title, two rows of headers, percentages, a note."""
+    layout = LAYOUTS["wide"](COUNTS, tmp_path)
+    upper = ["", ""] + [word for s in SEXES for word in (s[1], "", "", "", "")]
+    lower = ["Area code", "Name"] + [a[1] for _ in SEXES for a in (*AGES, ("", "Percent young"))]
+    rows = [["Table 99: sex by age"], [], upper, lower]
+    for geoid, row in COUNTS.items():
+        parts = [[*map(str, row[at : at + 4]), "33.3"] for at in (0, 4, 8)]
+        rows.append([geoid, "Place", *itertools.chain.from_iterable(parts)])
+    rows += [[], ["Source: an office."]]
+    counts = [2 + 5 * part + at for part in range(3) for at in range(4)]
+    return layout, Grid(rows, 3, 4, 0, counts, notes=2, fixed=4)
+
+
+#: Sheets of a workbook beside the one with the table, and whether they leave open what is meant.
+SHEETS: Final[dict[str, tuple[dict[str, Rows], bool]]] = {
+    "alone": ({}, False),
+    "an empty sheet": ({"Empty": []}, False),
+    "sheets of empty rows": ({"One": [[]], "Two": [[""], ["", ""]]}, False),
+    "another table": ({"Notes": [["Area code", "n"], ["340210001001000", "3"]]}, True),
+}
+
+
+def test_damaged_workbooks_are_read_right_or_refused(release: Release, tmp_path: Path) -> None:
+    draw = random.Random(21)  # noqa: S311 - cases of a test
+    layout, original = _workbook(tmp_path)
+    mapping = FileMapping(columns=cast("dict[str, None]", layout.mapping["columns"]))
+    mutations = [each for each in MUTATIONS if each.name != "many columns"]
+    for number in range(CASES // 2):
+        mutation = mutations[number % len(mutations)]
+        changed = original.copy()
+        mutation.change(changed, draw)
+        named = draw.choice(list(SHEETS))
+        others, is_open = SHEETS[named]
+        sheets = [*others.items(), ("Data", changed.rows)]
+        draw.shuffle(sheets)
+        typed = {name: [[_typed(cell, draw) for cell in row] for row in r] for name, r in sheets}
+        write_workbook(tmp_path / "inner.xlsx", typed)
+        data = (tmp_path / "inner.xlsx").read_bytes()
+        packing = draw.choice(list(PACKINGS))
+        path, is_nested = PACKINGS[packing](tmp_path / "table99.xlsx", data)
+        case = f"case {number}, {mutation.name}, {named}, {packing}"
+        wanted: Outcome = "refused" if is_open or is_nested else mutation.outcome
+        judge(case, wanted, outcome(release, layout.source, path, mapping), path)
+        path.unlink()
+
+
+def _typed(cell: str, draw: random.Random) -> object:
+    """Numbers as numbers, now and then as text; geoids always as text."""
+    if len(cell) > 9 or draw.random() < 0.2:
+        return cell
+    return int(cell) if cell.isdigit() else cell
+
+
+@pytest.mark.parametrize("rows", [[], [[]], [["", ""], [""]]])
+def test_a_workbook_of_empty_sheets(rows: Rows, release: Release, tmp_path: Path) -> None:
+    path = tmp_path / "empty.xlsx"
+    write_workbook(path, {"One": rows, "Two": []})
+    found = outcome(release, "wide", path, FileMapping())
+    judge("empty", "refused", found, path)
+    assert "empty sheets only" in str(found)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_million_columns(rows: int, release: Release, tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    line = ",".join(map(str, range(1_000_000)))
+    path.write_text(f"geoid,{line}\n" + f"340210001001000,{line}\n" * rows)
+    found = outcome(release, "wide", path, FileMapping())
+    judge("a million columns", "refused", found, path)
+    assert "a row for each count" in str(found)
 
 
 def test_archives(release: Release, tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
@@ -45,7 +46,7 @@ class Document:
 
     name: str
     label: str
-    opener: Callable[[], IO[bytes]]
+    opener: Callable[[], AbstractContextManager[IO[bytes]]]
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
@@ -115,7 +116,7 @@ def _members(archive: Document) -> Iterator[Document]:
         raise SourceError(f"{archive.label}: a zip without files")
     for info in sorted(infos, key=lambda info: info.filename):
         name = info.filename.rpartition("/")[2]
-        member = Document(name, f"{archive.label}:{name}", _member_opener(archive, info.filename))
+        member = Document(name, f"{archive.label}:{name}", partial(_member, archive, info.filename))
         if member.start().startswith(_ZIP) and not member.is_workbook:
             raise SourceError(
                 f"{member.label}: a zip within a zip; unpack the outer one and name the inner ones"
@@ -123,21 +124,11 @@ def _members(archive: Document) -> Iterator[Document]:
         yield member
 
 
-def _member_opener(archive: Document, name: str) -> Callable[[], IO[bytes]]:
-    def opener() -> IO[bytes]:
-        with archive.opener() as file, zipfile.ZipFile(file) as opened:
-            return io.BytesIO(opened.read(name)) if _small(opened, name) else _stream(archive, name)
-
-    return opener
-
-
-def _small(archive: zipfile.ZipFile, name: str) -> bool:
-    return archive.getinfo(name).file_size <= _START
-
-
-def _stream(archive: Document, name: str) -> IO[bytes]:
-    """A member of any size; closing it closes the archive."""
-    outer = zipfile.ZipFile(archive.opener())
-    inner = outer.open(name)
-    outer.close()  # the open member keeps the file until it is closed itself
-    return inner
+@contextmanager
+def _member(archive: Document, name: str) -> Iterator[IO[bytes]]:
+    with (
+        archive.opener() as file,
+        zipfile.ZipFile(file) as opened,
+        opened.open(name) as member,
+    ):
+        yield member
