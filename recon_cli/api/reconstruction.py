@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli import sources
-from recon_cli.attack import audit
+from recon_cli.attack.audit import partition as audit
 from recon_cli.attack.claims import partition as claims
 from recon_cli.attack.claims.partition import ClaimOptions, VerifiedClaims
 from recon_cli.attack.reconstruction import partition as attack
@@ -241,6 +241,7 @@ def audit_counts(
     tables: Choice = None,
     seed: int = 0,
     effort: float = 30.0,
+    safety: int = 1,
 ) -> pl.DataFrame:
     """What the other counts give away of each suppressed, rounded or perturbed one.
 
@@ -249,13 +250,15 @@ def audit_counts(
         published: Protected counts.
         tables: What an attacker uses.
         seed: Of the solvers.
-        effort: Deterministic seconds for each connected part of a region.
+        effort: Deterministic seconds for each pack of connected parts of a region.
+        safety: How far apart two possible counts of a safe cell are at least.
 
     Returns:
         A row a cell that is published as an interval: ``geoid, level, table, cell``; ``low`` and
         ``high``, what its own statement proves (null: open); ``least`` and ``greatest``, what all
-        solutions allow (null: no bound); ``is_exact``, solutions reach both; ``is_recovered``,
-        one count is left.
+        solutions allow (null: no bound); ``is_exact``, solutions reach both; ``status``:
+        ``recovered``, one count is left; ``within_range``, the counts left are closer together
+        than ``safety``; ``safe``, two solutions are known that are not; else ``undecided``.
 
     Raises:
         ConfigError: A table is unknown or not published.
@@ -263,10 +266,9 @@ def audit_counts(
         SolverError: A solver could not decide, or two engines disagree.
     """
     used = chosen_tables(release, published, tables)
+    options = audit.AuditOptions(seed, effort, safety)
     parts = split(release, published)
-    return pl.concat(
-        audit.audit_counts(release, part, used, seed=seed, effort=effort) for part in parts
-    )
+    return pl.concat(audit.audit_counts(release, part, used, options) for part in parts)
 
 
 def split(release: Release, published: Publication) -> list[Publication]:

@@ -1,0 +1,1 @@
+"""The audit of protected counts: what the other published counts give away of each."""

@@ -1,0 +1,115 @@
+"""The cells of a batch that are published as intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.model.candidates import BoolArray, Stratum
+from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.plan import Plan
+from recon_cli.model.system import System, row_entries
+
+
+@dataclass(frozen=True)
+class IntervalCells:
+    """Cells published as intervals.
+
+    Attributes:
+        stratum: Of each cell.
+        geounit: Row number of its geounit in the partition.
+        column: Its place among the published cells of the pattern.
+        low: Its statement.
+        high: Likewise.
+        least: What propagation over the margins leaves.
+        most: Likewise, `MOST_PEOPLE` where it is open.
+        is_bounded: Whether the candidates are all records that can be in its geounit.
+        coefficients: Sparse (cells × candidates): the count as a functional of a solution.
+    """
+
+    stratum: IntArray
+    geounit: IntArray
+    column: IntArray
+    low: IntArray
+    high: IntArray
+    least: IntArray
+    most: IntArray
+    is_bounded: BoolArray
+    coefficients: sparse.csr_array
+
+    @classmethod
+    def of(cls, plan: Plan, counts: PartitionCounts, system: System) -> IntervalCells:
+        """Those of a batch.
+
+        Raises:
+            ValueError: The plan is not one for intervals.
+        """
+        parts = [_of_stratum(plan, counts, system, at) for at in range(len(system.strata))]
+        names = [field.name for field in fields(cls) if field.name != "coefficients"]
+        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        coefficients = sparse.csr_array(sparse.vstack([part.coefficients for part in parts]))
+        return cls(**arrays, coefficients=coefficients)
+
+    def names(self, plan: Plan, counts: PartitionCounts, system: System) -> pl.DataFrame:
+        """Columns ``geoid, level, table, cell``, a row each."""
+        patterns = [plan.patterns[stratum.pattern] for stratum in system.strata]
+        sizes = [len(pattern.margins.columns) for pattern in patterns]
+        first = np.cumsum([0, *sizes])
+        cells = [
+            (pattern.level, *column) for pattern in patterns for column in pattern.margins.columns
+        ]
+        schema = {"level": pl.String, "table": pl.String, "cell": pl.Int16}
+        frame = pl.DataFrame(cells, schema=schema, orient="row")
+        return frame[first[self.stratum] + self.column].select(
+            counts.geoids.gather(self.geounit).alias("geoid"), "level", "table", "cell"
+        )
+
+
+def _of_stratum(plan: Plan, counts: PartitionCounts, system: System, at: int) -> IntervalCells:
+    stratum = system.strata[at]
+    pattern = plan.patterns[stratum.pattern]
+    if counts.intervals is None or pattern.lattice is None or stratum.least is None:
+        raise ValueError("an audit needs a plan for intervals")
+    cells = np.array([plan.columns[cell] for cell in pattern.margins.columns])
+    low, high = (ends[:, cells] for ends in counts.intervals.of(stratum.geounits))
+    place, column = np.nonzero(low < high)
+    node = pattern.lattice.node[column]
+    inside = stratum.of_unit >= 0
+    open_units = inside & ~system.is_bounded
+    bounded = np.ones(len(stratum.geounits), dtype=bool)
+    bounded[stratum.of_unit[open_units]] = False
+    return IntervalCells(
+        stratum=np.full(len(place), at),
+        geounit=stratum.geounits[place],
+        column=column,
+        low=low[place, column],
+        high=high[place, column],
+        least=stratum.least[place, node],
+        most=stratum.rhs[place, node],
+        is_bounded=bounded[place],
+        coefficients=_functionals(plan, stratum, system, place, node),
+    )
+
+
+def _functionals(
+    plan: Plan, stratum: Stratum, system: System, place: IntArray, node: IntArray
+) -> sparse.csr_array:
+    """Sparse (cells × candidates): what a person in each candidate adds to each cell."""
+    width = stratum.rhs.shape[1]
+    asked = np.zeros((len(stratum.geounits), width), dtype=bool)
+    asked[place, node] = True
+    rows, columns, values = [], [], []
+    for cell, row, coefficient in row_entries(
+        plan, replace(stratum, needed=asked), system.candidates
+    ):
+        rows.append(stratum.of_unit[system.candidates.unit[cell]] * width + row)
+        columns.append(cell)
+        values.append(coefficient)
+    entries = (np.concatenate(rows), np.concatenate(columns))
+    shape = (len(stratum.geounits) * width, len(system.candidates.unit))
+    every = sparse.csr_array((np.concatenate(values), entries), shape=shape)
+    return sparse.csr_array(every[place * width + node])

@@ -1,0 +1,55 @@
+"""Counts of cells as functionals of a solution, split over connected parts.
+
+A count is the sum of what each connected part of a program adds to it, and the ends of the sum are
+the sums of the ends. Of one part, many cells have the same functional, so each is asked once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram, connected_parts
+
+
+@dataclass(frozen=True)
+class DistinctFunctionals:
+    """The functionals that make up the counts of cells in one program.
+
+    Attributes:
+        coefficients: Sparse (functionals × variables), each over one connected part, none twice.
+        part: The connected part of each.
+        cells: Sparse (cells × functionals): which functionals a count is the sum of.
+    """
+
+    coefficients: sparse.csr_array
+    part: IntArray
+    cells: sparse.csr_array
+
+    @classmethod
+    def of(cls, program: IntegerProgram, coefficients: sparse.csr_array) -> DistinctFunctionals:
+        """Split and deduplicate.
+
+        Args:
+            program: The program.
+            coefficients: Sparse (cells × variables): the counts.
+        """
+        _, part_of_variable = connected_parts(program.constraints.A)
+        entries = coefficients.tocoo()
+        parts = int(part_of_variable.max(initial=-1)) + 1
+        key = entries.row.astype(np.int64) * parts + part_of_variable[entries.col]
+        pieces, piece = np.unique(key, return_inverse=True)
+        shape = (len(pieces), coefficients.shape[1])
+        split = sparse.csr_array((entries.data, (piece, entries.col)), shape=shape)
+        cell, part = np.divmod(pieces, max(parts, 1))
+        # Equal rows, told apart by two random projections of the variables.
+        weights = np.random.default_rng(0).integers(1, 2**40, size=(shape[1], 2), dtype=np.int64)
+        _, first, same = np.unique(split @ weights, axis=0, return_index=True, return_inverse=True)
+        member = sparse.csr_array(
+            (np.ones(len(pieces), dtype=np.int64), (cell, same.ravel())),
+            shape=(coefficients.shape[0], len(first)),
+        )
+        return cls(sparse.csr_array(split[first]), part[first], member)

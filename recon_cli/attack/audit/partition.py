@@ -1,0 +1,212 @@
+"""The audit of protected counts of one partition: Eq. (ends), for the cells withheld.
+
+For every suppressed or rounded cell the feasibility interval, its least and greatest count over all
+solutions, from all tables and levels at once.
+
+See *audit* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.attack.audit.cells import IntervalCells
+from recon_cli.attack.audit.ends import find_ends
+from recon_cli.attack.audit.functionals import DistinctFunctionals
+from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
+from recon_cli.attack.reconstruction.solution import BatchSolution, errors_naming, solve_system
+from recon_cli.model.components import split_components
+from recon_cli.model.counts import MOST_PEOPLE, PartitionCounts, arrange_counts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.plan import Plan
+from recon_cli.model.system import build_systems
+from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.seeding import digest_seed
+from recon_cli.solve.cp_sat import Effort
+
+#: There is one count left.
+RECOVERED: Final = "recovered"
+#: More than one count is left, and they lie closer together than the safety range.
+IN_RANGE: Final = "within_range"
+#: Two solutions are known whose counts are at least the safety range apart.
+SAFE: Final = "safe"
+#: The effort ended before one of these was shown.
+UNDECIDED: Final = "undecided"
+#: What the audit says of a cell.
+STATUSES: Final = (RECOVERED, IN_RANGE, SAFE, UNDECIDED)
+
+#: A row a cell that is published as an interval: the interval that its statement proves (``high``
+#: null: open), and the least and greatest count of any solution (null: no bound is known).
+#: ``is_exact``: solutions reach both. ``status`` is one of `STATUSES`.
+AUDIT: Final = pl.Schema(
+    {
+        "geoid": pl.String,
+        "level": pl.String,
+        "table": pl.String,
+        "cell": pl.Int16,
+        "low": pl.Int32,
+        "high": pl.Int32,
+        "least": pl.Int32,
+        "greatest": pl.Int32,
+        "is_exact": pl.Boolean,
+        "status": pl.String,
+    }
+)
+
+#: Variables that are asked about in one relaxation, exceeded only by a larger connected part.
+_PACK = 2000
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """How an audit is done.
+
+    Attributes:
+        seed: Of the solvers.
+        effort: Deterministic seconds for each pack of connected parts of a region; where they end
+            first, an interval is valid and may be too wide.
+        safety: How far apart two possible counts of a safe cell are at least.
+    """
+
+    seed: int
+    effort: float
+    safety: int = 1
+
+
+def audit_counts(
+    release: Release, published: Publication, tables: Sequence[Table], options: AuditOptions
+) -> pl.DataFrame:
+    """Feasibility intervals of the cells that are not published exactly.
+
+    Args:
+        release: The schema.
+        published: Counts of one partition.
+        tables: What an attacker uses.
+        options: See there.
+
+    Returns:
+        Columns of `AUDIT`; nothing where all counts are exact.
+
+    Raises:
+        ContradictionError: No true counts fit the statements.
+        SolverError: A solver could not decide, or two engines disagree.
+    """
+    if published.is_exact:
+        return AUDIT.to_frame()
+    plan = make_interval_plan(release, tables, published.coverage)
+    return audit_with_plan(plan, published, options)
+
+
+def audit_with_plan(
+    plan: Plan,
+    published: Publication,
+    options: AuditOptions,
+    on_progress: OnProgress = ignore_progress,
+    quarantine: Quarantine = NO_QUARANTINE,
+) -> pl.DataFrame:
+    """As `audit_counts`, with a plan for intervals that many partitions share.
+
+    Regions in ``quarantine`` are left out: nothing is said of their cells.
+    """
+    frames = [AUDIT.to_frame()]
+    counts = arrange_counts(plan, published)
+    for system in build_systems(plan, counts):
+        if system.strata:
+            solved = solve_system(
+                plan, published, counts, system, seed=options.seed, quarantine=quarantine
+            )
+            frames.append(_audit_batch(plan, counts, solved, options))
+        on_progress(len(system.units), 0)
+    return pl.concat(frames).sort("geoid", "table", "cell", maintain_order=True)
+
+
+def _audit_batch(
+    plan: Plan, counts: PartitionCounts, solved: BatchSolution, options: AuditOptions
+) -> pl.DataFrame:
+    system = solved.system
+    cells = IntervalCells.of(plan, counts, system)
+    ends = _ends(plan, cells, counts, solved, options)
+    # Where more people are possible than the candidates, only margins say how many at most.
+    least = np.maximum(ends.lower, cells.least)
+    greatest = np.where(cells.is_bounded, np.minimum(ends.upper, cells.most), cells.most)
+    seen = ends.greatest - ends.least
+    is_exact = cells.is_bounded & (least == ends.least) & (greatest == ends.greatest)
+    status = np.select(
+        [
+            least == greatest,
+            seen >= options.safety,
+            (seen > 0) & (greatest - least < options.safety),
+        ],
+        [RECOVERED, SAFE, IN_RANGE],
+        UNDECIDED,
+    )
+    frame = cells.names(plan, counts, system).with_columns(
+        low=pl.Series(cells.low),
+        high=_or_open(cells.high),
+        least=pl.Series(least),
+        greatest=_or_open(greatest),
+        is_exact=pl.Series(is_exact),
+        status=pl.Series(status, dtype=pl.String),
+    )
+    excluded = counts.region_geoids.gather(np.unique(system.regions[solved.unsolved]))
+    region = pl.col("geoid").str.head(plan.release.region.digits)
+    return frame.filter(~region.is_in(excluded.implode())).cast(AUDIT)
+
+
+@dataclass(frozen=True)
+class _CellEnds:
+    """Bounds of the cells' counts, and the ends that solutions reach."""
+
+    lower: IntArray
+    upper: IntArray
+    least: IntArray
+    greatest: IntArray
+
+
+def _ends(
+    plan: Plan,
+    cells: IntervalCells,
+    counts: PartitionCounts,
+    solved: BatchSolution,
+    options: AuditOptions,
+) -> _CellEnds:
+    """Summed over independent components."""
+    system, bounds, C = solved.system, solved.bounds, cells.coefficients
+    fixed = C @ np.where(bounds.free, 0, bounds.lower)
+    ends = _CellEnds(fixed.copy(), fixed.copy(), fixed.copy(), fixed)
+    regions = system.regions[system.candidates.unit]
+    columns = C.tocsc()
+    for component in split_components(system.rows, bounds, regions, pack=_PACK):
+        if solved.unsolved[system.candidates.unit[component.columns]].any():
+            continue
+        here = sparse.csr_array(columns[:, component.columns])
+        asked = np.flatnonzero(np.diff(here.indptr))
+        functionals = DistinctFunctionals.of(component.program, sparse.csr_array(here[asked]))
+        region = counts.region_geoids[int(regions[component.columns[0]])]
+        effort = Effort(digest_seed(options.seed, "audit", region), options.effort)
+        with errors_naming(plan.release.region.name, region):
+            found = find_ends(
+                component.program, functionals, solved.people[component.columns], effort
+            )
+        for total, of_functional in (
+            (ends.lower, found.lower),
+            (ends.upper, found.upper),
+            (ends.least, found.least),
+            (ends.greatest, found.greatest),
+        ):
+            total[asked] += functionals.cells @ of_functional
+    return ends
+
+
+def _or_open(ends: IntArray) -> pl.Series:
+    """Null where nothing bounds from above."""
+    return pl.Series(ends).set(pl.Series(ends >= MOST_PEOPLE), None)
