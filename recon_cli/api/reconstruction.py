@@ -250,7 +250,7 @@ def audit_counts(
         published: Protected counts.
         tables: What an attacker uses.
         seed: Of the solvers.
-        effort: Deterministic seconds for each pack of connected parts of a region.
+        effort: Deterministic seconds for each region.
         safety: How far apart two possible counts of a safe cell are at least.
 
     Returns:

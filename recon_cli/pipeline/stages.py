@@ -63,6 +63,15 @@ CAPACITY = Stage(
     section="capacity",
     function="recon_cli.stages.capacity:capacity",
 )
+#: It needs no reconstruction: it asks about all of them.
+AUDIT = Stage(
+    "audit",
+    reads=("tables", "geounits"),
+    folders=("audit",),
+    section="audit",
+    function="recon_cli.stages.audit:audit",
+    can_shard=True,
+)
 RECONSTRUCT = Stage(
     "reconstruct",
     reads=("tables", "geounits"),
@@ -116,7 +125,7 @@ REPORT = Stage(
     "report",
     reads=(
         *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
-        *("solvar", "claims", "links", "score"),
+        *("audit", "solvar", "claims", "links", "score"),
     ),
     folders=("report",),
     section="report",
@@ -133,6 +142,7 @@ STAGES = (
     TABULATE,
     INGEST,
     CAPACITY,
+    AUDIT,
     RECONSTRUCT,
     SOLVAR,
     CLAIMS,

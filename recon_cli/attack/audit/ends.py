@@ -44,12 +44,14 @@ class FunctionalEnds:
         upper: No solution has more.
         least: The least value in a known solution.
         greatest: The greatest value in a known solution.
+        deterministic_time: Seconds.
     """
 
     lower: IntArray
     upper: IntArray
     least: IntArray
     greatest: IntArray
+    deterministic_time: float
 
 
 def find_ends(
@@ -74,7 +76,7 @@ def find_ends(
     search.prove_constants()
     search.bound_ends()
     search.tighten_undecided()
-    return FunctionalEnds(search.lower, search.upper, search.least, search.greatest)
+    return search.result()
 
 
 class _Search:
@@ -183,6 +185,7 @@ class _Search:
         functionals = LinearFunctionals(sparse.csr_array(self.C[k]), self.lower[k], self.upper[k])
         effort = Effort(self.effort.seed, self.left, self.effort.search)
         found = tighten_bounds(self.program, functionals, [self.known], effort)
+        self.elapsed += found.deterministic_time
         self.lower[k], self.upper[k] = found.lower, found.upper
         self.least[k], self.greatest[k] = found.least, found.greatest
 
@@ -230,3 +233,8 @@ class _Search:
         less, more = here & (found < self.least), here & (found > self.greatest)
         self.least[less], self.greatest[more] = found[less], found[more]
         return bool(less.any() or more.any())
+
+    def result(self) -> FunctionalEnds:
+        return FunctionalEnds(
+            self.lower, self.upper, self.least, self.greatest, round(self.elapsed, 9)
+        )

@@ -8,7 +8,7 @@ See *audit* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,9 +19,14 @@ from scipy import sparse
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.ends import find_ends
 from recon_cli.attack.audit.functionals import DistinctFunctionals
-from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
-from recon_cli.attack.reconstruction.solution import BatchSolution, errors_naming, solve_system
-from recon_cli.model.components import split_components
+from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
+from recon_cli.attack.reconstruction.solution import (
+    BatchSolution,
+    errors_naming,
+    quarantine_of_batch,
+    solve_system,
+)
+from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import MOST_PEOPLE, PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
@@ -72,8 +77,8 @@ class AuditOptions:
 
     Attributes:
         seed: Of the solvers.
-        effort: Deterministic seconds for each pack of connected parts of a region; where they end
-            first, an interval is valid and may be too wide.
+        effort: Deterministic seconds for each region; where they end first, an interval is valid
+            and may be too wide.
         safety: How far apart two possible counts of a safe cell are at least.
     """
 
@@ -124,17 +129,29 @@ def audit_with_plan(
             solved = solve_system(
                 plan, published, counts, system, seed=options.seed, quarantine=quarantine
             )
-            frames.append(_audit_batch(plan, counts, solved, options))
+            watched = quarantine_of_batch(quarantine, counts, system)
+            frames.append(_audit_batch(plan, counts, solved, options, watched))
         on_progress(len(system.units), 0)
     return pl.concat(frames).sort("geoid", "table", "cell", maintain_order=True)
 
 
 def _audit_batch(
-    plan: Plan, counts: PartitionCounts, solved: BatchSolution, options: AuditOptions
+    plan: Plan,
+    counts: PartitionCounts,
+    solved: BatchSolution,
+    options: AuditOptions,
+    watched: BatchQuarantine,
 ) -> pl.DataFrame:
     system = solved.system
     cells = IntervalCells.of(plan, counts, system)
-    ends = _ends(plan, cells, counts, solved, options)
+    excluded = set(counts.region_geoids.gather(np.unique(system.regions[solved.unsolved])))
+    ends = _CellEnds.fixed(cells, solved)
+    for region, component in _components(counts, solved):
+        if region in excluded or not watched.admits(system.candidates.unit[component.columns]):
+            excluded.add(region)
+            continue
+        with errors_naming(plan.release.region.name, region):
+            ends.add(cells, component, solved, options, region)
     # Where more people are possible than the candidates, only margins say how many at most.
     least = np.maximum(ends.lower, cells.least)
     greatest = np.where(cells.is_bounded, np.minimum(ends.upper, cells.most), cells.most)
@@ -157,54 +174,63 @@ def _audit_batch(
         is_exact=pl.Series(is_exact),
         status=pl.Series(status, dtype=pl.String),
     )
-    excluded = counts.region_geoids.gather(np.unique(system.regions[solved.unsolved]))
-    region = pl.col("geoid").str.head(plan.release.region.digits)
-    return frame.filter(~region.is_in(excluded.implode())).cast(AUDIT)
+    region_of = pl.col("geoid").str.head(plan.release.region.digits)
+    return frame.filter(~region_of.is_in(sorted(excluded))).cast(AUDIT)
 
 
-@dataclass(frozen=True)
+def _components(counts: PartitionCounts, solved: BatchSolution) -> Iterator[tuple[str, Component]]:
+    """What propagation leaves open, with the region's geoid."""
+    system = solved.system
+    regions = system.regions[system.candidates.unit]
+    for component in split_components(system.rows, solved.bounds, regions, pack=_PACK):
+        yield counts.region_geoids[int(regions[component.columns[0]])], component
+
+
+@dataclass
 class _CellEnds:
-    """Bounds of the cells' counts, and the ends that solutions reach."""
+    """Ends of the cells' counts, summed over independent components.
+
+    Attributes:
+        lower: No solution has less.
+        upper: No solution has more.
+        least: The least in a known solution.
+        greatest: The greatest.
+        elapsed: Region → deterministic seconds.
+    """
 
     lower: IntArray
     upper: IntArray
     least: IntArray
     greatest: IntArray
+    elapsed: dict[str, float]
 
+    @classmethod
+    def fixed(cls, cells: IntervalCells, solved: BatchSolution) -> _CellEnds:
+        """What the candidates add whose number propagation has settled."""
+        bounds = solved.bounds
+        known = cells.coefficients @ np.where(bounds.free, 0, bounds.lower)
+        return cls(known.copy(), known.copy(), known.copy(), known, {})
 
-def _ends(
-    plan: Plan,
-    cells: IntervalCells,
-    counts: PartitionCounts,
-    solved: BatchSolution,
-    options: AuditOptions,
-) -> _CellEnds:
-    """Summed over independent components."""
-    system, bounds, C = solved.system, solved.bounds, cells.coefficients
-    fixed = C @ np.where(bounds.free, 0, bounds.lower)
-    ends = _CellEnds(fixed.copy(), fixed.copy(), fixed.copy(), fixed)
-    regions = system.regions[system.candidates.unit]
-    columns = C.tocsc()
-    for component in split_components(system.rows, bounds, regions, pack=_PACK):
-        if solved.unsolved[system.candidates.unit[component.columns]].any():
-            continue
-        here = sparse.csr_array(columns[:, component.columns])
+    def add(
+        self,
+        cells: IntervalCells,
+        component: Component,
+        solved: BatchSolution,
+        options: AuditOptions,
+        region: str,
+    ) -> None:
+        """What a component adds."""
+        here = sparse.csr_array(cells.by_candidate[:, component.columns])
         asked = np.flatnonzero(np.diff(here.indptr))
         functionals = DistinctFunctionals.of(component.program, sparse.csr_array(here[asked]))
-        region = counts.region_geoids[int(regions[component.columns[0]])]
-        effort = Effort(digest_seed(options.seed, "audit", region), options.effort)
-        with errors_naming(plan.release.region.name, region):
-            found = find_ends(
-                component.program, functionals, solved.people[component.columns], effort
-            )
-        for total, of_functional in (
-            (ends.lower, found.lower),
-            (ends.upper, found.upper),
-            (ends.least, found.least),
-            (ends.greatest, found.greatest),
-        ):
-            total[asked] += functionals.cells @ of_functional
-    return ends
+        left = options.effort - self.elapsed.get(region, 0.0)
+        effort = Effort(digest_seed(options.seed, "audit", region), left)
+        found = find_ends(component.program, functionals, solved.people[component.columns], effort)
+        self.elapsed[region] = self.elapsed.get(region, 0.0) + found.deterministic_time
+        self.lower[asked] += functionals.cells @ found.lower
+        self.upper[asked] += functionals.cells @ found.upper
+        self.least[asked] += functionals.cells @ found.least
+        self.greatest[asked] += functionals.cells @ found.greatest
 
 
 def _or_open(ends: IntArray) -> pl.Series:

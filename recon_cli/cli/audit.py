@@ -1,0 +1,69 @@
+"""``recon audit``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
+from recon_cli.cli._output import seconds, share, show, show_table, title_of
+from recon_cli.cli._stage import run_and_print
+
+if TYPE_CHECKING:
+    from recon_cli.pipeline.run import Run, StageOutcome
+
+
+@click.command()
+@run_options
+@shard_option
+@force_option
+def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
+    """Find what the published counts give away of each suppressed or rounded one.
+
+    Writes audit/: for every count that is not published exactly the least and the greatest that
+    any solution has, over all tables and levels together, and whether it is recovered (one count
+    is left), within the safety range, or safe (two solutions are known that are far enough apart).
+    Needs tables/ (`recon ingest`), no reconstruction.
+
+    \b
+    Example:
+      recon audit -c hospital.yaml
+      recon audit --set audit.safety=3
+
+    \b
+    Config keys:
+      release, work, seed, workers
+      audit.tables          as reconstruct.tables
+      audit.safety          how far apart two possible
+                            counts of a safe cell are
+                            at least (1)
+      audit.region_seconds  budget of a region, in
+                            deterministic seconds (30)
+      audit.seed            default the run's seed
+    """  # noqa: D301 - click wants the character itself
+    run_and_print("audit", options.sharded(shard, force=force), force=force)
+
+
+def print_audit(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
+    from recon_cli.stages.audit_pieces import read_audit  # noqa: PLC0415
+
+    manifest = outcome.manifest
+    cells, statuses = manifest.totals["cells"], manifest.statuses
+    show(
+        title_of(outcome),
+        [
+            ("counts not published exactly", f"{cells:,}"),
+            ("  recovered", share(statuses.get("recovered", 0), cells)),
+            ("  within the safety range", share(statuses.get("within_range", 0), cells)),
+            ("  safe", share(statuses.get("safe", 0), cells)),
+            ("  undecided", share(statuses.get("undecided", 0), cells)),
+            ("interval known exactly", share(manifest.totals["exact"], cells)),
+            ("seconds", seconds(manifest.run.wall_seconds)),
+        ],
+    )
+    show_table(
+        read_audit(run.work, run.release),
+        ["level", "table", "counts", "recovered", "within range", "safe", "undecided"],
+    )

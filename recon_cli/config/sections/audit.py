@@ -1,0 +1,30 @@
+"""``audit:`` what the other counts give away of each suppressed or rounded one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from recon_cli.config.model import Section, TableChoice
+from recon_cli.schema import Release
+
+
+class Audit(Section):
+    """The section ``audit``.
+
+    Attributes:
+        tables: What an attacker uses, as in ``reconstruct``. Default: every table.
+        safety: A cell is safe if two possible counts of it are at least so far apart.
+        region_seconds: Budget of each region, in deterministic seconds.
+        seed: For the solver's own choices; default the run's seed.
+    """
+
+    tables: TableChoice | None = None
+    safety: Annotated[int, Field(ge=1)] = 1
+    region_seconds: Annotated[float, Field(gt=0)] = 30.0
+    seed: Annotated[int, Field(ge=0)] | None = None
+
+    def check(self, release: Release) -> None:
+        """Refuse unknown tables and levels."""
+        release.select_tables(self.tables)

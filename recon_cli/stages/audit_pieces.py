@@ -1,0 +1,88 @@
+"""Auditing and writing a piece: what the workers of `recon audit` do."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.attack.audit.partition import (
+    AUDIT,
+    STATUSES,
+    AuditOptions,
+    audit_with_plan,
+)
+from recon_cli.execute import OnProgress
+from recon_cli.model.plan import Plan
+from recon_cli.pipeline import stages
+from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.pipeline.quarantine import traced_quarantine
+from recon_cli.schema import Release
+from recon_cli.store import Piece, Staging, open_folder, read_published
+
+
+@dataclass(frozen=True)
+class AuditContext:
+    """What all partitions share."""
+
+    plan: Plan
+    work: Path
+    staging: Staging
+    options: AuditOptions
+
+
+def audit_piece(context: AuditContext, piece: Piece, tick: OnProgress) -> None:
+    """Audit and write one piece; runs in a worker."""
+    started = time.perf_counter()
+    release = context.plan.release
+    published = read_published(context.work, release, piece.partition, piece.span)
+    audited = AUDIT.to_frame()
+    if not published.is_exact:
+        with (
+            log_disagreements(context.work),
+            traced_quarantine(context.staging, piece) as quarantine,
+        ):
+            audited = audit_with_plan(context.plan, published, context.options, tick, quarantine)
+    context.staging.write(
+        piece,
+        {"audit": audited},
+        statuses=dict(audited["status"].value_counts().iter_rows()),
+        totals={
+            "units": published.geounits.filter(level=release.geography.unit.name).height,
+            "people": 0,
+            "cells": audited.height,
+            "exact": int(audited["is_exact"].sum()),
+        },
+        started=started,
+    )
+
+
+def read_audit(work: Path, release: Release) -> pl.DataFrame:
+    """Audited cells by level and table.
+
+    Returns:
+        Columns ``level, table, cells`` and one for each of `STATUSES`, finest level first.
+
+    Raises:
+        StageError: ``audit/`` is missing or damaged.
+    """
+    folder = open_folder(work, stages.AUDIT, "audit")
+    rows = pl.concat([AUDIT.to_frame(), *(folder.read(name) for name in folder.partitions)])
+    levels = {level.name: at for at, level in enumerate(release.geography.levels)}
+    tables = {table.name: at for at, table in enumerate(release.tables)}
+    return (
+        rows.group_by("level", "table")
+        .agg(
+            pl.len().cast(pl.Int64).alias("cells"),
+            *(
+                (pl.col("status") == status).sum().cast(pl.Int64).alias(status)
+                for status in STATUSES
+            ),
+        )
+        .sort(
+            pl.col("level").replace_strict(levels, return_dtype=pl.Int64),
+            pl.col("table").replace_strict(tables, return_dtype=pl.Int64),
+        )
+    )

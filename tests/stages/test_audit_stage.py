@@ -1,0 +1,74 @@
+"""`recon audit` as a user runs it: a hospital with eight suppressed cells, and budgets that end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.command_line import recon
+from tests.support.paths import ROOT
+
+HOSPITAL = ROOT / "fixtures" / "hospital"
+CONFIG = f"""\
+release: {HOSPITAL}/stays.yaml
+work: work
+ingest: {{source: tidy, paths: [{HOSPITAL}/suppressed/tables.csv]}}
+audit: {{tables: [AGES, DIAGNOSES]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the config of a hospital, its counts ingested."""
+    folder = tmp_path_factory.mktemp("hospital")
+    (folder / "stays.yaml").write_text(CONFIG)
+    recon("ingest", "-q", "-c", folder / "stays.yaml")
+    return folder
+
+
+def read(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "**" / "*.parquet", hive_partitioning=False)
+
+
+def test_suppressed_cells_are_recovered_by_the_others(hospital: Path) -> None:
+    shown = recon("audit", "-c", hospital / "stays.yaml").stdout
+    assert "counts not published exactly  8" in shown
+    audit = read(hospital / "work" / "audit")
+    counts = pl.read_csv(HOSPITAL / "tables.csv", schema_overrides={"cell": pl.Int16})
+    truth = audit.join(counts, on=["geoid", "table", "cell"])
+    assert truth.height == 8
+    assert (truth["least"] <= truth["count"]).all()
+    assert (truth["count"] <= truth["greatest"]).all()
+    recovered = truth.filter(status="recovered")
+    assert recovered.height == int(shown.split("recovered")[1].split()[0])
+    assert recovered["least"].equals(recovered["count"].cast(pl.Int32), check_names=False)
+
+
+def test_no_cell_is_called_safe_within_a_wider_safety_range(hospital: Path) -> None:
+    wide = ("--set", "audit.safety=4", "--force")
+    recon("audit", "-q", "-c", hospital / "stays.yaml", *wide)
+    audit = read(hospital / "work" / "audit")
+    width = audit["greatest"] - audit["least"]
+    assert (width < 4).all(), "counts from 1 to 4"
+    assert set(audit["status"]) <= {"recovered", "within_range"}
+
+
+def test_exact_counts_leave_nothing_to_audit(tmp_path: Path) -> None:
+    text = CONFIG.replace("suppressed/", "")
+    (tmp_path / "stays.yaml").write_text(text)
+    recon("ingest", "-q", "-c", tmp_path / "stays.yaml")
+    done = recon("audit", "-c", tmp_path / "stays.yaml")
+    assert "every count is published exactly" in done.stdout + done.stderr
+    assert read(tmp_path / "work" / "audit").is_empty()
+
+
+def test_a_budget_that_ends_leaves_valid_intervals(hospital: Path) -> None:
+    recon("audit", "-q", "-c", hospital / "stays.yaml", "--force")
+    full = read(hospital / "work" / "audit")
+    short = ("--set", "audit.region_seconds=0.0000001", "--force")
+    recon("audit", "-q", "-c", hospital / "stays.yaml", *short)
+    audit = read(hospital / "work" / "audit")
+    assert (audit["least"] <= full["least"]).all()
+    assert (audit["greatest"] >= full["greatest"]).all()
