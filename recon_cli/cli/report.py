@@ -45,7 +45,7 @@ def command(options: RunOptions, *, title: str | None, to: Path | None, force: b
 
 def print_report(run: Run, outcome: StageOutcome) -> None:
     """Print the headline and where the page is."""
-    from recon_cli.stages.report import page_of  # noqa: PLC0415 - imports altair
+    from recon_cli.stages.report import page_of  # noqa: PLC0415 - slow imports when needed
 
     notes = outcome.manifest.notes
     facts: list[Fact] = [("headline", sentence) for sentence in notes["headline"]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,8 +16,8 @@ from recon_cli.capacity.noise_needed import (
     ENTROPY,
     ZEROS_KNOWN,
 )
-from recon_cli.report.charts import assemble
-from recon_cli.report.curves import Scale, curve_row, curves, line_series
+from recon_cli.report.charts import Chart
+from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
 from recon_cli.report.document import (
     Figure,
     KeyFigure,
@@ -180,22 +179,6 @@ def _entropy_section(capacity: Capacity, trial: DecoderTrial) -> ReportSection:
             for level in capacity.levels
         ],
     )
-    rows: list[dict[str, Any]] = []
-    grid = np.geomspace(min(trial.sd), max(trial.sd), 60)
-    for sd in grid.tolist():
-        rows.append(curve_row("through", _BITS, sd, 100 * capacity.share_through(sd)))
-        rows.append(curve_row("through", _NO_TABLES, sd, 100 * trial.baseline))
-    for sd, right in zip(trial.sd, trial.right, strict=True):
-        rows.append(curve_row("through", _DECODER, sd, 100 * right))
-    looks = line_series([_BITS, _NO_TABLES, _DECODER], measured=[_DECODER])
-    panel = curves(
-        "What gets through noise",
-        "through",
-        looks,
-        Scale("standard deviation of the noise of a count", grid[0], grid[-1], is_log=True),
-        Scale("%", 0, 100),
-        points=[_DECODER],
-    )
     tried = result_table(
         "People found by our decoder",
         ["sd", "found"],
@@ -215,10 +198,31 @@ def _entropy_section(capacity: Capacity, trial: DecoderTrial) -> ReportSection:
             "Share of the records' bits that gets through noise at most, falling with the noise, "
             "and share of people that our decoder finds."
         ),
-        spec=assemble(rows, [panel], 1),
+        chart=Chart((_through(capacity, trial),), 1),
         sheets=(tried,),
     )
     return ReportSection("entropy", "Entropy", (), (figure,), (bits,))
+
+
+def _through(capacity: Capacity, trial: DecoderTrial) -> CurvePanel:
+    """What gets through noise: the bound, our decoder, and no tables at all."""
+    grid = np.geomspace(min(trial.sd), max(trial.sd), 60).tolist()
+    series = {
+        _BITS: [CurvePoint(sd, 100 * capacity.share_through(sd)) for sd in grid],
+        _NO_TABLES: [CurvePoint(sd, 100 * trial.baseline) for sd in grid],
+        _DECODER: [
+            CurvePoint(sd, 100 * right) for sd, right in zip(trial.sd, trial.right, strict=True)
+        ],
+    }
+    return CurvePanel(
+        "What gets through noise",
+        Scale("standard deviation of the noise of a count", grid[0], grid[-1], is_log=True),
+        Scale("%", 0, 100),
+        tuple(
+            Curve(look, tuple(series[look.name]), is_line=look.name != _DECODER)
+            for look in curve_looks(list(series), measured=[_DECODER])
+        ),
+    )
 
 
 def _noise_section(noise: pl.DataFrame) -> ReportSection:

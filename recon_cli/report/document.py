@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
+from recon_cli.report.charts import Chart
 from recon_cli.report.findings import Missing
 from recon_cli.report.headline import Headline
 from recon_cli.report.words import percentage, size_label
@@ -23,7 +23,7 @@ class Figure:
         title: What it shows.
         caption: How to read it.
         alt: What it shows, for those who do not see it.
-        spec: Vega-Lite.
+        chart: What is drawn.
         sheets: The numbers behind it.
     """
 
@@ -31,7 +31,7 @@ class Figure:
     title: str
     caption: str
     alt: str
-    spec: dict[str, Any]
+    chart: Chart
     sheets: tuple[ResultTable, ...]
 
 

@@ -14,9 +14,9 @@ from recon_cli.report.markup import to_text
 
 def report_files(document: ReportDocument, page: str) -> dict[str, bytes]:
     """File name → bytes: the page (called ``page``), it as Markdown, charts as SVG and PNG."""
-    pictures = {figure.name: render_picture(figure.spec) for figure in document.figures}
+    pictures = {figure.name: render_picture(figure.chart) for figure in document.figures}
     files = {
-        page: html_page(document, pictures).encode(),
+        page: html_page(document).encode(),
         str(Path(page).with_suffix(".md")): markdown_page(document).encode(),
     }
     for name, picture in pictures.items():

@@ -1,18 +1,16 @@
-"""Vega-Lite specifications → pictures, without a browser and without a network."""
+"""Charts as files: SVG, and PNG of it, without a browser and without a network."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import vl_convert
 
-#: Pixels of a PNG for one of the specification.
+from recon_cli.report.charts import Chart
+from recon_cli.report.drawing import svg_file
+
+#: Pixels of a PNG for one of the drawing.
 _SCALE = 2.0
-#: A hundredth of a pixel is enough.
-_LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
 @dataclass(frozen=True)
@@ -28,14 +26,7 @@ class Picture:
     png: bytes
 
 
-def render_picture(spec: dict[str, Any]) -> Picture:
+def render_picture(chart: Chart) -> Picture:
     """The picture of a chart."""
-    svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
-    shorter = _LONG_NUMBER.sub(lambda number: f"{float(number.group()):.2f}", svg)
-    return Picture(shorter, vl_convert.svg_to_png(shorter, scale=_SCALE))
-
-
-@cache
-def chart_library() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script that needs nothing else."""
-    return vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;")
+    svg = svg_file(chart)
+    return Picture(svg, vl_convert.svg_to_png(svg, scale=_SCALE))

@@ -1,8 +1,7 @@
-"""Templates → self-contained pages: styles and scripts are inside them, nothing is fetched."""
+"""Templates → self-contained pages: styles are inside them, nothing is fetched."""
 
 from __future__ import annotations
 
-import json
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -19,10 +18,9 @@ def render_page(template: str, **context: object) -> str:
 
     Args:
         template: Its name. ``report.html.j2`` extends ``base.html.j2``, which has the blocks
-            ``title``, ``heading``, ``content``, ``footer`` and ``scripts``; in HTML all text is
+            ``title``, ``style``, ``heading``, ``content`` and ``footer``; in HTML all text is
             escaped, in ``.md.j2`` none. Filters: ``marks`` (``**`` and backticks as HTML),
-            ``script_data`` (JSON in a script), ``commands`` and ``cell`` (of a Markdown
-            table). Function: ``markdown_table``.
+            ``commands`` and ``cell`` (of a Markdown table). Function: ``markdown_table``.
         context: What the template names.
     """
     return _environment().get_template(template).render(context)
@@ -32,16 +30,6 @@ def template_text(name: str) -> Markup:
     """A file of this package as it is, for a page to hold."""
     text, _, _ = _loader().get_source(Environment(autoescape=True), name)
     return Markup(text)  # noqa: S704 - our own
-
-
-def as_script_data(value: object) -> Markup:
-    r"""JSON that may appear in a ``<script type="application/json">``.
-
-    >>> str(as_script_data({"a": "</script>"}))
-    '{"a":"\\u003c/script>"}'
-    """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - made safe
 
 
 @cache
@@ -64,7 +52,5 @@ def _environment() -> Environment:
         style=template_text("style.css"),
         markdown_table=markdown_table,
     )
-    environment.filters.update(
-        marks=to_html, script_data=as_script_data, commands=enumerate_commands, cell=markdown_cell
-    )
+    environment.filters.update(marks=to_html, commands=enumerate_commands, cell=markdown_cell)
     return environment

@@ -1,109 +1,75 @@
-"""Colours, marks and type of charts: few hues, each with a meaning, told apart by shape too."""
+"""Colours and marks of charts: few hues, each with a meaning, told apart by shape too."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Final
 
-INK, SOFT, LINE, PAPER = "#1b1f24", "#57606a", "#d5dae0", "#ffffff"
-#: What was reconstructed is blue, a guess orange, a confidential file grey.
-BLUE = ("#0b5cad", "#3f8fd8", "#062f5b")
-ORANGE = ("#b3470e", "#c97a14", "#6b2703")
-GREY = ("#3d454d", "#848d97", "#a0a8b0")
-
-#: Colour on white paper → the same on a dark screen.
-DARK: Mapping[str, str] = MappingProxyType(
+#: Class of a mark in a drawing → its colour on white paper, on a dark screen. What was
+#: reconstructed is blue, a guess orange, a confidential file grey.
+COLOURS: Final = MappingProxyType(
     {
-        INK: "#e6e9ec",
-        SOFT: "#a3adb8",
-        LINE: "#363d45",
-        PAPER: "#14171a",
-        **dict(zip(BLUE, ("#74b3f2", "#4583c4", "#cbe3fb"), strict=True)),
-        **dict(zip(ORANGE, ("#f0a26b", "#b9781f", "#ffd9bd"), strict=True)),
-        **dict(zip(GREY, ("#d0d6dc", "#838d97", "#5f6972"), strict=True)),
+        "ink": ("#1b1f24", "#e6e9ec"),
+        "soft": ("#57606a", "#a3adb8"),
+        "line": ("#d5dae0", "#363d45"),
+        "blue-1": ("#0b5cad", "#74b3f2"),
+        "blue-2": ("#3f8fd8", "#4583c4"),
+        "blue-3": ("#062f5b", "#cbe3fb"),
+        "orange-1": ("#b3470e", "#f0a26b"),
+        "orange-2": ("#c97a14", "#b9781f"),
+        "orange-3": ("#6b2703", "#ffd9bd"),
+        "grey-1": ("#3d454d", "#d0d6dc"),
+        "grey-2": ("#848d97", "#838d97"),
+        "grey-3": ("#a0a8b0", "#5f6972"),
     }
 )
-
-_FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
-_SOLID: tuple[int, ...] = (1, 0)
-_DASHES = ((5, 3), (2, 2), (8, 3, 2, 3))
+BLUE, ORANGE, GREY = (
+    tuple(name for name in COLOURS if name.startswith(hue)) for hue in ("blue", "orange", "grey")
+)
 
 
 @dataclass(frozen=True)
-class Series:
-    """How one source is drawn.
+class Look:
+    """How something is drawn.
 
     Attributes:
-        name: Its name.
-        colour: On white paper.
-        shape: Of its points.
-        dash: Of its line: pixels on and off.
+        name: In the legend.
+        colour: A class of `COLOURS`.
+        shape: ``square``, ``circle``, ``diamond``, ``cross``, ``triangle-up``, ``triangle-down``.
+        dash: Of its line, if it is one: 0 for none, or which of three.
     """
 
     name: str
     colour: str
-    shape: str
-    dash: tuple[int, ...]
+    shape: str = "square"
+    dash: int = 0
 
 
-def draw_series(
+def looks_by_kind(
     confidential: Sequence[str], reconstructed: Sequence[str], guessed: Sequence[str]
-) -> list[Series]:
-    """A look for every source: hue by kind, shape and dash by place among its kind."""
+) -> list[Look]:
+    """A look for every source: hue by kind, shape by place among its kind."""
     kinds = (
-        (confidential, GREY, ("square", "diamond"), ((1, 2), (4, 2, 1, 2))),
-        (reconstructed, BLUE, ("circle", "cross"), (_SOLID, (6, 2))),
-        (guessed, ORANGE, ("triangle-up", "triangle-down"), _DASHES),
+        (confidential, GREY, ("square", "diamond")),
+        (reconstructed, BLUE, ("circle", "cross")),
+        (guessed, ORANGE, ("triangle-up", "triangle-down")),
     )
     return [
-        Series(name, colours[at % 3], shapes[at % len(shapes)], dashes[at % len(dashes)])
-        for names, colours, shapes, dashes in kinds
+        Look(name, colours[at % 3], shapes[at % len(shapes)])
+        for names, colours, shapes in kinds
         for at, name in enumerate(names)
     ]
 
 
-def theme() -> dict[str, Any]:
-    """The Vega-Lite configuration of every chart."""
-    return {
-        "background": PAPER,
-        "font": _FONT,
-        "view": {"stroke": None},
-        "aria": False,
-        "axis": {
-            "labelColor": SOFT,
-            "titleColor": SOFT,
-            "labelFontSize": 11,
-            "titleFontSize": 11,
-            "titleFontWeight": "normal",
-            "titlePadding": 8,
-            "domainColor": LINE,
-            "tickColor": LINE,
-            "gridColor": LINE,
-            "gridOpacity": 0.7,
-            "labelPadding": 5,
-        },
-        "axisY": {"domain": False, "ticks": False},
-        "axisX": {"grid": False},
-        "legend": {
-            "orient": "top",
-            "direction": "horizontal",
-            "title": None,
-            "labelColor": INK,
-            "labelFontSize": 12,
-            "labelLimit": 320,
-            "symbolSize": 80,
-            "symbolOpacity": 1,
-            "columnPadding": 18,
-            "offset": 12,
-        },
-        "title": {
-            "anchor": "start",
-            "color": INK,
-            "fontSize": 12.5,
-            "fontWeight": 600,
-            "offset": 10,
-        },
-        "concat": {"spacing": 28},
-    }
+def colour_style(*, dark: bool) -> str:
+    """CSS of the colours.
+
+    >>> colour_style(dark=False).splitlines()[0]
+    '.chart .ink { fill: #1b1f24; stroke: #1b1f24; }'
+    """
+    return "\n".join(
+        f".chart .{name} {{ fill: {shades[dark]}; stroke: {shades[dark]}; }}"
+        for name, shades in COLOURS.items()
+    )

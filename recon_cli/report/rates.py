@@ -9,7 +9,7 @@ import polars as pl
 
 from recon_cli.report.document import result_table
 from recon_cli.report.findings import PROTECTED, ScoreFindings
-from recon_cli.report.palette import Series, draw_series
+from recon_cli.report.palette import Look, looks_by_kind
 from recon_cli.report.words import Words, count, percent, size_label
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
@@ -31,14 +31,14 @@ PEOPLE = {
 }
 
 
-def looks_of(scores: ScoreFindings, rows: pl.DataFrame) -> list[Series]:
+def looks_of(scores: ScoreFindings, rows: pl.DataFrame) -> list[Look]:
     """The sources of ``rows`` that are drawn: all with records, and a guesser of each kind.
 
     A source looks the same in every chart.
     """
     confidential = [name for name in scores.records if name in (scores.truth, PROTECTED)]
     others = [name for name in scores.records if name not in confidential]
-    every = draw_series(confidential, others, scores.usual_guessers)
+    every = looks_by_kind(confidential, others, scores.usual_guessers)
     present = set(rows["source"])
     return [look for look in every if look.name in present]
 

@@ -88,7 +88,6 @@ def main_picture(target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         page = write_report(attacked(Path(folder)), "--title", "A synthetic county")
         with opened(browser, page, width=_WIDTH) as sight:
-            sight.page.wait_for_selector("html[data-drawn]")
             hidden = "nav, section:has(#terms), section > p, summary { display: none }"
             sight.page.add_style_tag(content=f"{hidden} h2 {{ margin-top: 3rem }}")
             figure = sight.page.locator("figure").first.bounding_box()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from recon_cli.report.charts import assemble, rate_rows, rates
+from recon_cli.report.charts import Chart, rates
 from recon_cli.report.document import Figure, ReportSection
 from recon_cli.report.findings import ScoreFindings
 from recon_cli.report.rates import looks_of, rate_sheet, reading, sizes_of
-from recon_cli.report.words import Words, percent, size_label
+from recon_cli.report.words import Words, percent
 from recon_cli.score.sizes import ALL
 
 _RATES = {"agree_exact": "exact columns", "agree_binned": "coarse columns"}
@@ -46,15 +46,10 @@ def _sentence(found: ScoreFindings, rows: pl.DataFrame) -> str:
 def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
     against = rows["against"].unique(maintain_order=True).to_list()
     looks = looks_of(found, rows)
-    sizes = [size_label(name) for name in sizes_of(rows)]
+    sizes = sizes_of(rows)
+    axis = f"% of people, by people in the {words.unit}"
     panels = [
-        rates(
-            f"{what}, with {name}",
-            {"against": name, "rate": rate},
-            sizes,
-            looks,
-            axis=f"people in the {words.unit}",
-        )
+        rates(f"{what}, with {name}", rows.filter(against=name, rate=rate), sizes, looks, axis=axis)
         for rate, what in (("agree_exact", "Exact"), ("agree_binned", "Coarse"))
         for name in against
     ]
@@ -62,7 +57,7 @@ def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
     return Figure(
         name="agreement",
         title="Records that two files share, by number of people",
-        caption="In percent of the people. Vertical lines are intervals.",
+        caption="In percent of the people. Lines through the points are intervals.",
         alt="Small multiples. "
         + " ".join(
             reading(
@@ -73,7 +68,7 @@ def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
             for rate in _RATES
             for name in against
         ),
-        spec=assemble(rate_rows(shown, ("against", "rate"), looks), panels, len(against)),
+        chart=Chart(tuple(panels), len(against)),
         sheets=tuple(
             rate_sheet(f"Agreement with {name}", rows.filter(against=name), words)
             for name in against

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
-from recon_cli.report.charts import BarSegment, Panel, assemble, bars, with_number
+from recon_cli.report.charts import Chart, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
 from recon_cli.report.findings import Findings, Missing, ReconstructionFindings
-from recon_cli.report.palette import BLUE, GREY
+from recon_cli.report.palette import BLUE, GREY, Look
 from recon_cli.report.words import Words, count, percent, percent_of, percentage, size_label
 from recon_cli.score.sheet import ResultTable
 
@@ -63,8 +61,7 @@ def _key(findings: Findings) -> str:
 
 
 def _figure(found: ReconstructionFindings, uniques: pl.DataFrame | None, words: Words) -> Figure:
-    rows = _rows(found.by_size)
-    panels = [_certain_panel(rows, words)]
+    panels = [_certain_panel(found.by_size, words)]
     sheets = [_certain_sheet(found.by_size, words)]
     title = "Certain records, by number of people"
     alt = (
@@ -74,24 +71,9 @@ def _figure(found: ReconstructionFindings, uniques: pl.DataFrame | None, words: 
     )
     if uniques is not None:
         title = "Certain records and unique people, by number of people"
-        rows += [
-            {
-                "size": size_label(row["size"]),
-                **with_number({"unique": row["unique_pct"]}, "unique"),
-            }
-            for row in uniques.iter_rows(named=True)
-        ]
-        segment = BarSegment("unique", "unique", GREY[0])
-        known = [size_label(name) for name in uniques["size"]]
-        panels.append(
-            bars(
-                "Unique people",
-                known,
-                [segment],
-                number="unique",
-                axis="% of people",
-            )
-        )
+        shares = [(row["size"], {"unique": row["unique_pct"]}) for row in uniques.to_dicts()]
+        look = {"unique": Look("unique", GREY[0])}
+        panels.append(bars("Unique people", shares, look, number="unique", axis="% of people"))
         sheets.append(_unique_sheet(uniques, words))
         alt += " Bars of unique people." + by_size_words(
             uniques, "unique", "population", "of people"
@@ -102,12 +84,17 @@ def _figure(found: ReconstructionFindings, uniques: pl.DataFrame | None, words: 
         caption="The number beside a bar is the share that is certain"
         + (", or unique." if uniques is not None else "."),
         alt=alt,
-        spec=assemble(rows, panels, 2),
+        chart=Chart(tuple(panels)),
         sheets=tuple(sheets),
     )
 
 
-def _rows(by_size: pl.DataFrame) -> list[dict[str, Any]]:
+def _certain_panel(by_size: pl.DataFrame, words: Words) -> Panel:
+    looks = {
+        "sure": Look(f"certain, one reconstruction of the {words.unit}", BLUE[0]),
+        "elsewhere": Look("certain, elsewhere", BLUE[1]),
+        "rest": Look("not shown to be certain", GREY[1]),
+    }
     rows = []
     for row in by_size.iter_rows(named=True):
         parts = {
@@ -117,19 +104,11 @@ def _rows(by_size: pl.DataFrame) -> list[dict[str, Any]]:
             "rest": row["population"] - row["certain"],
         }
         shares = {name: percent_of(part, row["population"]) for name, part in parts.items()}
-        rows.append({"size": size_label(row["size"]), **with_number(shares, "all")})
-    return rows
-
-
-def _certain_panel(rows: list[dict[str, Any]], words: Words) -> Panel:
-    segments = [
-        BarSegment("sure", f"certain, one reconstruction of the {words.unit}", BLUE[0]),
-        BarSegment("elsewhere", "certain, elsewhere", BLUE[1]),
-        BarSegment("rest", "not shown to be certain", GREY[1]),
-    ]
-    shown = [each for each in segments if each is segments[0] or any(r[each.key] for r in rows)]
-    sizes = [str(row["size"]) for row in rows]
-    return bars("Certain records", sizes, shown, number="all", axis="% of people")
+        rows.append((row["size"], shares))
+    shown = {
+        key: look for key, look in looks.items() if key == "sure" or any(r[key] for _, r in rows)
+    }
+    return bars("Certain records", rows, shown, number="all", axis="% of people")
 
 
 def _certain_sheet(by_size: pl.DataFrame, words: Words) -> ResultTable:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from recon_cli.report.charts import Spec, assemble, rate_rows, rates
+from recon_cli.report.charts import Chart, rates
 from recon_cli.report.document import Figure, ReportSection
 from recon_cli.report.findings import ScoreFindings
 from recon_cli.report.rates import PEOPLE, looks_of, rate_sheet, reading, sizes_of
-from recon_cli.report.words import Words, enumerate_words, percent, size_label
+from recon_cli.report.words import Words, enumerate_words, percent
 from recon_cli.score.sizes import ALL
 
 #: Who is counted → the table of rates.
@@ -66,13 +66,13 @@ def _precision(
 ) -> Figure:
     rows = rows.filter(rate="precision")
     people = {panel: PEOPLE[panel] for panel in _TABLES}
-    alt, spec = _multiples("panel", people, rows, found, words)
+    alt, chart = _multiples("panel", people, rows, found, words)
     return Figure(
         name=name,
         title=f"{what}: precision by number of people",
         caption=_caption(found, "Confirmed links in percent of putative links."),
         alt=f"Small multiples of precision. {alt}",
-        spec=spec,
+        chart=chart,
         sheets=tuple(
             rate_sheet(f"Precision, {who.lower()}, {attacker}", part, words)
             for panel, who in people.items()
@@ -85,13 +85,13 @@ def _precision(
 def _shares(panel: str, rows: pl.DataFrame, found: ScoreFindings, words: Words) -> Figure:
     rows = rows.filter(pl.col("rate").is_in(list(_SHARES)))
     people = PEOPLE[panel]
-    alt, spec = _multiples("rate", _SHARES, rows, found, words)
+    alt, chart = _multiples("rate", _SHARES, rows, found, words)
     return Figure(
         name=f"links-{panel}",
         title=f"{people}: putative and confirmed links by number of people",
         caption=_caption(found, "In percent of the people of the attacker's file."),
         alt=f"Small multiples of links, {people.lower()}. {alt}",
-        spec=spec,
+        chart=chart,
         sheets=tuple(
             rate_sheet(f"{people}, {attacker}", rows.filter(against=attacker), words)
             for attacker in found.attackers
@@ -101,29 +101,27 @@ def _shares(panel: str, rows: pl.DataFrame, found: ScoreFindings, words: Words) 
 
 def _multiples(
     by: str, labels: Mapping[str, str], rows: pl.DataFrame, found: ScoreFindings, words: Words
-) -> tuple[str, Spec]:
+) -> tuple[str, Chart]:
     """A panel for each value of column ``by`` and each attacker file: in words, and as a chart."""
     rows = rows.filter(pl.col("block_size") != ALL)
     looks = looks_of(found, rows)
     names = [each.name for each in looks]
-    sizes = [size_label(name) for name in sizes_of(rows)]
+    sizes = sizes_of(rows)
     panels, readings = [], []
     for value, label in labels.items():
         for attacker in found.attackers:
-            where = {by: value, "against": attacker}
-            part = rows.filter(**where)
+            part = rows.filter(**{by: value, "against": attacker})
             if part.height:
                 title = f"{label}, {attacker}"
-                axis = f"people in the {words.unit}"
-                panels.append(rates(title, where, sizes, looks, axis=axis))
+                axis = f"%, by people in the {words.unit}"
+                panels.append(rates(title, part, sizes, looks, axis=axis))
                 readings.append(reading(title, part, names))
-    spec = assemble(rate_rows(rows, (by, "against"), looks), panels, len(found.attackers))
-    return " ".join(readings), spec
+    return " ".join(readings), Chart(tuple(panels), len(found.attackers))
 
 
 def _caption(found: ScoreFindings, text: str) -> str:
     others = [name for name in found.guessers if name not in found.usual_guessers]
     also = f" Further guessers are in the tables: {', '.join(others)}." if others else ""
     kind = found.manifest.notes["intervals"]
-    lines = "" if kind == "none" else f" Vertical lines are intervals ({kind})."
+    lines = "" if kind == "none" else f" Lines through the points are intervals ({kind})."
     return f"{text}{lines}{also}"

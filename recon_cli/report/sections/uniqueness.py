@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from recon_cli.report.charts import BarSegment, Panel, assemble, bars, with_number
+from recon_cli.report.charts import Chart, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
 from recon_cli.report.findings import (
     ONE,
@@ -18,7 +18,7 @@ from recon_cli.report.findings import (
     Missing,
     ReconstructionFindings,
 )
-from recon_cli.report.palette import BLUE, GREY, ORANGE
+from recon_cli.report.palette import BLUE, GREY, ORANGE, Look
 from recon_cli.report.words import (
     Words,
     count,
@@ -67,20 +67,6 @@ def _doubt(whole: Mapping[str, int]) -> tuple[str, ...]:
 def _figure(found: ReconstructionFindings, words: Words) -> Figure:
     whole = found.whole
     shown = [each for each in UNIQUENESS if each == ONE or whole[f"{each}_units"]]
-    rows = [
-        {
-            "size": size_label(row["size"]),
-            **{
-                key: value
-                for what in ("units", "population")
-                for key, value in with_number(
-                    {f"{e}_{what}": percent_of(row[f"{e}_{what}"], row[what]) for e in shown},
-                    f"{ONE}_{what}",
-                ).items()
-            },
-        }
-        for row in found.by_size.iter_rows(named=True)
-    ]
     empty = f" {of_units(found.empty, words)} without people are left out." if found.empty else ""
     return Figure(
         name="one-solution",
@@ -92,25 +78,24 @@ def _figure(found: ReconstructionFindings, words: Words) -> Figure:
             f"{percentage(whole['one_population'], whole['population'])} of all people."
             + by_size_words(found.by_size, "one_population", "population", "of people")
         ),
-        spec=assemble(rows, _panels([str(row["size"]) for row in rows], shown, words), 2),
+        chart=Chart(_panels(found.by_size, shown, words)),
         sheets=(_sheet(found.by_size, shown, words),),
     )
 
 
-def _panels(sizes: list[str], shown: list[str], words: Words) -> list[Panel]:
-    return [
-        bars(
-            title,
-            sizes,
-            [BarSegment(f"{each}_{what}", _LABELS[each], _COLOURS[each]) for each in shown],
-            number=f"{ONE}_{what}",
-            axis=axis,
-        )
-        for title, what, axis in (
-            (words.units.capitalize(), "units", f"% of {words.units}"),
-            ("People in them", "population", "% of people"),
-        )
-    ]
+def _panels(by_size: pl.DataFrame, shown: list[str], words: Words) -> tuple[Panel, ...]:
+    looks = {each: Look(_LABELS[each], _COLOURS[each]) for each in shown}
+    panels = []
+    for title, what, axis in (
+        (words.units.capitalize(), "units", f"% of {words.units}"),
+        ("People in them", "population", "% of people"),
+    ):
+        rows = [
+            (row["size"], {each: percent_of(row[f"{each}_{what}"], row[what]) for each in shown})
+            for row in by_size.iter_rows(named=True)
+        ]
+        panels.append(bars(title, rows, looks, number=ONE, axis=axis))
+    return tuple(panels)
 
 
 def _sheet(by_size: pl.DataFrame, shown: list[str], words: Words) -> ResultTable:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
-from recon_cli.report.charts import BAR, BarSegment, Panel, assemble, bars, steps, with_number
+import polars as pl
+
+from recon_cli.report.charts import Chart, ChartRow, Mark, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
 from recon_cli.report.findings import Findings, Missing, ReconstructionFindings, VariabilityFindings
-from recon_cli.report.palette import BLUE, GREY, Series
+from recon_cli.report.palette import BLUE, GREY, Look
 from recon_cli.report.words import Words, count, of_units, percent, percentage, size_label
 from recon_cli.score.sheet import ResultTable
+
+#: Percentiles that are drawn; the table has more.
+_PERCENTILES = (10, 25, 50, 75, 90, 95, 99, 100)
 
 
 def variability_section(findings: Findings, words: Words) -> ReportSection:
@@ -66,22 +70,6 @@ def _proven_elsewhere(reconstruction: ReconstructionFindings | Missing, zero: in
 
 
 def _figure(found: VariabilityFindings, words: Words) -> Figure:
-    rows: list[dict[str, Any]] = [
-        {
-            "percentile": row["percentile"],
-            "here": row["solvar_pct"],
-            "all": row["cumulative_solvar_pct"],
-        }
-        for row in found.percentiles.iter_rows(named=True)
-    ]
-    top = 10.0 * max(1, math.ceil(max(row["here"] for row in rows) / 10))
-    rows += [
-        {
-            "size": size_label(row["size"]),
-            **with_number({"zero": row["zero_solvar_units_pct"]}, "zero"),
-        }
-        for row in found.by_size.iter_rows(named=True)
-    ]
     last = found.percentiles.row(-1, named=True)
     middle = found.percentiles.filter(percentile=50).row(0, named=True)
     return Figure(
@@ -92,35 +80,48 @@ def _figure(found: VariabilityFindings, words: Words) -> Figure:
             "difference is at most twice that."
         ),
         alt=(
-            f"Line over percentiles of {words.units}: solvar is {percent(middle['solvar_pct'])}% "
+            f"Points over percentiles of {words.units}: solvar is {percent(middle['solvar_pct'])}% "
             f"at the median and {percent(last['solvar_pct'])}% at most; over all people it is "
             f"{percent(last['cumulative_solvar_pct'])}%. Bars: share of {words.units} with zero "
             "solvar." + by_size_words(found.by_size, "zero_solvar_units", "units", "")
         ),
-        spec=assemble(rows, _panels(found, top, words), 2),
+        chart=Chart(_panels(found, words)),
         sheets=(_percentile_sheet(found, words), _size_sheet(found, words)),
     )
 
 
-def _panels(found: VariabilityFindings, top: float, words: Words) -> list[Panel]:
-    here = Series(f"the {words.unit} at this percentile", BLUE[0], "circle", (1, 0))
-    below = Series(f"all {words.units} up to it together", GREY[0], "square", (4, 3))
-    return [
-        steps(
-            f"Solvar by percentile of {words.units}",
-            {"here": here, "all": below},
-            axis=f"percentile of {words.units}, least variable first",
-            top=top,
-            height=max(130, BAR * found.by_size.height),
+def _panels(found: VariabilityFindings, words: Words) -> tuple[Panel, ...]:
+    here = Look(f"the {words.unit} at this percentile", BLUE[0], "circle")
+    below = Look(f"all {words.units} up to it together", GREY[0], "square")
+    shown = found.percentiles.filter(pl.col("percentile").is_in(_PERCENTILES))
+    points = []
+    for row in shown.iter_rows(named=True):
+        marks = [
+            Mark(look, value, f"{percent(value)}%", about=f"{look.name}: {percent(value)}%")
+            for look, value in ((here, row["solvar_pct"]), (below, row["cumulative_solvar_pct"]))
+            if value is not None
+        ]
+        points.append(ChartRow(f"{row['percentile']}%", tuple(marks)))
+    most = max((mark.value for row in points for mark in row.marks), default=0.0)
+    sizes = [
+        (row["size"], {"zero": row["zero_solvar_units_pct"]}) for row in found.by_size.to_dicts()
+    ]
+    return (
+        Panel(
+            f"Solvar by percentile of {words.units}, least variable first",
+            "solvar, %",
+            tuple(points),
+            is_bars=False,
+            top=10.0 * max(1, math.ceil(most / 10)),
         ),
         bars(
             "Zero solvar, by number of people",
-            [size_label(name) for name in found.by_size["size"]],
-            [BarSegment("zero", "zero", BLUE[0])],
+            sizes,
+            {"zero": Look("zero", BLUE[1])},
             number="zero",
             axis=f"% of {words.units}",
         ),
-    ]
+    )
 
 
 def _percentile_sheet(found: VariabilityFindings, words: Words) -> ResultTable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from recon_cli.report.charts import assemble, dots, rate_rows
+from recon_cli.report.charts import Chart, dots
 from recon_cli.report.document import Figure, ReportSection
 from recon_cli.report.findings import Missing, ScoreFindings
 from recon_cli.report.rates import PEOPLE, looks_of, rate_sheet
@@ -52,7 +52,7 @@ def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
     panels = [
         dots(
             f"{PEOPLE[panel]}, {attacker}",
-            {"panel": panel, "against": attacker},
+            drawn.filter(panel=panel, against=attacker),
             looks,
             axis="precision, %",
         )
@@ -66,9 +66,11 @@ def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
     return Figure(
         name="zero-solvar",
         title=f"Table 10. Precision in zero-solvar {words.units}",
-        caption="Confirmed links in percent of putative links. Horizontal lines are intervals.",
+        caption=(
+            "Confirmed links in percent of putative links. Lines through the points are intervals."
+        ),
         alt=f"Points with intervals. {' '.join(readings)}",
-        spec=assemble(rate_rows(drawn, ("panel", "against"), looks), panels, len(found.attackers)),
+        chart=Chart(tuple(panels), len(found.attackers)),
         sheets=tuple(
             rate_sheet(f"Zero-solvar {words.units}, {name}", rows.filter(against=name), words)
             for name in found.attackers

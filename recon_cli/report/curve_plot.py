@@ -1,0 +1,125 @@
+"""A panel of curves, drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from recon_cli.report import svg
+from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale
+
+_LEFT, _RIGHT, _PLOT, _UNDER = 56, 12, 230, 40
+_DASHES: Final = ("", "6 3", "2 2", "8 3 2 3")
+
+
+@dataclass(frozen=True)
+class CurvePlot:
+    """A panel in its place; see `recon_cli.report.row_plot.RowPlot`."""
+
+    panel: CurvePanel
+    width: float
+    title_lines: int
+
+    @property
+    def height(self) -> float:
+        """Pixels of all."""
+        return self._top + _PLOT + _UNDER
+
+    def drawn(self) -> Iterator[str]:
+        """Its elements."""
+        yield from svg.lines(svg.wrapped(self.panel.title, self.width), 0, 13, "title ink")
+        left, right = _LEFT, self.width - _RIGHT
+        yield svg.text(0, self._top - 8, self.panel.y.title, "soft")
+        for tick in _ticks(self.panel.y, self._values("y")):
+            y = svg.number(self._y(tick))
+            yield f'<path class="line" d="M{left} {y}H{svg.number(right)}"/>'
+            yield svg.text(left - 8, self._y(tick) + 4, f"{tick:g}", "soft end")
+        bottom = self._top + _PLOT
+        for tick in _ticks(self.panel.x, self._values("x")):
+            yield svg.text(self._x(tick), bottom + 15, f"{tick:g}", "soft middle")
+        yield svg.text((left + right) / 2, bottom + 31, self.panel.x.title, "soft middle")
+        for curve in self.panel.curves:
+            yield f'<g class="{curve.look.colour}">'
+            yield from self._line(curve) if curve.is_line else self._marks(curve)
+            yield "</g>"
+
+    @property
+    def _top(self) -> float:
+        return self.title_lines * svg.LINE + 24
+
+    def _values(self, axis: str) -> list[float]:
+        return [getattr(p, axis) for curve in self.panel.curves for p in curve.points]
+
+    def _x(self, value: float) -> float:
+        share = _share(self.panel.x, self._values("x"), value)
+        return _LEFT + share * (self.width - _LEFT - _RIGHT)
+
+    def _y(self, value: float) -> float:
+        return self._top + (1 - _share(self.panel.y, self._values("y"), value)) * _PLOT
+
+    def _line(self, curve: Curve) -> Iterator[str]:
+        places = " ".join(
+            f"{svg.number(self._x(point.x))},{svg.number(self._y(point.y))}"
+            for point in curve.points
+        )
+        dash = _DASHES[curve.look.dash]
+        yield (
+            f'<polyline points="{places}" stroke-width="1.8" style="fill: none" '
+            f'stroke-dasharray="{dash or "none"}">{svg.title(curve.look.name)}</polyline>'
+        )
+
+    def _marks(self, curve: Curve) -> Iterator[str]:
+        for point in curve.points:
+            x = svg.number(self._x(point.x))
+            yield f"<g>{svg.title(_about(curve, point))}"
+            if point.interval is not None:
+                low, high = (svg.number(self._y(end)) for end in point.interval)
+                yield f'<path stroke-width="1.3" d="M{x} {low}V{high}"/>'
+            yield svg.shape(curve.look, self._x(point.x), self._y(point.y)) + "</g>"
+
+
+def _about(curve: Curve, point: CurvePoint) -> str:
+    return f"{curve.look.name}: {point.y:.4g} at {point.x:.4g}"
+
+
+def _ends(scale: Scale, values: list[float]) -> tuple[float, float]:
+    low = min(values, default=0.0) if scale.low is None else scale.low
+    high = max(values, default=1.0) if scale.high is None else scale.high
+    return low, high
+
+
+def _share(scale: Scale, values: list[float], value: float) -> float:
+    """Where a value lies between the ends, 0 to 1."""
+    low, high = _ends(scale, values)
+    value = min(max(value, low), high)
+    if high <= low:
+        return 0.5
+    if scale.is_log:
+        return math.log(value / low) / math.log(high / low)
+    return (value - low) / (high - low)
+
+
+def _ticks(scale: Scale, values: list[float]) -> list[float]:
+    """Round values between the ends: 1, 2, 5, 10 … on a logarithmic scale.
+
+    >>> _ticks(Scale("%", 0, 100), [])
+    [0, 20, 40, 60, 80, 100]
+    >>> _ticks(Scale("sd", 0.5, 20, is_log=True), [])
+    [0.5, 1, 2, 5, 10, 20]
+    """
+    low, high = _ends(scale, values)
+    if high <= low:
+        return [low]
+    if scale.is_log:
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        steps = (1, 2, 5) if high / low < 1_000 else (1,)
+        found = [float(f"{step}e{power}") for power in powers for step in steps]
+    else:
+        size = 10.0 ** math.floor(math.log10((high - low) / 2))
+        step = next(m * size for m in (1, 2, 5, 10, 20) if (high - low) / (m * size) <= 6)
+        first = math.ceil(low / step - 1e-9)
+        found = [round(step * (first + at), 12) for at in range(8)]
+    inside = [tick for tick in found if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+    return [int(tick) if tick == int(tick) else tick for tick in inside]
