@@ -32,6 +32,7 @@ def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:
 
 def summary_of(stage: Stage) -> Summary:
     """What prints a stage's summary: ``print_swap`` of the module of `recon protect swap`."""
-    module = importlib.import_module(f"recon_cli.cli.{stage.name.partition(' ')[0]}")
-    summary: Summary = getattr(module, f"print_{stage.short_name}")
+    words = stage.name.replace("-", "_").split()
+    module = importlib.import_module(f"recon_cli.cli.{words[0]}")
+    summary: Summary = getattr(module, f"print_{words[-1]}")
     return summary

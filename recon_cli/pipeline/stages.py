@@ -96,6 +96,14 @@ CLAIMS = Stage(
     function="recon_cli.stages.claims:claims",
     can_shard=True,
 )
+LEAVE_ONE_OUT = Stage(
+    "leave-one-out",
+    reads=("hdf", "cef", "persons", "tables", "geounits", "microdata", "blocks"),
+    folders=("leave_one_out",),
+    section="leave_one_out",
+    function="recon_cli.stages.leave_one_out:leave_one_out",
+    can_shard=True,
+)
 #: ``links`` holds one row per link; the others one row per geounit and group, for `recon score`.
 LINK = Stage(
     "link",
@@ -125,7 +133,7 @@ REPORT = Stage(
     "report",
     reads=(
         *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
-        *("audit", "solvar", "claims", "links", "score"),
+        *("audit", "solvar", "claims", "leave_one_out", "links", "score"),
     ),
     folders=("report",),
     section="report",
@@ -146,6 +154,7 @@ STAGES = (
     RECONSTRUCT,
     SOLVAR,
     CLAIMS,
+    LEAVE_ONE_OUT,
     LINK,
     RISK,
     SCORE,

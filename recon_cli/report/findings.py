@@ -192,6 +192,19 @@ class ScoreFindings:
 
 
 @dataclass(frozen=True)
+class LeaveOneOutFindings:
+    """What `recon leave-one-out` found.
+
+    Attributes:
+        manifest: Of ``leave_one_out/``.
+        differences: As from `recon_cli.score.leave_one_out.left_out_differences`.
+    """
+
+    manifest: Manifest
+    differences: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class Findings:
     """Everything that a report is about.
 
@@ -202,6 +215,7 @@ class Findings:
         variability: ``solvar/``.
         claims: ``claims/``.
         scores: ``score/``.
+        leave_one_out: ``leave_one_out/``; None where nobody was left out.
     """
 
     release: Release
@@ -210,6 +224,7 @@ class Findings:
     variability: VariabilityFindings | Missing
     claims: ClaimFindings | Missing
     scores: ScoreFindings | Missing
+    leave_one_out: LeaveOneOutFindings | Missing | None = None
 
 
 def uniqueness_by_size(

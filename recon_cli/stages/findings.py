@@ -14,6 +14,7 @@ from recon_cli.progress import Task
 from recon_cli.report.findings import (
     ClaimFindings,
     Findings,
+    LeaveOneOutFindings,
     Missing,
     Mode,
     ReconstructionFindings,
@@ -23,6 +24,7 @@ from recon_cli.report.findings import (
     uniqueness_by_size,
 )
 from recon_cli.schema import Release
+from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import Sizes
 from recon_cli.store import Folder, Manifest, Stage, open_folder
 
@@ -60,7 +62,8 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         variability = VariabilityFindings(solvar.manifest, solvar.manifest.notes["mode"], *tables)
     scores = _scores(run, by_stage, microdata)
     claims = _claims(run.work, by_stage, microdata)
-    return Findings(run.release, manifests, reconstruction, variability, claims, scores)
+    left_out = _left_out(run.work, by_stage, microdata)
+    return Findings(run.release, manifests, reconstruction, variability, claims, scores, left_out)
 
 
 def _microdata(work: Path, by_stage: dict[str, Manifest]) -> Folder | Missing:
@@ -104,6 +107,19 @@ def _claims(
         parts.append(disclosures.read(name).group_by("known").agg(pl.col(KINDS).sum()))
     by_known = pl.concat(parts).group_by("known").sum().sort("known")
     return ClaimFindings(folder.manifest, folder.manifest.totals["people"], whole, by_known)
+
+
+def _left_out(
+    work: Path, by_stage: dict[str, Manifest], microdata: Folder | Missing
+) -> LeaveOneOutFindings | Missing | None:
+    if "leave-one-out" not in by_stage:
+        return None
+    folder = _open(work, by_stage["leave-one-out"], "leave_one_out")
+    if isinstance(microdata, Missing) or not _made_from(folder.manifest, microdata):
+        why = "leave_one_out/ was made from other microdata/ than those there now"
+        return Missing(why, ("recon leave-one-out",))
+    differences = pl.read_csv(folder.read_extra("differences.csv"), schema=DIFFERENCE)
+    return LeaveOneOutFindings(folder.manifest, differences)
 
 
 def _scores(

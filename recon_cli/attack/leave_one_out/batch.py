@@ -1,0 +1,170 @@
+"""What is concluded about people of a batch, with them in the counts and without.
+
+Without a person the counts have the solutions that are left when his or her record is taken out of
+those that contain it: Eq. (without) of docs/method.md. So the second attack is the first one with a
+lower bound raised by one, and no attack at all where the record is in every solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from recon_cli.attack.leave_one_out.ends import ENOUGH, Ends, Questions, settle_ends
+from recon_cli.attack.leave_one_out.reference import ReferenceClasses, chance
+from recon_cli.attack.sampling import SampledSolutions, vertex
+from recon_cli.model.components import Component
+from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram
+from recon_cli.model.system import System
+from recon_cli.solve.cp_sat import Effort
+
+FloatArray = npt.NDArray[np.float64]
+
+#: People whose questions are held in memory at a time: a number for each variable.
+_CHUNK = 128
+
+
+@dataclass(frozen=True)
+class Conclusions:
+    """What is concluded about people; of −1, 0 and 1 the first is undecided.
+
+    Attributes:
+        chance: The chance that the attack says what is true of the gained columns: Eq. (chance).
+        is_settled: Whether they follow from the known ones in every solution.
+        is_certain: Whether the record is in every solution.
+    """
+
+    chance: FloatArray
+    is_settled: IntArray
+    is_certain: IntArray
+
+
+@dataclass(frozen=True)
+class BatchComparison:
+    """What is concluded about the people of a batch.
+
+    Attributes:
+        included: From the counts.
+        left_out: From the counts without the person.
+        deterministic_time: For each person the solver's seconds for both.
+    """
+
+    included: Conclusions
+    left_out: Conclusions
+    deterministic_time: FloatArray
+
+
+def compare_batch(
+    system: System,
+    sampled: SampledSolutions,
+    classes: ReferenceClasses,
+    people: IntArray,
+    seconds: float,
+) -> BatchComparison:
+    """Leave out each of some people of a batch: Eq. (without) of docs/method.md.
+
+    Args:
+        system: The batch; its counts are exact.
+        sampled: Its solutions; reference classes are not split between components.
+        classes: What people are compared with.
+        people: The candidates of their records, rising, each once.
+        seconds: Deterministic seconds to settle what is certain about one person.
+
+    Raises:
+        SolverError: The solver could not decide, or two engines disagree.
+    """
+    comparison = _Comparison(system, sampled, classes, people)
+    for component in sampled.components:
+        comparison.add(component, seconds)
+    return comparison.result()
+
+
+class _Comparison:
+    """The counts of the people's classes in both worlds; at first what holds without a solver."""
+
+    def __init__(
+        self,
+        system: System,
+        sampled: SampledSolutions,
+        classes: ReferenceClasses,
+        people: IntArray,
+    ) -> None:
+        self.system, self.sampled, self.classes, self.people = system, sampled, classes, people
+        self.part, self.whole = classes.count(sampled.values, people)
+        # A record in every solution stays in all of them: the others are the same.
+        self.part_without, self.whole_without = self.part.copy(), self.whole.copy()
+        self.elapsed = np.zeros(len(people))
+        others = self.whole[0] - self.part[0]
+        self.ends = Ends(
+            self.part[0].min(axis=0), self.part[0].min(axis=0), others.max(axis=0), others.max(0)
+        )
+        self.ends_without = Ends(*(array.copy() for array in vars(self.ends).values()))
+
+    def add(self, component: Component, seconds: float) -> None:
+        """Whoever's reference class is in one component."""
+        here = np.unique(self.classes.whole[0][component.columns])
+        chosen = np.flatnonzero(np.isin(self.classes.whole[0][self.people], here))
+        if not len(chosen):
+            return
+        known = self.sampled.values[:, component.columns]
+        effort = Effort(self._seeds(component)[0], seconds)
+        for start in range(0, len(chosen), _CHUNK):
+            some = chosen[start : start + _CHUNK]
+            questions = self._questions(component, some)
+            self.elapsed[some] += settle_ends(self.ends, some, questions, known, effort) / len(some)
+        for at in chosen.tolist():
+            place = np.flatnonzero(component.columns == self.people[at])
+            if len(place) and component.program.lower[place[0]] == 0:
+                self._leave_out(component, at, int(place[0]), seconds)
+            else:
+                self.ends_without.take(self.ends, at)
+
+    def _seeds(self, component: Component) -> Sequence[int]:
+        unit = self.system.candidates.unit[component.columns[0]]
+        return self.sampled.seeds[int(self.system.regions[unit])]
+
+    def _questions(self, component: Component, chosen: IntArray) -> Questions:
+        """What is asked of a component about some people."""
+        classes, columns, people = self.classes, component.columns, self.people[chosen]
+        part = classes.part[0][columns] == classes.part[0][people, None]
+        whole = classes.whole[0][columns] == classes.whole[0][people, None]
+        functionals = np.stack([part, whole & ~part]).astype(np.int64)
+        inside = functionals @ self.sampled.values[0, columns]
+        counts = np.stack([self.part[0, 0], self.whole[0, 0] - self.part[0, 0]])[:, chosen]
+        return Questions(component.program, functionals, counts - inside)
+
+    def _leave_out(self, component: Component, at: int, place: int, seconds: float) -> None:
+        """A person whose record is in some solutions only: those that lack it are replaced."""
+        program, seeds = component.program, self._seeds(component)
+        lower = program.lower.copy()
+        lower[place] = 1
+        with_record = IntegerProgram(program.constraints, lower, program.upper)
+        old = self.sampled.values[:, component.columns]
+        new = old.copy()
+        for number in np.flatnonzero(old[:, place] == 0).tolist():
+            new[number], elapsed = vertex(with_record, seeds[number])
+            self.elapsed[at] += elapsed
+        parts, wholes = self.classes.changes(component.columns, new - old, int(self.people[at]))
+        self.part_without[:, :, at] = self.part[:, :, at] + parts
+        self.whole_without[:, :, at] = self.whole[:, :, at] + wholes
+        chosen = np.array([at])
+        questions = replace(self._questions(component, chosen), program=with_record)
+        effort = Effort(seeds[0], seconds)
+        self.elapsed[at] += settle_ends(self.ends_without, chosen, questions, new, effort)
+
+    def result(self) -> BatchComparison:
+        included = Conclusions(
+            chance(self.part, self.whole).mean(axis=0),
+            self.ends.alone(1),
+            self.ends.at_least(1),
+        )
+        left_out = Conclusions(
+            chance(self.part_without - 1, self.whole_without - 1).mean(axis=0),
+            self.ends_without.alone(ENOUGH),
+            self.ends_without.at_least(ENOUGH),
+        )
+        return BatchComparison(included, left_out, self.elapsed)

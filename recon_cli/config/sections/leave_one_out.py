@@ -1,0 +1,37 @@
+"""``leave_one_out:`` whose answers are left out of the counts, and how hard to try."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from recon_cli.config.model import ConfigPath, Names, Section
+
+
+class LeaveOneOut(Section):
+    """The section ``leave_one_out``.
+
+    Attributes:
+        records: The records that were tabulated; default ``hdf/``, ``cef/`` or ``persons/`` in
+            the work folder, the first that is there.
+        gains: What an attacker wants to know of a person; default the schema's.
+        people: How many people to draw, about; default all.
+        within: Only people of geounits whose geoids begin so.
+        solutions: Solutions to sample, with each person and without.
+        seconds: Budget to settle what is certain about one person, in deterministic seconds.
+        seed: For sampled people and solutions; default the run's seed.
+    """
+
+    records: ConfigPath | None = None
+    gains: Names | None = None
+    people: Annotated[int, Field(ge=1)] | None = None
+    within: str = ""
+    solutions: Annotated[int, Field(ge=1)] = 5
+    seconds: Annotated[float, Field(gt=0)] = 1.0
+    seed: Annotated[int, Field(ge=0)] | None = None
+
+    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
+        """The records, if they are named."""
+        return () if self.records is None else (self.records,)

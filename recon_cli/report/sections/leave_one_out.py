@@ -1,0 +1,68 @@
+"""What people's own answers gave away, beside what follows from the answers of others."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from recon_cli.report.document import ReportSection, result_table
+from recon_cli.report.findings import Findings, Missing
+from recon_cli.report.rates import PEOPLE
+from recon_cli.report.words import Words, count, percent, size_label
+from recon_cli.score.sheet import ResultTable
+from recon_cli.score.sizes import ALL
+
+_MEASURES = {
+    "chance": "the attack says what is true",
+    "settled": "it follows in every reconstruction",
+    "certain": "the whole record is certain",
+}
+_NUMBERS = ("people", "with them %", "without %", "points", "interval", "undecided")
+
+
+def leave_one_out_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
+    """The section, where people were left out; none where they were not."""
+    found = findings.leave_one_out
+    key, title = "leave-one-out", "What one's own answer gives away"
+    if found is None:
+        return ()
+    if isinstance(found, Missing):
+        return (ReportSection(key, title, missing=(found,)),)
+    notes, totals = found.manifest.notes, found.manifest.totals
+    gains = words.listed(notes["gains"])
+    text = (
+        f"Each of **{totals['people']:,}** people was left out of the counts, and the counts were "
+        f"attacked again, to learn {gains} from all else in the person's record. What is learnt "
+        "with the person in the counts and not without comes from publishing that person's answer; "
+        "what is learnt in both cases would be inferred from others, whether or not the person "
+        "answered.",
+        f"The attack is the mean of {notes['solutions']} sampled reconstructions. *Certain* and "
+        "*follows in every reconstruction* are proven; what is undecided is counted as not so.",
+    )
+    shown = found.differences
+    sheets = (
+        _sheet("Everybody, and by who is modal", shown.filter(block_size=ALL), words),
+        _sheet(
+            f"The chance that the attack says what is true, by people in the {words.unit}",
+            shown.filter((pl.col("block_size") != ALL) & (pl.col("measure") == "chance")),
+            words,
+        ),
+    )
+    return (ReportSection(key, title, text, sheets=sheets),)
+
+
+def _sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
+    sized = rows.filter(pl.col("block_size") != ALL).height > 0
+    leading = ("who", f"people in the {words.unit}") if sized else ("who", "what is learnt")
+    body = []
+    for row in rows.iter_rows(named=True):
+        second = size_label(row["block_size"]) if sized else _MEASURES[row["measure"]]
+        body.append((PEOPLE[row["panel"]], second, *_numbers(row)))
+    return result_table(title, (*leading, *_NUMBERS), body, len(leading))
+
+
+def _numbers(row: dict[str, float | None]) -> tuple[str, ...]:
+    low, high = row["low"], row["high"]
+    span = "" if low is None or high is None else f"{low:+.1f} to {high:+.1f}"
+    points = "–" if row["difference"] is None else f"{row['difference']:+.1f}"
+    shares = (percent(row["pct"]), percent(row["pct_without"]))
+    return (count(row["people"]), *shares, points, span, count(row["undecided"]))

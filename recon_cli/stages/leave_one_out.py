@@ -1,0 +1,105 @@
+"""`recon leave-one-out`: the counts with each of some people, and without → ``leave_one_out/``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from recon_cli.config.sections.leave_one_out import LeaveOneOut
+from recon_cli.config.sections.score import Score
+from recon_cli.errors import ConfigError
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import LEAVE_ONE_OUT
+from recon_cli.sources.records import RecordFile, Slice, open_records
+from recon_cli.stages.reconstructed import open_reconstructed
+from recon_cli.store.files import key_of
+from recon_cli.store.pieces import read_pieces
+from recon_cli.store.recipe import Recipe
+
+#: Folders of the work folder that may hold what was tabulated; the first that is there.
+_RECORDS = ("hdf", "cef", "persons")
+
+
+def leave_one_out(run: Run) -> StageOutcome:
+    """Attack the counts without each of some people, and compare what is concluded about them.
+
+    Raises:
+        ConfigError: A file or a column is not there, or the tables tell nothing of the gains.
+        SourceError: The counts are not exact, or not those of the records.
+        StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
+        SolverError: Two engines disagree, or a worker died.
+    """
+    config, scoring = run.config.section(LeaveOneOut), run.config.section(Score)
+    seed = run.config.top.seed if config.seed is None else config.seed
+    gains = config.gains or (run.release.attack.gains if run.release.attack else None)
+    if gains is None:
+        raise ConfigError(
+            f"leave_one_out.gains: release {run.release.name!r} does not say what an attacker "
+            "gains; name the columns"
+        )
+    made, records = open_reconstructed(run), _records(run, config)
+    slices = records.slices()
+    settings = {
+        **config.model_dump(mode="json", exclude={"seed", "records"}),
+        "gains": list(gains),
+        **scoring.model_dump(
+            mode="json", include={"sizes", "interval", "bootstrap", "threshold", "small"}
+        ),
+    }
+    recipe = _with_records(made.recipe(run, LEAVE_ONE_OUT, settings, seed), slices)
+    with run.transaction(recipe) as stage:
+        if stage.current is not None:
+            return StageOutcome(LEAVE_ONE_OUT, stage.current, skipped=True)
+        from recon_cli.attack.leave_one_out.partition import (  # noqa: PLC0415 - loads the solver
+            LeaveOneOutOptions,
+            compared_columns,
+        )
+        from recon_cli.attack.leave_one_out.reference import gained_columns  # noqa: PLC0415
+        from recon_cli.attack.variability.partition import make_variability_plan  # noqa: PLC0415
+        from recon_cli.pipeline.quarantine import QuarantineOnDeath  # noqa: PLC0415
+        from recon_cli.stages import leave_one_out_pieces as worker  # noqa: PLC0415
+
+        pieces = read_pieces(made.geounits)
+        columns = compared_columns(run.release, made.used, made.coverage, gains)
+        gained = gained_columns(run.release, columns, gains)
+        sums = worker.sum_records(run.release, records, gained, config.within)
+        share = 1.0 if config.people is None else min(1.0, config.people / max(sums.within, 1))
+        options = LeaveOneOutOptions(
+            gains, seed, config.solutions, config.seconds, share=share, within=config.within
+        )
+
+        def prepare() -> worker.LeaveOneOutContext:
+            plan = make_variability_plan(run.release, made.used, made.coverage, "exact")
+            return worker.LeaveOneOutContext(
+                plan, run.work, stage.staging, records, frozenset(slices), options, sums.mode
+            )
+
+        on_death = QuarantineOnDeath("leave_one_out", stage.staging, run.reporter)
+        results = run.map_unfinished(stage, worker.leave_out_piece, prepare, pieces, on_death)
+        worker.write_differences(run.release, stage.staging, made.tables.partitions, scoring, seed)
+        manifest = stage.publish(
+            pieces,
+            notes={"tables": made.table_names, "gains": list(gains), "solutions": config.solutions},
+            usages=results.usages,
+            workers=results.workers,
+        )
+        return StageOutcome(LEAVE_ONE_OUT, manifest)
+
+
+def _records(run: Run, config: LeaveOneOut) -> RecordFile:
+    path = config.records
+    if path is None:
+        path = next((run.work / name for name in _RECORDS if (run.work / name).exists()), None)
+    if path is None:
+        known = ", ".join(f"{name}/" for name in _RECORDS)
+        raise ConfigError(
+            "leave_one_out.records: missing: the records that were tabulated (there is none of "
+            f"{known} in {run.work})"
+        )
+    return open_records("leave_one_out.records", path, run.release)
+
+
+def _with_records(recipe: Recipe, slices: Mapping[str, Slice]) -> Recipe:
+    """The recipe, which depends on the records, too: on all of them, by the most frequent value."""
+    digests = {name: each.digest for name, each in slices.items()}
+    return replace(recipe, shared={**recipe.shared, "records": key_of(digests)})
