@@ -68,6 +68,8 @@ class StrategySpec(_Spec):
         queries: Name → features and recodes that its cells are combinations of, or the name of a
             table of the release.
         levels: Level → its share, and the share of each of its queries; ``nation`` is the whole.
+        rounding: Queries whose sums `recon protect topdown` keeps as near as it can when it rounds,
+            in this order, each within the cells of the one before.
     """
 
     strategy: str
@@ -80,6 +82,7 @@ class StrategySpec(_Spec):
     recodes: dict[str, RecodeSpec] = Field(default_factory=dict)
     queries: dict[str, str | list[str]] = Field(min_length=1)
     levels: dict[str, _LevelSpec] = Field(min_length=1)
+    rounding: list[str] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,7 @@ class Strategy:
         neighbours: Which data sets are hard to tell apart.
         delta: For ε of a Gaussian mechanism.
         levels: Level → its measurements, as the file has them.
+        rounding: Queries whose sums rounding keeps, coarse ones first.
     """
 
     name: str
@@ -147,6 +151,7 @@ class Strategy:
     neighbours: Neighbours
     delta: Fraction
     levels: Mapping[str, tuple[Measurement, ...]]
+    rounding: tuple[Query, ...] = ()
 
     def budget(self, levels: Collection[str] | None = None) -> Fraction:
         """Sum of what is spent at some levels; default all. ρ, or ε of a geometric mechanism."""
@@ -254,7 +259,19 @@ class _Reader:
             level: self._measurements(level, form, whole, queries)
             for level, form in spec.levels.items()
         }
-        return Strategy(spec.strategy, spec.title, spec.mechanism, spec.neighbours, delta, levels)
+        unknown = [name for name in spec.rounding if name not in queries]
+        if unknown:
+            known = ", ".join(queries)
+            raise self._wrong("rounding", f"no query {unknown[0]!r} (queries: {known})")
+        return Strategy(
+            spec.strategy,
+            spec.title,
+            spec.mechanism,
+            spec.neighbours,
+            delta,
+            levels,
+            tuple(queries[name] for name in spec.rounding),
+        )
 
     def _require_absent(self) -> None:
         known = [name for name in self.without if name in self.release.feature_index]

@@ -49,6 +49,13 @@ NOISE = Stage(
     section="noise",
     function="recon_cli.stages.protect_noise:add_noise",
 )
+TOPDOWN = Stage(
+    "protect topdown",
+    reads=("persons",),
+    folders=("mdf",),
+    section="topdown",
+    function="recon_cli.stages.protect_topdown:make_microdata",
+)
 #: It reads and writes what its section names.
 TABULATE = Stage(
     "tabulate",
@@ -147,6 +154,7 @@ STAGES = (
     ROUND,
     CELLKEY,
     NOISE,
+    TOPDOWN,
     TABULATE,
     INGEST,
     CAPACITY,

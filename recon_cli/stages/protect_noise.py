@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.noise import Noise
-from recon_cli.errors import SourceError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import NOISE
 from recon_cli.schema import Release, parse_release
-from recon_cli.store import InputFile, Piece, Staging
-from recon_cli.store.files import file_digest
+from recon_cli.store import Piece, Staging
 
 if TYPE_CHECKING:
     from recon_cli.noise.strategy import Strategy
@@ -42,6 +40,7 @@ def add_noise(run: Run) -> StageOutcome:
     from recon_cli.noise.strategy import load_strategy, read_strategy  # noqa: PLC0415 - polars
     from recon_cli.protect import measured  # noqa: PLC0415
     from recon_cli.stages.protect_counts_pieces import Origin, accuracy_files  # noqa: PLC0415
+    from recon_cli.stages.unit_lists import list_files  # noqa: PLC0415
     from recon_cli.statement import PROTECTION, protection_text  # noqa: PLC0415
 
     config = run.config.section(Noise)
@@ -69,7 +68,7 @@ def add_noise(run: Run) -> StageOutcome:
             "source": config.source,
         },
         seed=seed,
-        files=_files(config.geounits),
+        files=list_files("noise.geounits", config.geounits),
         partitions=origin.digests(release),
     )
     with run.transaction(recipe) as transaction:
@@ -103,15 +102,6 @@ def add_noise(run: Run) -> StageOutcome:
             workers=results.workers,
         )
         return StageOutcome(NOISE, manifest)
-
-
-def _files(path: Path | None) -> tuple[InputFile, ...]:
-    if path is None:
-        return ()
-    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    if not files or not all(file.is_file() for file in files):
-        raise SourceError(f"noise.geounits: {path}: no such file, or no .parquet file in it")
-    return tuple(InputFile(file.name, file.stat().st_size, file_digest(file)) for file in files)
 
 
 @dataclass(frozen=True)
@@ -175,17 +165,9 @@ def _with_empty(release: Release, truth: Publication, path: Path, partition: str
     """The publication with units, and what they are in, that have no records."""
     import polars as pl  # noqa: PLC0415
 
-    column = release.geoid_column
-    scan = (
-        pl.scan_csv(path, infer_schema=False)
-        if path.suffix == ".csv"
-        else pl.scan_parquet(
-            path / "**/*.parquet" if path.is_dir() else path, hive_partitioning=False
-        )
-    )
-    if column not in scan.collect_schema().names():
-        raise SourceError(f"noise.geounits: {path}: no column {column!r}")
-    units = scan.select(pl.col(column).cast(pl.String)).collect()[column]
+    from recon_cli.stages.unit_lists import read_units  # noqa: PLC0415
+
+    units = read_units("noise.geounits", path, release)[release.geoid_column]
     units = units.filter(units.str.starts_with(partition))
     known, frames = set(truth.geounits["geoid"]), [truth.geounits]
     for number, pattern in enumerate(truth.coverage):

@@ -77,6 +77,7 @@ CORE = [
     "synth",
     "protect",
     "noise",
+    "histogram",
     "risk",
     "capacity",
     "calibrate",

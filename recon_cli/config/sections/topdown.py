@@ -1,0 +1,65 @@
+"""``topdown:`` records made from noisy measurements, level by level."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
+
+from recon_cli.config.model import ConfigPath, Names, Section, as_list, place_release
+
+
+def _placed(value: object, info: ValidationInfo) -> object:
+    return [place_release(each, info) for each in value] if isinstance(value, list) else value
+
+
+class Exact(BaseModel):
+    """Counts that are published as they are.
+
+    Attributes:
+        query: Of the first strategy.
+        levels: Where; all levels above must be among them.
+    """
+
+    model_config = Section.model_config
+
+    query: str
+    levels: Names
+
+
+class Topdown(Section):
+    """The section ``topdown``.
+
+    Attributes:
+        strategies: What is measured and what it spends: ``pl94_2020``, ``dhc_2020`` or paths of
+            YAML files; the product of each agrees with that of the one before.
+        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
+        geounits: File or folder with the geoids of all units that people may be put in; default
+            those with records.
+        levels: From above; default those of the last strategy that the release has, and
+            ``nation``, the whole.
+        geography: A CSV or Parquet file with the unit's geoid and a column for each level that is
+            not a prefix of it, or another one: optimised block groups.
+        without: Features that a strategy measures and the release lacks.
+        invariant: Counts that are exact.
+        steps: Of least squares, for each geounit with children.
+        seed: Of the noise; default the run's seed.
+    """
+
+    strategies: Annotated[
+        tuple[str, ...], Field(strict=False), BeforeValidator(_placed), BeforeValidator(as_list)
+    ] = ("pl94_2020", "dhc_2020")
+    records: ConfigPath | None = None
+    geounits: ConfigPath | None = None
+    levels: Names | None = None
+    geography: ConfigPath | None = None
+    without: Names = ()
+    invariant: Exact | None = None
+    steps: Annotated[int, Field(ge=1)] = 100
+    seed: Annotated[int, Field(ge=0)] | None = None
+
+    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
+        """The files that the section names."""
+        named = (self.records, self.geounits, self.geography)
+        return tuple(path for path in named if path is not None)

@@ -1,0 +1,1 @@
+"""Histograms of geounits in a hierarchy, fitted to noisy measurements and rounded."""

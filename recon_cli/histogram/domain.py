@@ -1,0 +1,200 @@
+"""Histograms of geounits: cells are combinations of what a strategy can tell apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from recon_cli.encoding import encode
+from recon_cli.errors import ConfigError
+from recon_cli.noise.density import IntArray
+from recon_cli.noise.strategy import Query, Strategy
+from recon_cli.schema import Recode, Release, bits
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """The people of one geounit.
+
+    Attributes:
+        cells: Histogram cells with people, rising.
+        people: How many in each.
+    """
+
+    cells: IntArray
+    people: IntArray
+
+    def at(self, cells: IntArray) -> IntArray:
+        """People in some cells."""
+        if not len(self.cells):
+            return np.zeros(len(cells), dtype=np.int64)
+        place = np.minimum(np.searchsorted(self.cells, cells), len(self.cells) - 1)
+        found: IntArray = np.where(self.cells[place] == cells, self.people[place], 0)
+        return found
+
+
+#: Nobody lives there.
+NOBODY: Final = Histogram(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def add_up(place: IntArray, cells: IntArray, people: IntArray, geounits: int) -> list[Histogram]:
+    """Histograms of geounits from entries.
+
+    Args:
+        place: (entries,) whose each is, from 0.
+        cells: (entries,) its cell.
+        people: (entries,) how many.
+        geounits: How many there are.
+    """
+    order = np.lexsort((cells, place))
+    place, cells, people = place[order], cells[order], people[order]
+    is_first = np.ones(len(cells), dtype=bool)
+    is_first[1:] = (np.diff(place) != 0) | (np.diff(cells) != 0)
+    starts = np.flatnonzero(is_first)
+    sums = np.add.reduceat(people, starts) if len(starts) else people
+    ends = np.searchsorted(place[starts], np.arange(1, geounits))
+    parts = zip(np.split(cells[starts], ends), np.split(sums, ends), strict=True)
+    return [Histogram(each[count > 0], count[count > 0]) for each, count in parts]
+
+
+def merge(histograms: Sequence[Histogram], place: IntArray, geounits: int) -> list[Histogram]:
+    """Histograms of coarser geounits: ``place`` says which each is in."""
+    owner = np.repeat(place, [len(each.cells) for each in histograms])
+    cells = np.concatenate([each.cells for each in histograms])
+    people = np.concatenate([each.people for each in histograms])
+    return add_up(owner, cells, people, geounits)
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The histogram cells of a strategy, numbered; the last feature changes fastest.
+
+    Attributes:
+        release: Has the features.
+        classes: For each feature (values,) the class of each value: values that no query tells
+            apart share one.
+    """
+
+    release: Release
+    classes: tuple[IntArray, ...]
+
+    @classmethod
+    def of(cls, release: Release, strategy: Strategy) -> Domain:
+        """The cells that the queries of a strategy tell apart together.
+
+        Raises:
+            ConfigError: A query is a table, whose cells overlap.
+        """
+        seen: dict[str, list[IntArray]] = {feature.name: [] for feature in release.features}
+        for query in strategy.queries.values():
+            if query.table is not None:
+                raise ConfigError(
+                    f"strategy {strategy.name!r}: query {query.name!r} is a table; top-down needs "
+                    "combinations of columns"
+                )
+            for column in query.columns:
+                seen[column.feature].append(_groups(column, release))
+        classes = []
+        for feature in release.features:
+            zero = np.zeros((1, len(feature.values)), dtype=np.int64)
+            stacked = np.concatenate([zero, *(each[None] for each in seen[feature.name])])
+            classes.append(np.unique(stacked, axis=1, return_inverse=True)[1].ravel())
+        return cls(release, tuple(classes))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of classes of each feature."""
+        return tuple(int(each.max()) + 1 for each in self.classes)
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return math.prod(self.sizes)
+
+    @property
+    def blurred(self) -> tuple[str, ...]:
+        """Features of which some values share a class."""
+        features = self.release.features
+        return tuple(
+            feature.name
+            for feature, size in zip(features, self.sizes, strict=True)
+            if size < len(feature.values)
+        )
+
+    def cells(self, records: pl.DataFrame) -> IntArray:
+        """(records,) the cell of each.
+
+        Raises:
+            VerificationError: A value or geoid that the schema does not know.
+        """
+        wanted = ["the histogram" if size > 1 else None for size in self.sizes]
+        found = np.zeros(len(records), dtype=np.int64)
+        coded = encode(self.release, records, wanted)
+        for size, classes, values in zip(self.sizes, self.classes, coded, strict=True):
+            if values is not None:
+                found = found * size + classes[values]
+        return found
+
+    def groups(self, query: Query, cells: IntArray) -> IntArray:
+        """(cells,) which cell of a query each is counted in."""
+        found = np.zeros(len(cells), dtype=np.int64)
+        if query.columns:
+            parts = np.unravel_index(cells, self.sizes)
+            for column in query.columns:
+                f = self.release.feature_index[column.feature]
+                of_class = np.zeros(self.sizes[f], dtype=np.int64)
+                of_class[self.classes[f]] = _groups(column, self.release)
+                found = found * len(column.masks) + of_class[parts[f]]
+        return found
+
+    def coarser(self, other: Domain, cells: IntArray) -> IntArray:
+        """(cells,) the cell of ``other``, which tells no more apart, that each is in."""
+        found = np.zeros(len(cells), dtype=np.int64)
+        parts = np.unravel_index(cells, self.sizes)
+        for f, size in enumerate(other.sizes):
+            of_class = np.zeros(self.sizes[f], dtype=np.int64)
+            of_class[self.classes[f]] = other.classes[f]
+            found = found * size + of_class[parts[f]]
+        return found
+
+    def refines(self, other: Domain) -> bool:
+        """Whether everything that ``other`` tells apart is told apart here."""
+        return all(
+            len(np.unique(np.stack([fine, coarse]), axis=1).T) == int(fine.max()) + 1
+            for fine, coarse in zip(self.classes, other.classes, strict=True)
+        )
+
+    def records(self, geoids: pl.Series, cells: IntArray, people: IntArray) -> pl.DataFrame:
+        """Person records; where values share a class, the first of them.
+
+        Args:
+            geoids: Of the unit, for each entry.
+            cells: Histogram cell of each entry.
+            people: How many of them.
+
+        Returns:
+            The unit's geoid and the features, by entry.
+        """
+        each = np.repeat(np.arange(len(cells)), people)
+        columns = [geoids.gather(each).alias(self.release.geoid_column)]
+        parts = np.unravel_index(cells[each], self.sizes)
+        for feature, classes, part in zip(self.release.features, self.classes, parts, strict=True):
+            first = np.unique(classes, return_index=True)[1]
+            values = pl.Series(feature.name, feature.values, dtype=feature.dtype)
+            columns.append(values.gather(first[part]))
+        return pl.DataFrame(columns)
+
+
+def _groups(column: Recode, release: Release) -> IntArray:
+    """(values,) the group of each value of a column's feature."""
+    feature = release.features[release.feature_index[column.feature]]
+    found = np.zeros(len(feature.values), dtype=np.int64)
+    for group, mask in enumerate(column.masks):
+        found[list(bits(mask))] = group
+    return found

@@ -1,0 +1,232 @@
+"""Top-down: measure the children of a geounit, fit them, round them, go on.
+
+See *top-down* in docs/glossary.md.
+
+Source: Abowd et al. (2022), The 2020 Census Disclosure Avoidance System TopDown Algorithm; one
+pass of least squares instead of two, and a network flow instead of a mixed-integer program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from recon_cli.histogram.domain import NOBODY, Domain, Histogram, merge
+from recon_cli.histogram.hierarchy import Hierarchy
+from recon_cli.histogram.least_squares import Measured, solve_children
+from recon_cli.histogram.rounding import Held, round_alone, round_children, round_groups
+from recon_cli.noise.density import FloatArray, IntArray
+from recon_cli.noise.measuring import geounit_bits, measurement_noise
+from recon_cli.noise.strategy import Measurement, Query, Strategy
+
+
+@dataclass(frozen=True)
+class Effort:
+    """When least squares ends.
+
+    Attributes:
+        steps: At most.
+        tolerance: In people: no entry moves further in a step.
+    """
+
+    steps: int = 100
+    tolerance: float = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Invariant:
+    """Counts that are published as they are.
+
+    Attributes:
+        query: Which.
+        levels: Where.
+    """
+
+    query: Query
+    levels: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """What is made from one strategy.
+
+    Attributes:
+        domain: The histogram cells.
+        strategy: What is measured.
+        seed: Of the noise.
+        invariant: Counts that are exact.
+        effort: When least squares ends.
+    """
+
+    domain: Domain
+    strategy: Strategy
+    seed: int
+    invariant: Invariant | None = None
+    effort: Effort = Effort()
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """Histograms of another product, which this one must agree with.
+
+    Attributes:
+        domain: Its cells, which tell no more apart.
+        units: The histograms of the units.
+    """
+
+    domain: Domain
+    units: Sequence[Histogram]
+
+
+def estimate(
+    product: Product,
+    hierarchy: Hierarchy,
+    truth: Sequence[Histogram],
+    fixed: Fixed | None = None,
+    top: Histogram | None = None,
+) -> list[Histogram]:
+    """Histograms of all units, made from above.
+
+    Args:
+        product: What is made.
+        hierarchy: The geounits; every level is measured.
+        truth: The people of each unit.
+        fixed: What it must agree with.
+        top: The histogram of the only geounit of the first level, if it is there already.
+
+    Raises:
+        ConfigError: The strategy lacks a level.
+        SolverError: What is held contradicts itself.
+    """
+    found: list[Histogram] = []
+    for depth, level in enumerate(hierarchy.levels):
+        below = None
+        if fixed is not None:
+            below = Fixed(fixed.domain, _at_level(hierarchy, depth, fixed.units))
+        true = _at_level(hierarchy, depth, truth)
+        walk = _Level(product, level, hierarchy.geoids[depth], true, below)
+        if depth:
+            found = walk.below(found, hierarchy.children(depth - 1))
+        elif top is not None:
+            found = [top]
+        else:
+            found = [walk.alone(place) for place in range(len(hierarchy.geoids[0]))]
+    return found
+
+
+def _at_level(hierarchy: Hierarchy, depth: int, units: Sequence[Histogram]) -> list[Histogram]:
+    return merge(units, hierarchy.place(depth), len(hierarchy.geoids[depth]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """One level: its geounits, their people, and what is fixed of them."""
+
+    product: Product
+    level: str
+    geoids: pl.Series
+    truth: Sequence[Histogram]
+    fixed: Fixed | None
+
+    def below(self, parents: Sequence[Histogram], children: Sequence[IntArray]) -> list[Histogram]:
+        """Histograms of this level's geounits from those of the level above."""
+        found = [NOBODY] * len(self.geoids)
+        for parent, places in zip(parents, children, strict=True):
+            if len(parent.cells):
+                people = self._fit(parent, places)
+                for place, each in zip(places, people.T, strict=True):
+                    found[place] = Histogram(parent.cells[each > 0], each[each > 0])
+        return found
+
+    def _fit(self, parent: Histogram, places: IntArray) -> IntArray:
+        """(the parent's cells × children) people."""
+        start = np.repeat(parent.people[:, None] / len(places), len(places), axis=1)
+        values = self._solve(parent.cells, places, parent.people, start)
+        held = self._held(parent.cells, places)
+        return round_children(values, parent.people, held, self._nested(parent.cells, held))
+
+    def alone(self, place: int) -> Histogram:
+        """The histogram of a geounit without a parent: over all cells."""
+        cells, places = np.arange(self.product.domain.size), np.array([place])
+        held = self._held(cells, places)
+        if held is not None:
+            cells = cells[held.counts[held.group, 0] > 0]
+            held = self._held(cells, places)
+        if not len(cells):
+            return NOBODY
+        start = np.zeros((len(cells), 1))
+        values = self._solve(cells, places, None, start)[:, 0]
+        if held is None:
+            people = round_alone(values, int(np.rint(values.sum())))
+        else:
+            people = round_groups(values, held.group, held.counts[:, 0])
+        return Histogram(cells[people > 0], people[people > 0])
+
+    def _solve(
+        self, cells: IntArray, places: IntArray, totals: IntArray | None, start: FloatArray
+    ) -> FloatArray:
+        """(cells × children) real numbers that fit the measurements."""
+        product = self.product
+        measured = [self._measured(each, cells, places) for each in product.strategy.at(self.level)]
+        held = self._held(cells, places)
+        if held is not None:
+            weight = max(each.weight for each in measured)
+            measured.append(Measured(held.group, held.counts.astype(np.float64), weight))
+        effort = product.effort
+        return solve_children(
+            measured, totals, start, steps=effort.steps, tolerance=effort.tolerance
+        )
+
+    def _measured(self, each: Measurement, cells: IntArray, places: IntArray) -> Measured:
+        """Noisy sums of the children over the groups that some cells are in."""
+        product = self.product
+        groups, place = np.unique(product.domain.groups(each.query, cells), return_inverse=True)
+        true = self._counts(each.query, groups, places)
+        bits = geounit_bits(product.seed, self.geoids.gather(places))
+        noise = measurement_noise(product.seed, product.strategy.name, each, bits, groups)
+        return Measured(place, true + noise.T.astype(np.float64), 1 / each.variance)
+
+    def _counts(self, query: Query, groups: IntArray, places: IntArray) -> FloatArray:
+        """(groups × children) true counts of some cells of a query."""
+        histograms = [self.truth[place] for place in places]
+        child = np.repeat(np.arange(len(places)), [len(each.cells) for each in histograms])
+        cells = np.concatenate([each.cells for each in histograms])
+        people = np.concatenate([each.people for each in histograms])
+        found = self.product.domain.groups(query, cells)
+        at = np.minimum(np.searchsorted(groups, found), len(groups) - 1)
+        inside = groups[at] == found
+        counts = np.zeros((len(groups), len(places)))
+        np.add.at(counts, (at[inside], child[inside]), people[inside])
+        return counts
+
+    def _held(self, cells: IntArray, places: IntArray) -> Held | None:
+        """What must hold of the children."""
+        if self.fixed is not None:
+            other = self.fixed.domain
+            groups, place = np.unique(
+                self.product.domain.coarser(other, cells), return_inverse=True
+            )
+            units = [self.fixed.units[each].at(groups) for each in places]
+            return Held(place, np.stack(units, axis=1))
+        invariant = self.product.invariant
+        if invariant is None or self.level not in invariant.levels:
+            return None
+        groups, place = np.unique(
+            self.product.domain.groups(invariant.query, cells), return_inverse=True
+        )
+        counts = self._counts(invariant.query, groups, places)
+        return Held(place, counts.astype(np.int64))
+
+    def _nested(self, cells: IntArray, held: Held | None) -> list[IntArray]:
+        """Groups whose sums rounding keeps, each within the one before."""
+        domain, strategy = self.product.domain, self.product.strategy
+        group = np.zeros(len(cells), dtype=np.int64) if held is None else held.group
+        found = [group] if held is None else []
+        for query in strategy.rounding:
+            wide = group * query.size + domain.groups(query, cells)
+            group = np.unique(wide, return_inverse=True)[1]
+            found.append(group)
+        return found

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.optimize import LinearConstraint, minimize
+
+from recon_cli.errors import ConfigError, SolverError
+from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
+from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
+from recon_cli.histogram.least_squares import Measured, solve_children
+from recon_cli.histogram.rounding import Held, round_alone, round_children
+from recon_cli.noise.strategy import Strategy, load_strategy
+from recon_cli.protect.topdown import Effort, Fixed, Invariant, Product, estimate
+from recon_cli.schema import load_release
+from tests.support.populations import random_records, random_units
+
+CLINIC = load_release("clinic_visits")
+STRATEGY = """
+strategy: {name}
+rho: {rho}
+queries: {queries}
+rounding: [total]
+levels:
+  nation: {{queries: {{total: 1/4, detailed: 3/4}}}}
+  district: {{queries: {{total: 1/4, detailed: 3/4}}}}
+  clinic: {{queries: {{total: 1/4, detailed: 3/4}}}}
+"""
+COARSE = "{total: [], detailed: [insurance, smoker]}"
+FINE = "{total: [gender], detailed: [gender, age, insurance, smoker, conditions]}"
+LEVELS = ("nation", "district", "clinic")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_least_squares_are_those_of_a_general_solver(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells, children = 4, 3
+    totals = rng.integers(0, 6, cells)
+    groups = [np.zeros(cells, np.int64), np.array([0, 0, 1, 1]), np.arange(cells)]
+    measured = [
+        Measured(group, rng.normal(3, 3, (group.max() + 1, children)), weight)
+        for group, weight in zip(groups, (0.5, 0.2, 1.0), strict=True)
+    ]
+
+    def objective(flat: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+        x = flat.reshape(cells, children)
+        found = 0.0
+        for each in measured:
+            sums = np.eye(each.group.max() + 1)[each.group].T @ x
+            found += each.weight * float(((sums - each.noisy) ** 2).sum())
+        return found
+
+    start = np.repeat(totals[:, None] / children, children, axis=1)
+    found = solve_children(measured, totals, start, steps=4000, tolerance=1e-9)
+    assert found.min() >= 0
+    assert np.allclose(found.sum(axis=1), totals)
+    rows = np.kron(np.eye(cells), np.ones(children))
+    best = minimize(
+        objective, start.ravel(), method="SLSQP", bounds=[(0, None)] * start.size,
+        constraints=LinearConstraint(rows, totals, totals), options={"ftol": 1e-12, "maxiter": 500},
+    )  # fmt: skip
+    assert objective(found.ravel()) <= best.fun + 1e-6
+
+
+def changes(
+    values: np.ndarray[tuple[int, int], np.dtype[np.float64]],
+    whole: np.ndarray[tuple[int, int], np.dtype[np.int64]],
+    nested: list[np.ndarray[tuple[int], np.dtype[np.int64]]],
+) -> float:
+    moved = whole - values
+    cost = float(np.abs(moved).sum())
+    for group in nested:
+        for number in range(int(group.max()) + 1):
+            cost += 2 * float(np.abs(moved[group == number].sum(axis=0)).sum())
+    return cost
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rounding_changes_the_least_of_all_roundings(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    totals = rng.integers(1, 4, 3)
+    values = rng.dirichlet(np.ones(3), 3) * totals[:, None]
+    nested = [np.zeros(3, np.int64), np.array([0, 0, 1])]
+    found = round_children(values, totals, None, nested)
+    assert found.sum(axis=1).tolist() == totals.tolist()
+    costs = []
+    for up in itertools.product((0, 1), repeat=9):
+        whole = np.floor(values).astype(np.int64) + np.reshape(up, (3, 3))
+        if (whole.sum(axis=1) == totals).all():
+            costs.append(changes(values, whole, nested))
+    assert changes(values, found, nested) <= min(costs) + 1e-3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_held_sums_hold(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, 3, (6, 4))
+    group = np.array([0, 0, 1, 1, 1, 2])
+    counts = np.stack([true[group == number].sum(axis=0) for number in range(3)])
+    values = np.maximum(true + rng.normal(0, 1, true.shape), 0)
+    nested = [group * 2 + np.array([0, 1, 0, 0, 1, 0])]
+    nested = [np.unique(nested[0], return_inverse=True)[1]]
+    found = round_children(values, true.sum(axis=1), Held(group, counts), nested)
+    assert found.min() >= 0
+    assert found.sum(axis=1).tolist() == true.sum(axis=1).tolist()
+    for number in range(3):
+        assert found[group == number].sum(axis=0).tolist() == counts[number].tolist()
+
+
+def test_held_sums_that_contradict_the_totals_are_refused() -> None:
+    held = Held(np.zeros(2, np.int64), np.array([[3, 1]]))
+    with pytest.raises(SolverError, match="held counts contradict"):
+        round_children(np.ones((2, 2)), np.array([2, 1]), held, [])
+
+
+def test_largest_remainders() -> None:
+    assert round_alone(np.array([0.4, 1.7, 0.9]), 3).tolist() == [0, 2, 1]
+    assert round_alone(np.zeros(3), 2).sum() == 2
+
+
+def strategy(folder: Path, name: str, queries: str, rho: str = "2") -> Strategy:
+    path = folder / f"{name}.yaml"
+    path.write_text(STRATEGY.format(name=name, rho=rho, queries=queries))
+    return load_strategy(str(path), CLINIC)
+
+
+def world(records: pl.DataFrame, domain: Domain, hierarchy: Hierarchy) -> list[Histogram]:
+    geoids = hierarchy.geoids[-1]
+    place = records["geoid_clinic"].replace_strict(geoids, np.arange(len(geoids)))
+    ones = np.ones(len(records), np.int64)
+    return add_up(place.cast(pl.Int64).to_numpy(), domain.cells(records), ones, len(geoids))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_second_product_agrees_with_the_first_and_invariants_hold(
+    tmp_path: Path, seed: int
+) -> None:
+    records = random_records(CLINIC, seed, 120, random_units(CLINIC, seed, 6))
+    hierarchy = build_hierarchy(CLINIC, LEVELS, records["geoid_clinic"])
+    coarse, fine = strategy(tmp_path, "a", COARSE), strategy(tmp_path, "b", FINE)
+    first, second = Domain.of(CLINIC, coarse), Domain.of(CLINIC, fine)
+    assert second.refines(first)
+    assert not first.refines(second)
+    invariant = Invariant(coarse.queries["total"], frozenset(("nation", "district")))
+    truth = world(records, first, hierarchy)
+    made = estimate(Product(first, coarse, seed, invariant), hierarchy, truth)
+    for depth in (0, 1):
+        place, count = hierarchy.place(depth), len(hierarchy.geoids[depth])
+        totals = [
+            [int(each.people.sum()) for each in merge(histograms, place, count)]
+            for histograms in (made, truth)
+        ]
+        assert totals[0] == totals[1]
+    product = Product(second, fine, seed, effort=Effort(30))
+    finer = estimate(product, hierarchy, world(records, second, hierarchy), Fixed(first, made))
+    for each, held in zip(finer, made, strict=True):
+        assert (each.people > 0).all()
+        summed = add_up(
+            np.zeros(len(each.cells), np.int64), second.coarser(first, each.cells), each.people, 1
+        )[0]
+        assert summed.cells.tolist() == held.cells.tolist()
+        assert summed.people.tolist() == held.people.tolist()
+
+
+def test_without_noise_the_records_come_back(tmp_path: Path) -> None:
+    records = random_records(CLINIC, 2, 150, random_units(CLINIC, 2, 6))
+    hierarchy = build_hierarchy(CLINIC, LEVELS, records["geoid_clinic"])
+    exact = strategy(tmp_path, "exact", FINE, rho="1000000")
+    domain = Domain.of(CLINIC, exact)
+    truth = world(records, domain, hierarchy)
+    made = estimate(Product(domain, exact, 1, effort=Effort(3000, 1e-6)), hierarchy, truth)
+    units = np.repeat(np.arange(len(made)), [len(each.cells) for each in made])
+    found = domain.records(
+        hierarchy.geoids[-1].gather(units),
+        np.concatenate([each.cells for each in made]),
+        np.concatenate([each.people for each in made]),
+    )
+    columns = found.columns
+    assert found.sort(columns).equals(records.select(columns).cast(found.schema).sort(columns))
+
+
+def test_levels_that_do_not_nest_are_named() -> None:
+    units = pl.Series(["001001", "002001"])
+    named = pl.DataFrame({"geoid_clinic": units, "ward": ["a", "a"]})
+    with pytest.raises(ConfigError, match="ward 'a' lies in two geounits of level 'district'"):
+        build_hierarchy(CLINIC, ("district", "ward", "clinic"), units, named)
+    with pytest.raises(ConfigError, match="no level 'ward'"):
+        build_hierarchy(CLINIC, ("ward", "clinic"), units)
+    with pytest.raises(ConfigError, match="the last must be 'clinic'"):
+        build_hierarchy(CLINIC, ("clinic", "district"), units)
+    with pytest.raises(ConfigError, match="no ward is given for geoid_clinic '002001'"):
+        build_hierarchy(CLINIC, ("ward", "clinic"), units, named.head(1))
