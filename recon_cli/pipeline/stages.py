@@ -79,6 +79,13 @@ AUDIT = Stage(
     function="recon_cli.stages.audit:audit",
     can_shard=True,
 )
+#: It reads the release's schema alone.
+FRONTIER = Stage(
+    "frontier",
+    folders=("frontier",),
+    section="frontier",
+    function="recon_cli.stages.frontier:frontier",
+)
 RECONSTRUCT = Stage(
     "reconstruct",
     reads=("tables", "geounits"),
@@ -159,6 +166,7 @@ STAGES = (
     INGEST,
     CAPACITY,
     AUDIT,
+    FRONTIER,
     RECONSTRUCT,
     SOLVAR,
     CLAIMS,

@@ -80,6 +80,7 @@ CORE = [
     "histogram",
     "risk",
     "capacity",
+    "frontier",
     "calibrate",
     "tabulation",
     "verification",

@@ -1,0 +1,45 @@
+"""``frontier:`` what noise would cost the users of tables."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from recon_cli.config.model import Section, TableChoice
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release
+
+
+class Frontier(Section):
+    """The section ``frontier``.
+
+    Attributes:
+        tables: Finest levels joined by ``+``, or table names. Default: every table.
+        weights: Table → how much its squared error matters; 1 for others, 0 for not published.
+        epsilon: Privacy losses of the whole release.
+        noise: ``laplace``, ``geometric`` (on strategies of integers) or ``gaussian``.
+        delta: With which probability a Gaussian release may miss its ε.
+        neighbours: ``add-or-remove``: data sets that differ in one record; ``replace``: in the
+            values of one record.
+        people: Among whom one count is published, beside randomized response.
+    """
+
+    tables: TableChoice | None = None
+    weights: dict[str, Annotated[float, Field(ge=0, strict=False)]] = Field(default_factory=dict)
+    epsilon: Annotated[
+        tuple[Annotated[float, Field(gt=0, strict=False)], ...], Field(strict=False, min_length=1)
+    ] = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+    noise: Literal["laplace", "geometric", "gaussian"] = "laplace"
+    delta: Annotated[float, Field(gt=0, lt=1, strict=False)] = 1e-10
+    neighbours: Literal["add-or-remove", "replace"] = "add-or-remove"
+    people: Annotated[int, Field(ge=1)] = 1000
+
+    def check(self, release: Release) -> None:
+        """Refuse unknown tables, and weights of tables that are not used."""
+        names = [table.name for table in release.select_tables(self.tables)]
+        for name in self.weights:
+            if name not in names:
+                raise ConfigError(f"weights: {name!r} is not among the tables {', '.join(names)}")
+        if not any(self.weights.get(name, 1.0) for name in names):
+            raise ConfigError("weights: at least one above 0 is expected")

@@ -1,0 +1,1 @@
+"""What noise costs the users of tables, against the privacy that it gives."""

@@ -1,0 +1,186 @@
+"""Expected errors of a workload of counts answered through a strategy.
+
+Queries Q are estimated by least squares from noisy answers to other queries A, the strategy.
+
+See *workload* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+FloatArray = npt.NDArray[np.float64]
+
+#: How far XA may be from Q.
+_ROUNDING = 1e-6
+_STARTS = 3
+
+
+class SpanError(ValueError):
+    """A strategy that does not determine the workload."""
+
+
+@dataclass(frozen=True)
+class StrategyError:
+    """What a strategy makes of noise.
+
+    Attributes:
+        laplace: (queries,) Δ²‖qA⁺‖², Δ the L1 sensitivity; times 2/ε² it is the variance of each
+            answer under Laplace noise.
+        gaussian: (queries,) the same with the L2 sensitivity; times 1/2ρ under normal noise.
+        spread: (queries,) ‖qA⁺‖² alone, for noise of a given variance on each measured count.
+        sensitivity: Δ, the largest L1 norm of a column, or of the difference of two.
+    """
+
+    laplace: FloatArray
+    gaussian: FloatArray
+    spread: FloatArray
+    sensitivity: float
+
+    def laplace_variance(self, epsilon: float) -> FloatArray:
+        """(queries,) variances with Laplace noise of ε in all."""
+        found: FloatArray = 2 / epsilon**2 * self.laplace
+        return found
+
+    def gaussian_variance(self, rho: float) -> FloatArray:
+        """(queries,) variances with normal noise of zCDP ρ in all."""
+        found: FloatArray = self.gaussian / (2 * rho)
+        return found
+
+    def geometric_variance(self, epsilon: float) -> FloatArray:
+        """(queries,) variances with geometric noise of ε in all; of a strategy of integers."""
+        found: FloatArray = geometric_variance(epsilon / self.sensitivity) * self.spread
+        return found
+
+
+def geometric_variance(epsilon: float) -> float:
+    """Of the two-sided geometric distribution: 2α/(1−α)², α = exp(−ε)."""
+    return float(1 / (2 * np.sinh(epsilon / 2) ** 2))
+
+
+def strategy_error(Q: FloatArray, A: FloatArray, *, replaced: bool = False) -> StrategyError:
+    """The error of a strategy: Eq. (strategy).
+
+    Source: Li et al., The matrix mechanism (2015), Definition 6; Abowd & Schmutte, Eq. (E-27).
+
+    Args:
+        Q: (queries × histogram cells) the workload.
+        A: (measurements × histogram cells) the strategy.
+        replaced: Whether neighbouring data sets differ in the values of one record; else one has
+            a record more.
+
+    Raises:
+        SpanError: The strategy does not determine the workload.
+    """
+    transposed, *_ = np.linalg.lstsq(A.T, Q.T, rcond=None)
+    if not np.allclose(transposed.T @ A, Q, atol=_ROUNDING):
+        raise SpanError(
+            f"a strategy of rank {np.linalg.matrix_rank(A)} does not determine {len(Q)} queries"
+        )
+    spread = (transposed**2).sum(axis=0)
+    absolute, squared = _sensitivity(A, replaced=replaced)
+    return StrategyError(absolute**2 * spread, squared * spread, spread, absolute)
+
+
+def _sensitivity(A: FloatArray, *, replaced: bool) -> tuple[float, float]:
+    """The L1 sensitivity, and the square of the L2 sensitivity."""
+    if not replaced:
+        return float(np.abs(A).sum(axis=0).max()), float((A**2).sum(axis=0).max())
+    differences = (A - A[:, [column]] for column in range(A.shape[1]))
+    pairs = [((abs(d)).sum(axis=0).max(), (d**2).sum(axis=0).max()) for d in differences]
+    absolute, squared = np.max(pairs, axis=0)
+    return float(absolute), float(squared)
+
+
+def identity(Q: FloatArray) -> FloatArray:
+    """Every histogram cell."""
+    return np.eye(Q.shape[1], dtype=np.float64)
+
+
+def workload(Q: FloatArray) -> FloatArray:
+    """The published counts themselves."""
+    return Q
+
+
+def tree(Q: FloatArray) -> FloatArray:
+    """Every histogram cell, and sums of two, four, … neighbours."""
+    cells = Q.shape[1]
+    rows = [np.eye(cells)]
+    width = 2
+    while width < 2 * cells:
+        rows.append((np.arange(cells) // width == np.arange(-(-cells // width))[:, None]) * 1.0)
+        width *= 2
+    return np.vstack(rows)
+
+
+def haar(Q: FloatArray) -> FloatArray:
+    """The total, and differences of halves, quarters, …: Haar wavelets.
+
+    Source: Xiao, Wang & Gehrke, Differential privacy via wavelet transforms (2011).
+    """
+    cells = 1 << (Q.shape[1] - 1).bit_length()
+    rows = [np.ones((1, cells))]
+    width = cells
+    while width > 1:
+        place = np.arange(cells)
+        sign = np.where(place % width < width // 2, 1.0, -1.0)
+        rows.append((place // width == np.arange(cells // width)[:, None]) * sign)
+        width //= 2
+    found = np.vstack(rows)[:, : Q.shape[1]]
+    waves: FloatArray = found[np.abs(found).sum(axis=1) > 0].astype(np.float64)
+    return waves
+
+
+def optimised(Q: FloatArray, seed: int = 0) -> FloatArray:
+    """The p-identity strategy of the least total error that descent finds.
+
+    [I; T] with columns scaled to sum 1 and T ≥ 0 of one row for each 16 cells; the identity if
+    nothing better is found.
+
+    Source: McKenna et al., Optimizing error of high-dimensional statistical queries (2018), 5.1.
+
+    Args:
+        Q: The workload.
+        seed: Of the starts.
+    """
+    cells = Q.shape[1]
+    p, gram, rng = max(1, cells // 16), Q.T @ Q, np.random.default_rng(seed)
+    best, least = np.zeros((p, cells)), float(np.trace(gram))
+    for _ in range(_STARTS):
+        found = minimize(  # type: ignore[call-overload]
+            lambda t: _p_identity(t.reshape(p, cells), gram)[0],
+            rng.random(p * cells),
+            jac=lambda t: _p_identity(t.reshape(p, cells), gram)[1],
+            method="L-BFGS-B",
+            bounds=[(0, None)] * (p * cells),
+            options={"maxiter": 500},
+        )
+        if found.fun < least:
+            best, least = found.x.reshape(p, cells), float(found.fun)
+    found_strategy: FloatArray = np.vstack([np.eye(cells), best]) / (1 + best.sum(axis=0))
+    return found_strategy
+
+
+def _p_identity(T: FloatArray, gram: FloatArray) -> tuple[float, FloatArray]:
+    """tr((AᵀA)⁻¹QᵀQ) of A = [I; T]D⁻¹, and its gradient by T, both exact."""
+    scale = 1 + T.sum(axis=0)
+    inverse = np.eye(T.shape[1]) - T.T @ np.linalg.solve(np.eye(len(T)) + T @ T.T, T)
+    scaled = scale[:, None] * gram * scale
+    by_scale = 2 * ((gram * scale) * inverse.T).sum(axis=1)
+    gradient = -2 * T @ inverse @ scaled @ inverse + by_scale
+    return float((inverse * scaled.T).sum()), gradient.ravel()
+
+
+#: Strategies by name, in the order of tables.
+STRATEGIES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "identity": identity,
+    "itself": workload,
+    "tree": tree,
+    "haar": haar,
+    "optimised": optimised,
+}

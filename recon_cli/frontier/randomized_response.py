@@ -1,0 +1,74 @@
+"""Randomized response: privacy loss, variance, accuracy and its price.
+
+Person i has a sensitive bit (share π, wanted) and an innocuous one (share μ, known, independent).
+With probability ρ the first is published, else the second.
+
+See *randomized response* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def privacy_loss(rho: float, mu: float = 0.5) -> float:
+    """ε of one answer: Eq. (rrloss).
+
+    Source: Abowd & Schmutte, Eq. (B-2), (B-3).
+
+    >>> round(privacy_loss(0.5), 3), round(privacy_loss(0.5, 0.25), 3)
+    (1.099, 1.609)
+    """
+    _check(rho, mu)
+    odds = rho / (1 - rho)
+    return math.log1p(odds / min(mu, 1 - mu))
+
+
+def truthful_share(epsilon: float, mu: float = 0.5) -> float:
+    """ρ with a privacy loss of ε, the inverse of `privacy_loss`.
+
+    >>> round(privacy_loss(truthful_share(1.3, 0.2), 0.2), 12)
+    1.3
+    """
+    if not epsilon > 0:
+        raise ValueError(f"epsilon: a number above 0 is expected, found {epsilon:g}")
+    k = min(mu, 1 - mu) * math.expm1(epsilon)
+    return k / (1 + k)
+
+
+def estimate(mean: float, rho: float, mu: float = 0.5) -> float:
+    """π from the mean of the published answers: unbiased, maybe outside 0 to 1."""
+    _check(rho, mu)
+    return (mean - mu * (1 - rho)) / rho
+
+
+def variance(rho: float, share: float, people: int, mu: float = 0.5) -> float:
+    """Of `estimate`: Eq. (rrvariance).
+
+    Args:
+        rho: How often the sensitive answer is published.
+        share: π.
+        people: N.
+        mu: Of the innocuous bit.
+    """
+    p = rho * (share - mu) + mu
+    return p * (1 - p) / (rho**2 * people)
+
+
+def accuracy(epsilon: float, people: int) -> float:
+    """I = Var(ρ = 1) − Var(ρ) for μ = 1/2, at most 0; π drops out: Eq. (rraccuracy)."""
+    return -1 / (4 * people * math.sinh(epsilon / 2) ** 2)
+
+
+def accuracy_slope(epsilon: float, people: int) -> float:
+    """dI/dε for μ = 1/2: what one more unit of privacy loss buys: Eq. (rrslope).
+
+    The printed Eq. (B-11) has ρ for ρ³ and N² for N.
+    """
+    half = epsilon / 2
+    return math.cosh(half) / (4 * people * math.sinh(half) ** 3)
+
+
+def _check(rho: float, mu: float) -> None:
+    if not (0 < rho < 1 and 0 < mu < 1):
+        raise ValueError(f"rho and mu above 0 and below 1 are expected, found {rho:g}, {mu:g}")

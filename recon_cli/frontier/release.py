@@ -1,0 +1,202 @@
+"""Errors of a release's tables at every level, for every strategy, against the privacy loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from recon_cli.capacity.design import design_matrix
+from recon_cli.frontier.matrix_mechanism import (
+    STRATEGIES,
+    FloatArray,
+    StrategyError,
+    geometric_variance,
+    strategy_error,
+)
+from recon_cli.frontier.optimum import best_split
+from recon_cli.frontier.randomized_response import accuracy
+from recon_cli.model.grain import refine
+from recon_cli.schema import Release, Table
+
+Noise = Literal["laplace", "geometric", "gaussian"]
+EVEN, OPTIMUM = "even", "optimum"
+#: Strategies that are not of integers, which geometric noise needs.
+_FRACTIONS = ("optimised",)
+#: Histogram cells of a table beyond which only the simplest strategies are tried.
+_MOST_CELLS = 512
+_SIMPLE = ("identity", "itself")
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """Noise, and what ε means.
+
+    Attributes:
+        noise: Its law.
+        delta: With which probability a Gaussian release may miss its ε.
+        is_replaced: Whether neighbouring data sets differ in the values of one record; else one
+            has a record more.
+    """
+
+    noise: Noise = "laplace"
+    delta: float = 1e-10
+    is_replaced: bool = False
+
+    def variances(self, error: StrategyError, epsilon: float) -> FloatArray:
+        """(queries,) variances with ε in all."""
+        if self.noise == "laplace":
+            return error.laplace_variance(epsilon)
+        if self.noise == "geometric":
+            return error.geometric_variance(epsilon)
+        return error.gaussian_variance(rho_of(epsilon, self.delta))
+
+
+def rho_of(epsilon: float, delta: float) -> float:
+    """The zCDP ρ with ε = ρ + 2√(ρ·ln(1/δ)).
+
+    Source: Bun & Steinke, Concentrated differential privacy (2016), Proposition 1.3.
+
+    >>> rho = rho_of(1.0, 1e-10)
+    >>> round(rho + 2 * math.sqrt(rho * math.log(1e10)), 12)
+    1.0
+    """
+    log = math.log(1 / delta)
+    return (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2
+
+
+@dataclass(frozen=True)
+class TableErrors:
+    """A table's cells as a workload.
+
+    Attributes:
+        table: Its name.
+        cells: Published of a geounit.
+        histogram: Histogram cells that they tell apart.
+        by_strategy: Strategy → its error.
+    """
+
+    table: str
+    cells: int
+    histogram: int
+    by_strategy: Mapping[str, StrategyError]
+
+    @property
+    def best(self) -> str:
+        """The strategy of the least total error under Laplace noise."""
+        return min(self.by_strategy, key=lambda name: self.by_strategy[name].laplace.sum())
+
+
+def table_workload(release: Release, table: Table) -> FloatArray:
+    """(cells × histogram cells that they tell apart): how often each cell counts a person."""
+    cells = [(cell.masks, cell.tally) for cell in table.cells]
+    tallied = {tally for _, tally in cells if tally is not None}
+    grain = refine(release, [masks for masks, _ in cells], tallied)
+    Q: FloatArray = design_matrix(release, grain, cells).toarray().astype(np.float64)
+    return Q
+
+
+def workload_errors(Q: FloatArray, law: NoiseLaw) -> dict[str, StrategyError]:
+    """Strategy → its error on a workload."""
+    names = STRATEGIES if Q.shape[1] <= _MOST_CELLS else _SIMPLE
+    return {
+        name: strategy_error(Q, STRATEGIES[name](Q), replaced=law.is_replaced)
+        for name in names
+        if law.noise != "geometric" or name not in _FRACTIONS
+    }
+
+
+def all_errors(release: Release, tables: Sequence[Table], law: NoiseLaw) -> dict[str, TableErrors]:
+    """Table → its errors; tables of one shape are looked at once."""
+    shapes: dict[tuple[tuple[int, ...], bytes], dict[str, StrategyError]] = {}
+    found = {}
+    for table in tables:
+        Q = table_workload(release, table)
+        shape = Q.shape, Q.tobytes()
+        if shape not in shapes:
+            shapes[shape] = workload_errors(Q, law)
+        found[table.name] = TableErrors(table.name, len(Q), Q.shape[1], shapes[shape])
+    return found
+
+
+def frontier(
+    release: Release,
+    tables: Sequence[Table],
+    weights: Mapping[str, float],
+    epsilons: Sequence[float],
+    law: NoiseLaw,
+) -> pl.DataFrame:
+    """Root mean squared errors of every table, level and strategy.
+
+    ε is divided among all tables of all levels: evenly, or so that the weighted sum of mean
+    squared errors is least, each table by its best strategy. Levels are measured apart; what
+    least squares over levels would gain is in `recon_cli.frontier.hierarchy`.
+
+    Args:
+        release: The schema.
+        tables: Those in use.
+        weights: Table → its weight; 1 for others.
+        epsilons: Of the whole release.
+        law: Of the noise.
+
+    Returns:
+        ``split`` (``even``, ``optimum``), ``level``, ``table``, ``strategy``, ``is_best``,
+        ``share`` (of ε), ``epsilon`` (of the whole release) and ``rmse``, in people.
+    """
+    errors = all_errors(release, tables, law)
+    measured = [
+        (level.name, table.name)
+        for level in release.geography.levels
+        for table in tables
+        if level.name in table.levels
+    ]
+    total = np.array([errors[t].by_strategy[errors[t].best].laplace.mean() for _, t in measured])
+    wanted = np.array([weights.get(table, 1.0) for _, table in measured])
+    splits = {
+        EVEN: np.full(len(measured), 1 / len(measured)),
+        OPTIMUM: best_split(wanted, total),
+    }
+    rows = [
+        (split, level, *row)
+        for split, shares in splits.items()
+        for (level, table), share in zip(measured, shares.tolist(), strict=True)
+        if share > 0
+        for row in _rows(errors[table], share, epsilons, law)
+    ]
+    names = ["split", "level", "table", "strategy", "is_best", "share", "epsilon", "rmse"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def _rows(
+    errors: TableErrors, share: float, epsilons: Sequence[float], law: NoiseLaw
+) -> Iterator[tuple[str, str, bool, float, float, float]]:
+    for name, error in errors.by_strategy.items():
+        for epsilon in epsilons:
+            variances = law.variances(error, epsilon * share)
+            rmse = float(np.sqrt(variances.mean()))
+            yield errors.table, name, name == errors.best, share, epsilon, rmse
+
+
+def one_count(epsilons: Sequence[float], people: int, delta: float) -> pl.DataFrame:
+    """One number of people among N, by every mechanism, and what an attacker can guess.
+
+    Returns:
+        ``epsilon``; ``randomized_response`` (error beyond sampling), ``laplace``, ``geometric``
+        and ``gaussian``, root mean squared errors in people; ``any_attacker``, how often the best
+        guess of one fair bit is right.
+    """
+    return pl.DataFrame(
+        {
+            "epsilon": epsilon,
+            "randomized_response": people * math.sqrt(-accuracy(epsilon, people)),
+            "laplace": math.sqrt(2) / epsilon,
+            "geometric": math.sqrt(geometric_variance(epsilon)),
+            "gaussian": math.sqrt(1 / (2 * rho_of(epsilon, delta))),
+            "any_attacker": 1 / (1 + math.exp(-epsilon)),
+        }
+        for epsilon in epsilons
+    )

@@ -1,0 +1,177 @@
+"""The page of `recon frontier`: errors of tables against the privacy loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import polars as pl
+
+from recon_cli.frontier.matrix_mechanism import STRATEGIES
+from recon_cli.frontier.release import EVEN, OPTIMUM, NoiseLaw
+from recon_cli.report.charts import Chart
+from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
+from recon_cli.report.document import Figure, ReportDocument, ReportSection, Term, result_table
+from recon_cli.report.headline import Headline
+from recon_cli.schema import Release
+from recon_cli.score.sheet import ResultTable
+
+_MECHANISMS = {
+    "randomized_response": "randomized response",
+    "gaussian": "Gaussian",
+    "laplace": "Laplace",
+    "geometric": "geometric",
+}
+_ATTACKER = "any attacker"
+
+
+def compose_frontier(
+    release: Release,
+    weights: Mapping[str, float],
+    law: NoiseLaw,
+    errors: pl.DataFrame,
+    one: pl.DataFrame,
+) -> ReportDocument:
+    """The page.
+
+    Args:
+        release: The schema.
+        weights: Of tables, where not 1.
+        law: Of the noise.
+        errors: From `recon_cli.frontier.release.frontier`.
+        one: From `recon_cli.frontier.release.one_count`.
+    """
+    neighbours = (
+        "data sets that differ in the values of one record"
+        if law.is_replaced
+        else "data sets of which one has a record more"
+    )
+    return ReportDocument(
+        title=f"What noise would cost the users of {release.title}",
+        subject=f"{law.noise.capitalize()} noise; neighbours are {neighbours}",
+        headline=Headline(
+            _sentences(errors),
+            (
+                "Errors are before post-processing. Rounding to consistent whole numbers from 0 "
+                "costs no privacy, but raises small counts on average; an exact invariant voids "
+                "the statement that ε makes.",
+            ),
+        ),
+        facts=(),
+        terms=(
+            Term("ε", "the privacy loss of the whole release, all tables and levels together"),
+            Term("strategy", "what is measured with noise; tables follow by least squares"),
+            Term("rmse", "root mean squared error of a published count, in people"),
+            Term(
+                "optimum",
+                "the split of ε that makes the weighted sum of mean squared errors least, each "
+                "table by its best strategy",
+            ),
+        ),
+        sections=(_tables_section(weights, errors), _one_section(one)),
+    )
+
+
+def _sentences(errors: pl.DataFrame) -> tuple[str, ...]:
+    middle = errors["epsilon"].unique().sort()[errors["epsilon"].n_unique() // 2]
+    best = errors.filter(pl.col("is_best"), pl.col("epsilon") == middle)
+    worst = best.filter(pl.col("split") == OPTIMUM).sort("rmse")
+    first, last = worst.row(0, named=True), worst.row(-1, named=True)
+    return (
+        f"With ε = **{middle:g}** for everything, split as the weights want it, a count of "
+        f"{first['table']} ({first['level']}) is off by **{first['rmse']:,.0f}** people in the "
+        f"root mean square, one of {last['table']} ({last['level']}) by "
+        f"**{last['rmse']:,.0f}**.",
+        f"An attacker who knows all other records is right about one fair bit with probability "
+        f"at most e^ε/(1+e^ε), {100 / (1 + math.exp(-middle)):.0f}%.",
+    )
+
+
+def _tables_section(weights: Mapping[str, float], errors: pl.DataFrame) -> ReportSection:
+    level = errors["level"][0]
+    names = [name for name in STRATEGIES if name in set(errors["strategy"])]
+    mean = (
+        errors.filter(pl.col("level") == level, pl.col("split") == EVEN)
+        .group_by("strategy", "epsilon")
+        .agg((pl.col("rmse") ** 2).mean().sqrt())
+        .sort("epsilon")
+    )
+    panel = CurvePanel(
+        f"All tables of a {level}, by strategy",
+        Scale("ε of the whole release", is_log=True),
+        Scale("root mean squared error, people", is_log=True),
+        _lines({name: mean.filter(strategy=name).select("epsilon", "rmse") for name in names}),
+    )
+    figure = Figure(
+        name="strategies",
+        title="Error against privacy loss",
+        caption="ε split evenly over tables and levels.",
+        alt="Root mean squared error of a count against ε, falling, a line for each strategy.",
+        chart=Chart((panel,), 1),
+        sheets=(_sheet(errors, EVEN),),
+    )
+    said = ", ".join(f"{name} {weight:g}" for name, weight in weights.items()) or "all 1"
+    return ReportSection(
+        "tables",
+        "Tables",
+        (f"Weights: {said}.",),
+        (figure,),
+        (_sheet(errors, OPTIMUM),),
+    )
+
+
+def _sheet(errors: pl.DataFrame, split: str) -> ResultTable:
+    chosen = errors.filter(pl.col("split") == split, pl.col("is_best"))
+    epsilons = chosen["epsilon"].unique().sort().to_list()
+    rows = []
+    for (level, table, strategy, share), part in chosen.group_by(
+        "level", "table", "strategy", "share", maintain_order=True
+    ):
+        values = dict(part.select("epsilon", "rmse").iter_rows())
+        cells = [f"{values[epsilon]:,.3g}" for epsilon in epsilons]
+        rows.append(
+            [str(level), str(table), str(strategy), f"{100 * float(str(share)):.1f}", *cells]
+        )
+    header = ["level", "table", "best strategy", "ε, %", *(f"ε = {e:g}" for e in epsilons)]
+    return result_table(f"Root mean squared error, {split} split", header, rows, 3)
+
+
+def _lines(series: Mapping[str, pl.DataFrame]) -> tuple[Curve, ...]:
+    """A line for each frame of two columns."""
+    looks = curve_looks(list(series))
+    return tuple(
+        Curve(look, tuple(CurvePoint(x, y) for x, y in frame.iter_rows()))
+        for look, frame in zip(looks, series.values(), strict=True)
+    )
+
+
+def _one_section(one: pl.DataFrame) -> ReportSection:
+    x = Scale("ε", is_log=True)
+    by_mechanism = {name: one.select("epsilon", key) for key, name in _MECHANISMS.items()}
+    attacker = {_ATTACKER: one.select("epsilon", pl.col("any_attacker") * 100)}
+    panels = (
+        CurvePanel("Error of the count", x, Scale("people", is_log=True), _lines(by_mechanism)),
+        CurvePanel("Guessing one fair bit", x, Scale("% right", 50, 100), _lines(attacker)),
+    )
+    sheet = result_table(
+        "One count",
+        ["ε", *_MECHANISMS.values(), "any attacker, %"],
+        [
+            [
+                f"{row['epsilon']:g}",
+                *(f"{row[key]:.4g}" for key in _MECHANISMS),
+                f"{100 * row['any_attacker']:.2f}",
+            ]
+            for row in one.iter_rows(named=True)
+        ],
+        0,
+    )
+    figure = Figure(
+        name="one-count",
+        title="One count",
+        caption="The error of randomized response is what it adds to that of sampling.",
+        alt="Root mean squared error of one count by mechanism, and what an attacker guesses.",
+        chart=Chart(panels, 2),
+        sheets=(sheet,),
+    )
+    return ReportSection("one-count", "One count", (), (figure,))

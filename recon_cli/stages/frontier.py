@@ -1,0 +1,63 @@
+"""`recon frontier`: a release schema and weights → ``frontier/``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recon_cli.config.sections.frontier import Frontier
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import FRONTIER
+from recon_cli.store import Manifest, Transaction, open_folder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PAGE = "frontier.html"
+
+
+def frontier(run: Run) -> StageOutcome:
+    """Measure what noise would cost the users of each table.
+
+    Raises:
+        ConfigError: A table is unknown, or no weight is above 0.
+        StageError: The work folder is in use.
+    """
+    config = run.config.section(Frontier)
+    config.check(run.release)
+    recipe = run.recipe(FRONTIER, config.model_dump(mode="json"))
+    with run.transaction(recipe) as stage:
+        if stage.current is not None:
+            return StageOutcome(FRONTIER, stage.current, skipped=True)
+        return StageOutcome(FRONTIER, _write(run, config, stage))
+
+
+def _write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
+    from recon_cli.frontier import release as core  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.report.files import report_files  # noqa: PLC0415
+    from recon_cli.report.frontier import compose_frontier  # noqa: PLC0415
+    from recon_cli.store.files import parquet_bytes  # noqa: PLC0415
+
+    law = core.NoiseLaw(config.noise, config.delta, is_replaced=config.neighbours == "replace")
+    epsilons = sorted(config.epsilon)
+    tables = run.release.select_tables(config.tables)
+    errors = core.frontier(run.release, tables, config.weights, epsilons, law)
+    one = core.one_count(epsilons, config.people, config.delta)
+    document = compose_frontier(run.release, config.weights, law, errors, one)
+    for name, table in (("errors", errors), ("one_count", one)):
+        stage.staging.write_extra("frontier", f"{name}.parquet", parquet_bytes(table))
+        stage.staging.write_extra("frontier", f"{name}.csv", table.write_csv().encode())
+    for name, data in report_files(document, PAGE).items():
+        stage.staging.write_extra("frontier", name, data)
+    return stage.publish([], notes={"summary": list(document.headline.sentences)})
+
+
+def read_errors(work: Path) -> pl.DataFrame:
+    """Errors by table, level and strategy, see `recon_cli.frontier.release.frontier`.
+
+    Raises:
+        StageError: ``frontier/`` is missing or damaged.
+    """
+    import polars as pl  # noqa: PLC0415 - slow to load, and not needed to declare a stage
+
+    return pl.read_parquet(open_folder(work, FRONTIER, "frontier").read_extra("errors.parquet"))
