@@ -19,11 +19,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import ROOT, Cost, recon
+from benchmarks.topdown import optimised_groups
 
 CONFIGS = ROOT / "configs"
 NOTES = ROOT / "docs" / "scores.notes.md"
 #: Seconds that link and score of a million people may take together, on two cores.
 LIMIT = 90.0
+TOPDOWN, GROUPS = "top-down", "groups.parquet"
 _SOURCES = ("HDF", "rHDF_bt", "rHDF_b", "PRG", "PRG_loo")
 
 
@@ -36,7 +38,7 @@ class Attack:
         seed: Of the nation and of all that is done with it.
         people: In the nation.
         workers: Processes of the commands that take several.
-        alternatives: Whether the study's experimental swaps are attacked, too.
+        alternatives: Whether the study's experimental swaps and top-down are attacked, too.
     """
 
     folder: Path
@@ -73,15 +75,42 @@ class Attack:
         yield "nation, block", [*block, *tables]
         for name in self.others:
             yield f"swap {name}", self.release(f"nation_{name}", f"swap_{name}")
+        if self.alternatives:
+            yield TOPDOWN, self._topdown()
         yield "link", [*self._shared("link", "attack", self.nation), *self._sources(), "--force"]
         score = [*self._shared("score", "attack", self.nation), *self._sources(), "--force"]
         yield "score", [*score, "--page", page, "--notes", NOTES]
 
+    @property
+    def microdata(self) -> Path:
+        """The work folder of the records that are made of noisy measurements."""
+        return self.folder / "nation_mdf"
+
+    def write_groups(self) -> None:
+        """The geography of top-down: all blocks with housing, in optimised block groups."""
+        places = pl.read_parquet(self.nation / "places/**/*.parquet", hive_partitioning=False)
+        lived_in = (pl.col("units") > 0) | (pl.col("population") > 0)
+        groups = optimised_groups(places.filter(lived_in)["geoid_block"])
+        groups.write_parquet(self.folder / GROUPS)
+
+    def _topdown(self) -> list[object]:
+        """Make records as the 2020 census did, and attack their tables."""
+        groups, tables = self.folder / GROUPS, self.folder / "nation_mdf.parquet"
+        return [
+            *self._shared("run", "topdown", self.microdata),
+            *("--set", f"topdown.records={self.nation / 'persons'}"),
+            *("--set", f"topdown.geography={groups}", "--set", f"topdown.geounits={groups}"),
+            *("--set", f"tabulate.records={self.microdata / 'mdf'}"),
+            *("--set", f"tabulate.to={tables}", "--set", f"ingest.paths=[{tables}]"),
+        ]
+
     def _sources(self) -> list[str]:
-        titles = {name: f"rSWAP{name.capitalize()}_bt" for name in self.others}
-        paths = [f"{title}: {self.folder / f'nation_{name}'}" for name, title in titles.items()]
+        others = {f"rSWAP{name.capitalize()}_bt": f"nation_{name}" for name in self.others}
+        if self.alternatives:
+            others = {"MDF": "nation_mdf/mdf", "rMDF_bt": "nation_mdf", **others}
+        paths = [f"{title}: {self.folder / path}" for title, path in others.items()]
         named = ["rHDF_bt: microdata", f"rHDF_b: {self.folder / 'nation_b'}", *paths]
-        alternatives = f"[{', '.join(titles.values())}]" if titles else "null"
+        alternatives = f"[{', '.join(others)}]" if others else "null"
         return [
             *("--set", f"link.sources={{{', '.join(named)}}}"),
             *("--set", f"score.alternatives={alternatives}"),
@@ -96,6 +125,8 @@ def costs(attack: Attack, page: Path, console: Console) -> dict[str, Cost]:
     """Run everything; what each command cost."""
     found: dict[str, Cost] = {}
     for name, command in attack.steps(page):
+        if name == TOPDOWN:
+            attack.write_groups()
         cost = recon(*command)
         found[name] = cost
         console.print(

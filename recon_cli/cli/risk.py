@@ -114,7 +114,7 @@ def release(options: RunOptions, *, force: bool) -> None:
     run_and_print("risk", options, force=force)
 
 
-def print_risk(run: Run, outcome: StageOutcome) -> None:
+def print_release(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
     import polars as pl  # noqa: PLC0415
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -15,7 +15,7 @@ from recon_cli.encoding import encode
 from recon_cli.errors import ConfigError
 from recon_cli.noise.density import IntArray
 from recon_cli.noise.strategy import Query, Strategy
-from recon_cli.schema import Recode, Release, bits
+from recon_cli.schema import Cell, Recode, Release, bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,23 @@ class Domain:
         for feature in release.features:
             zero = np.zeros((1, len(feature.values)), dtype=np.int64)
             stacked = np.concatenate([zero, *(each[None] for each in seen[feature.name])])
-            classes.append(np.unique(stacked, axis=1, return_inverse=True)[1].ravel())
+            classes.append(_in_order(np.unique(stacked, axis=1, return_inverse=True)[1]))
+        return cls(release, tuple(classes))
+
+    @classmethod
+    def of_cells(cls, release: Release, published: Iterable[Cell]) -> Domain:
+        """The cells that published ones tell apart together."""
+        cells = list(published)
+        classes = []
+        for f, feature in enumerate(release.features):
+            rows = [np.zeros(len(feature.values), dtype=np.int64)]
+            for mask in {cell.masks[f] for cell in cells}:
+                row = np.zeros(len(feature.values), dtype=np.int64)
+                row[list(bits(mask))] = 1
+                rows.append(row)
+            if any(cell.tally == f for cell in cells):
+                rows.append(np.array([int(value).bit_count() for value in feature.values]))
+            classes.append(_in_order(np.unique(np.stack(rows), axis=1, return_inverse=True)[1]))
         return cls(release, tuple(classes))
 
     @cached_property
@@ -153,6 +169,18 @@ class Domain:
                 found = found * len(column.masks) + of_class[parts[f]]
         return found
 
+    def classes_in(self, f: int, mask: int) -> IntArray:
+        """Classes of a feature's values whose bit is set."""
+        return np.unique(self.classes[f][list(bits(mask))])
+
+    def picked(self, f: int, cells: IntArray) -> IntArray:
+        """(cells,) options that each cell's class of a multi-select feature picks."""
+        values = self.release.features[f].values
+        of_class = np.zeros(self.sizes[f], dtype=np.int64)
+        of_class[self.classes[f]] = [int(value).bit_count() for value in values]
+        found: IntArray = of_class[np.unravel_index(cells, self.sizes)[f]]
+        return found
+
     def coarser(self, other: Domain, cells: IntArray) -> IntArray:
         """(cells,) the cell of ``other``, which tells no more apart, that each is in."""
         found = np.zeros(len(cells), dtype=np.int64)
@@ -171,7 +199,7 @@ class Domain:
         )
 
     def records(self, geoids: pl.Series, cells: IntArray, people: IntArray) -> pl.DataFrame:
-        """Person records; where values share a class, the first of them.
+        """Person records.
 
         Args:
             geoids: Of the unit, for each entry.
@@ -179,16 +207,41 @@ class Domain:
             people: How many of them.
 
         Returns:
-            The unit's geoid and the features, by entry.
+            The unit's geoid and the features, by entry. Where values share a class, the first of
+            them; null where all of a feature do.
         """
+        names = [feature.name for feature in self.release.features]
+        return self._write(geoids, cells, people, names)
+
+    def microdata(self, geoids: pl.Series, cells: IntArray, people: IntArray) -> pl.DataFrame:
+        """`records` with the release's microdata columns, recodes too."""
+        return self._write(geoids, cells, people, self.release.microdata)
+
+    def _write(
+        self, geoids: pl.Series, cells: IntArray, people: IntArray, names: Sequence[str]
+    ) -> pl.DataFrame:
+        release = self.release
         each = np.repeat(np.arange(len(cells)), people)
-        columns = [geoids.gather(each).alias(self.release.geoid_column)]
+        columns = [geoids.gather(each).alias(release.geoid_column)]
         parts = np.unravel_index(cells[each], self.sizes)
-        for feature, classes, part in zip(self.release.features, self.classes, parts, strict=True):
-            first = np.unique(classes, return_index=True)[1]
-            values = pl.Series(feature.name, feature.values, dtype=feature.dtype)
-            columns.append(values.gather(first[part]))
+        for name in names:
+            column = release.column_groups(name)
+            f = release.feature_index[column.feature]
+            labels = pl.Series(name, column.labels, dtype=column.dtype)
+            first = np.unique(self.classes[f], return_index=True)[1]
+            value = labels.gather(_groups(column, release)[first[parts[f]]])
+            is_seen = self.sizes[f] > 1 or len(self.classes[f]) == 1
+            columns.append(value if is_seen else pl.Series(name, [None] * len(each), labels.dtype))
         return pl.DataFrame(columns)
+
+
+def _in_order(classes: IntArray) -> IntArray:
+    """Classes numbered in the order of their first values."""
+    flat = classes.ravel()
+    _, first, place = np.unique(flat, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))
+    found: IntArray = rank[place].astype(np.int64)
+    return found
 
 
 def _groups(column: Recode, release: Release) -> IntArray:

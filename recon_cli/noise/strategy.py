@@ -125,10 +125,7 @@ class Measurement:
     @property
     def variance(self) -> float:
         """Of the noise of one count."""
-        if isinstance(self.law, Gaussian):
-            return self.law.variance
-        share = math.exp(-self.law.epsilon)
-        return 2 * share / (1 - share) ** 2
+        return self.law.noise_variance
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,13 @@ RECONSTRUCT = Stage(
     function="recon_cli.stages.reconstruct:reconstruct",
     can_shard=True,
 )
+ESTIMATE = Stage(
+    "estimate",
+    reads=("tables", "geounits"),
+    folders=("estimates",),
+    section="estimate",
+    function="recon_cli.stages.estimate:estimate",
+)
 SOLVAR = Stage(
     "solvar",
     reads=("tables", "geounits", "microdata", "blocks"),
@@ -168,6 +175,7 @@ STAGES = (
     AUDIT,
     FRONTIER,
     RECONSTRUCT,
+    ESTIMATE,
     SOLVAR,
     CLAIMS,
     LEAVE_ONE_OUT,

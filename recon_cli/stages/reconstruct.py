@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from recon_cli.config import Reconstruct
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
 from recon_cli.pipeline.stages import RECONSTRUCT
+from recon_cli.schema import Table
 from recon_cli.stages.selection import select
 from recon_cli.store import Folder
 from recon_cli.store.pieces import read_pieces
@@ -43,6 +46,11 @@ def reconstruct(run: Run) -> StageOutcome:
         from recon_cli.pipeline.quarantine import QuarantineOnDeath  # noqa: PLC0415
         from recon_cli.stages import reconstruct_pieces as worker  # noqa: PLC0415
 
+        notes = {
+            "tables": [table.name for table in selection.tables],
+            "unpublished_tables": list(selection.unpublished),
+        }
+
         def prepare() -> worker.ReconstructionContext:
             make = make_interval_plan if has_statements(tables) else make_plan
             plan = make(run.release, selection.tables, coverage)
@@ -51,19 +59,37 @@ def reconstruct(run: Run) -> StageOutcome:
             )
 
         pieces = read_pieces(geounits)
+        if _is_noise(run, tables, selection.tables):
+            from recon_cli.stages.reconstruct_noisy import fit_partitions  # noqa: PLC0415
+
+            fitted = fit_partitions(run, stage, selection.tables, geounits)
+            manifest = stage.publish(
+                pieces_of(geounits.manifest),
+                notes={**notes, "verified": False},
+                usages=fitted.usages,
+                workers=fitted.workers,
+            )
+            return StageOutcome(RECONSTRUCT, manifest)
         on_death = QuarantineOnDeath("reconstruct", stage.staging, run.reporter)
         results = run.map_unfinished(stage, worker.reconstruct_piece, prepare, pieces, on_death)
         manifest = stage.publish(
             pieces,
-            notes={
-                "tables": [table.name for table in selection.tables],
-                "unpublished_tables": list(selection.unpublished),
-                "verified": config.verify,
-            },
+            notes={**notes, "verified": config.verify},
             usages=results.usages,
             workers=results.workers,
         )
         return StageOutcome(RECONSTRUCT, manifest)
+
+
+def _is_noise(run: Run, tables: Folder, chosen: Sequence[Table]) -> bool:
+    """Whether all counts in use have noise, which bounds nothing."""
+    if not has_statements(tables):
+        return False
+    from recon_cli.attack.measurements.measurements import is_noise  # noqa: PLC0415 - loads numpy
+    from recon_cli.store.protection import read_protection  # noqa: PLC0415
+
+    protection = read_protection(tables, run.release)
+    return is_noise(protection, read_coverage(tables, run.release), chosen)
 
 
 def shared_digests(tables: Folder) -> dict[str, str]:

@@ -29,6 +29,11 @@ class _Noise(Law):
     def _reach(self) -> int:
         """Offsets beyond it have a probability below 1e-17 together."""
 
+    @property
+    @abstractmethod
+    def noise_variance(self) -> float:
+        """Of the noise; of a Gaussian before it is made discrete."""
+
     def fits(self, published: IntArray) -> BoolArray:
         """Any number."""
         found: BoolArray = np.not_equal(published, FLAGGED)
@@ -62,6 +67,11 @@ class Gaussian(_Noise):
 
     variance: Annotated[float, Field(gt=0)]
 
+    @property
+    def noise_variance(self) -> float:
+        """The parameter."""
+        return self.variance
+
     def _offset_cost(self, offset: IntArray) -> FloatArray:
         return offset.astype(np.float64) ** 2 / (2 * self.variance)
 
@@ -80,6 +90,12 @@ class Geometric(_Noise):
     name: ClassVar[str] = "geometric"
 
     epsilon: Annotated[float, Field(ge=0.001)]
+
+    @property
+    def noise_variance(self) -> float:
+        """2e^−ε/(1 − e^−ε)²."""
+        share = math.exp(-self.epsilon)
+        return 2 * share / (1 - share) ** 2
 
     def _offset_cost(self, offset: IntArray) -> FloatArray:
         return np.abs(offset) * self.epsilon

@@ -34,7 +34,10 @@ def test_every_command_loads_and_stays_in_the_folder(tmp_path: Path, alternative
 
 
 def test_alternatives_are_linked_and_shown_as_such(tmp_path: Path) -> None:
-    for alternatives, names in ((True, ("rSWAPLo_bt", "rSWAPHi_bt")), (False, None)):
+    for alternatives, names in (
+        (True, ("MDF", "rMDF_bt", "rSWAPLo_bt", "rSWAPHi_bt")),
+        (False, None),
+    ):
         words = dict(attack(tmp_path, alternatives=alternatives).steps(tmp_path / "s.md"))["link"]
         named = [str(word) for word in words]
         settings = [named[at + 1] for at, word in enumerate(named) if word == "--set"]

@@ -1,0 +1,119 @@
+"""Noisy measurements against the records made of them: ``python -m benchmarks.noisy_attack``.
+
+The redistricting data of nine real tracts are measured once. Top-down makes records of the
+measurements; an attacker fits all levels together. Both know the same noise.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from benchmarks.topdown import RELEASE, optimised_groups, read_records
+from recon_cli.attack.measurements.joint_fit import Effort, fit_people
+from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements
+from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
+from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
+from recon_cli.markdown import markdown_table
+from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise
+from recon_cli.noise.strategy import Strategy, load_strategy
+from recon_cli.protect.topdown import Product, estimate
+
+LEVELS = ("tract", "block_group", "block")
+
+
+def measure(
+    strategy: Strategy, domain: Domain, hierarchy: Hierarchy, truth: Sequence[Histogram], seed: int
+) -> Measurements:
+    """All measurements of a strategy, with the noise that top-down has from the same seed."""
+    levels, cells = [], np.arange(domain.size)
+    for depth, level in enumerate(hierarchy.levels):
+        geoids = hierarchy.geoids[depth]
+        histograms = merge(truth, hierarchy.place(depth), len(geoids))
+        true = np.stack([each.at(cells) for each in histograms], axis=1)
+        operators, noisy, weights = [], [], []
+        for each in strategy.at(level):
+            groups, size = domain.groups(each.query, cells), each.query.size
+            operator = sparse.csr_array((np.ones(len(cells)), (groups, cells)), (size, len(cells)))
+            noise = measurement_noise(
+                seed, strategy.name, each, geounit_bits(seed, geoids), cells_of(each.query)
+            )
+            operators.append(operator)
+            noisy.append(operator @ true + noise.T)
+            weights.append(np.full(size, 1 / each.variance))
+        stacked = sparse.csr_array(sparse.vstack(operators, format="csr"))
+        levels.append(
+            LevelMeasurements((), stacked, np.concatenate(noisy), np.concatenate(weights))
+        )
+    return Measurements(domain, hierarchy, tuple(levels))
+
+
+def shared(truth: Sequence[Histogram], made: Sequence[Histogram]) -> int:
+    """People whose block and histogram cell somebody of ``made`` has, one for one."""
+    return sum(
+        int(np.minimum(one.people, other.at(one.cells)).sum())
+        for one, other in zip(truth, made, strict=True)
+    )
+
+
+def compare(records: pl.DataFrame, seed: int, *, optimised: bool) -> dict[str, int]:
+    """People whose block, voting age, race and ethnicity are right: top-down and joint fit."""
+    strategy = load_strategy("pl94_2020", RELEASE, ("group_quarters",))
+    domain = Domain.of(RELEASE, strategy)
+    units = records["geoid_block"]
+    named = optimised_groups(units) if optimised else None
+    hierarchy = build_hierarchy(RELEASE, LEVELS, units, named)
+    geoids = hierarchy.geoids[-1]
+    place = units.replace_strict(geoids, np.arange(len(geoids))).cast(pl.Int64).to_numpy()
+    ones = np.ones(len(records), dtype=np.int64)
+    truth = add_up(place, domain.cells(records), ones, len(geoids))
+    released = estimate(Product(domain, strategy, seed), hierarchy, truth)
+    fitted = fit_people(measure(strategy, domain, hierarchy, truth, seed), Effort(400))
+    attacked = [
+        Histogram(fitted.cells[column > 0], column[column > 0]) for column in fitted.people.T
+    ]
+    return {"top-down": shared(truth, released), "joint": shared(truth, attacked)}
+
+
+def rows(seeds: int, *, optimised: bool) -> list[list[str]]:
+    """A row for each tract, and their sum."""
+    records = read_records("published_records.parquet", "nhopi")
+    records = records.with_columns(tract=pl.col("geoid_block").str.head(11))
+    found, totals = [], {"people": 0, "top-down": 0, "joint": 0}
+    for (tract,), part in sorted(records.group_by("tract")):
+        right = {"people": len(part) * seeds, "top-down": 0, "joint": 0}
+        for seed in range(1, seeds + 1):
+            for name, count in compare(part, seed, optimised=optimised).items():
+                right[name] += count
+        for name, count in right.items():
+            totals[name] += count
+        found.append(_row(str(tract), right))
+    return [*found, _row("all", totals)]
+
+
+def _row(name: str, right: dict[str, int]) -> list[str]:
+    shares = [f"{100 * right[way] / right['people']:.1f}" for way in ("top-down", "joint")]
+    return [name, *shares]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--tabulation-groups", action="store_true")
+    parser.add_argument("--page", type=Path, help="default: only printed")
+    options = parser.parse_args()
+    header = ["tract", "top-down", "joint fit"]
+    table = markdown_table(header, rows(options.seeds, optimised=not options.tabulation_groups), 1)
+    print(table)  # noqa: T201 - what was asked for
+    if options.page is not None:
+        options.page.write_text(table)
+
+
+if __name__ == "__main__":
+    main()

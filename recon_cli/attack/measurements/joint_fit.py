@@ -1,0 +1,139 @@
+"""Joint weighted least squares over all levels, and whole people near it: likely records.
+
+No fit proves anything: every histogram is possible under noise without bounds. Compared with
+top-down, each count of a geounit is fitted with those of all geounits around it, not only with
+those of its parent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements, chain
+from recon_cli.histogram.rounding import round_alone, round_children
+from recon_cli.noise.density import FloatArray, IntArray
+
+#: Below it a cell of the whole partition is taken as empty, in people.
+_EMPTY: Final = 0.05
+
+
+@dataclass(frozen=True)
+class Effort:
+    """When the fit ends.
+
+    Attributes:
+        steps: At most.
+        tolerance: In people: no entry moves further in a step.
+    """
+
+    steps: int = 300
+    tolerance: float = 0.002
+
+
+@dataclass(frozen=True, eq=False)
+class LikelyHistograms:
+    """Whole people that fit the measurements well.
+
+    Attributes:
+        cells: Histogram cells with people.
+        people: (cells × units).
+    """
+
+    cells: IntArray
+    people: IntArray
+
+
+def fit_people(measurements: Measurements, effort: Effort = Effort()) -> LikelyHistograms:
+    """Likely histograms of all units of a partition.
+
+    The whole partition is fitted first, over all cells; cells that come out empty stay so. Then all
+    units together, by accelerated projected gradient over all levels, Eq. (joint).
+    """
+    places = chain(measurements.hierarchy)
+    whole = _fit_whole(measurements, effort)
+    cells = np.flatnonzero(whole > _EMPTY)
+    if not len(cells):
+        return LikelyHistograms(cells, np.zeros((0, places[0].shape[0]), dtype=np.int64))
+    levels = [
+        LevelMeasurements(
+            each.counted, sparse.csr_array(each.operator[:, cells]), each.noisy, each.weight
+        )
+        for each in measurements.levels
+    ]
+    units = places[0].shape[0]
+    start = np.repeat(whole[cells, None] / units, units, axis=1)
+    fitted = _descend(levels, places, start, effort)
+    return LikelyHistograms(cells, _whole_people(fitted))
+
+
+def _fit_whole(measurements: Measurements, effort: Effort) -> FloatArray:
+    """(histogram cells,) people of the partition, from its coarsest level alone."""
+    first = measurements.levels[0]
+    geounits = first.noisy.shape[1]
+    place = [sparse.csr_array(np.eye(geounits))]
+    start = np.zeros((measurements.domain.size, geounits))
+    found: FloatArray = _descend([first], place, start, effort).sum(axis=1)
+    return found
+
+
+def _descend(
+    levels: list[LevelMeasurements],
+    places: list[sparse.csr_array],
+    start: FloatArray,
+    effort: Effort,
+) -> FloatArray:
+    """(cells × units) non-negative numbers with least weighted squares.
+
+    The step of an entry is one over the sum, over all counts that it is in, of weight times
+    entries in the count: no less curved than the objective.
+    """
+    curvature = np.zeros_like(start)
+    for each, place in zip(levels, places, strict=True):
+        ones = each.operator @ np.ones(start.shape) @ place
+        curvature += each.operator.T @ ((each.weight[:, None] * ones) @ place.T)
+    step = 1 / np.maximum(curvature, np.finfo(float).tiny)
+    found = ahead = start
+    momentum = 1.0
+    for _ in range(effort.steps):
+        gradient = np.zeros_like(start)
+        for each, place in zip(levels, places, strict=True):
+            residual = each.operator @ (ahead @ place) - each.noisy
+            gradient += each.operator.T @ ((each.weight[:, None] * residual) @ place.T)
+        latest = np.maximum(ahead - step * gradient, 0)
+        moved = latest - found
+        if np.vdot((ahead - latest) / step, moved) > 0:
+            momentum = 1.0
+        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        ahead = latest + (momentum - 1) / following * moved
+        found, momentum = latest, following
+        if np.abs(moved).max(initial=0) < effort.tolerance:
+            break
+    return found
+
+
+def _whole_people(fitted: FloatArray) -> IntArray:
+    """Whole numbers near the fit: cells' sums over units, then units, then their totals."""
+    totals = fitted.sum(axis=1)
+    people = round_alone(totals, int(np.rint(totals.sum())))
+    scale = np.divide(people, totals, out=np.zeros_like(totals), where=totals > 0)
+    everybody = np.zeros(len(people), dtype=np.int64)
+    return round_children(fitted * scale[:, None], people, None, [everybody])
+
+
+def likely_records(measurements: Measurements, fitted: LikelyHistograms) -> pl.DataFrame:
+    """Person records of a fit.
+
+    Returns:
+        The unit's geoid and the release's microdata columns, by unit. A feature that the
+        measurements see in groups has the first value of the group; one that they do not see is
+        null.
+    """
+    unit, cell = np.nonzero(fitted.people.T)
+    people = fitted.people[cell, unit]
+    geoids = measurements.hierarchy.geoids[-1].gather(unit)
+    return measurements.domain.microdata(geoids, fitted.cells[cell], people)

@@ -1,0 +1,154 @@
+"""What noisy measurements leave: estimates with intervals, and likely records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from recon_cli.attack.measurements.joint_fit import Effort, fit_people, likely_records
+from recon_cli.attack.measurements.measurements import Measurements, chain, read_measurements
+from recon_cli.attack.measurements.tree_estimates import estimate_counts
+from recon_cli.errors import SourceError
+from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise
+from recon_cli.noise.strategy import load_strategy
+from recon_cli.protect.counts import count_records
+from recon_cli.protect.measured import (
+    measure_counts,
+    noise_protection,
+    published_levels,
+    release_text,
+)
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, load_release, parse_release
+from tests.support.command_line import recon
+from tests.support.populations import random_records, random_units
+
+CLINIC = load_release("clinic_visits")
+STRATEGY = """
+strategy: small
+rho: {rho}
+queries: {{total: [], payer: [insurance], detailed: [insurance, smoker]}}
+levels:
+  district: {{share: 1/2, queries: {{total: 1/4, payer: 1/4, detailed: 1/2}}}}
+  clinic: {{share: 1/2, queries: {{total: 1/4, detailed: 3/4}}}}
+"""
+
+
+def published(folder: Path, rho: str, seed: int) -> tuple[Release, Publication, pl.DataFrame]:
+    """A release of measurements, its noisy publication, and the true counts."""
+    units = [unit for unit in random_units(CLINIC, 4, 9) if unit[:3] == "001"] or ["001001"]
+    records = random_records(CLINIC, 4, 90, [*units, "001001", "001002", "001003"])
+    (folder / "s.yaml").write_text(STRATEGY.format(rho=rho))
+    strategy = load_strategy(str(folder / "s.yaml"), CLINIC)
+    levels = published_levels(strategy, CLINIC)
+    release = parse_release(release_text(strategy, CLINIC, levels), source="s")
+    truth = count_records(release, records)
+    counts = measure_counts(
+        strategy, levels, truth,
+        lambda _, each, geoids: measurement_noise(
+            seed, "s", each, geounit_bits(seed, geoids), cells_of(each.query)
+        ),
+    )  # fmt: skip
+    noisy = counts.select("geoid", "table", "cell", "count").with_columns(
+        low=pl.lit(0, pl.Int32), high=pl.lit(None, pl.Int32), law=pl.lit(0, pl.Int8)
+    )
+    protection = noise_protection(strategy, levels)
+    return release, Publication.of(
+        release, truth.geounits, noisy, truth.coverage, protection
+    ), counts  # fmt: skip
+
+
+def dense_estimates(measurements: Measurements) -> tuple[np.ndarray, np.ndarray]:
+    """Means and covariance of all unit histograms by one large generalised least squares."""
+    places, rows, values, weights = chain(measurements.hierarchy), [], [], []
+    for each, place in zip(measurements.levels, places, strict=True):
+        rows.append(np.kron(each.operator.toarray(), place.toarray().T))
+        values.append(each.noisy.ravel())
+        weights.append(np.repeat(each.weight, each.noisy.shape[1]))
+    design, noisy, weight = np.vstack(rows), np.concatenate(values), np.concatenate(weights)
+    variance = np.linalg.inv(design.T @ (weight[:, None] * design))
+    return variance @ (design.T @ (weight * noisy)), variance
+
+
+def test_two_passes_are_the_generalised_least_squares_of_everything(tmp_path: Path) -> None:
+    release, noisy, _ = published(tmp_path, "1", 3)
+    measurements = read_measurements(release, noisy)
+    rows = estimate_counts(measurements, 90)
+    mean, variance = dense_estimates(measurements)
+    places = chain(measurements.hierarchy)
+    at = 0
+    for each, place in zip(measurements.levels, places, strict=True):
+        design = np.kron(each.operator.toarray(), place.toarray().T)
+        size = each.noisy.size
+        part = rows[at : at + size]
+        shape = (each.noisy.shape[1], each.noisy.shape[0])
+        estimate = part["estimate"].to_numpy().reshape(shape).T.ravel()
+        sd = part["sd"].to_numpy().reshape(shape).T.ravel()
+        assert estimate == pytest.approx(design @ mean, abs=1e-8)
+        assert sd**2 == pytest.approx(np.diag(design @ variance @ design.T), abs=1e-8)
+        at += size
+    assert at == len(rows)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path) -> None:
+    inside = total = 0
+    for seed in range(40):
+        release, noisy, counts = published(tmp_path, "1", seed)
+        rows = estimate_counts(read_measurements(release, noisy), 80)
+        true = rows.join(counts.select("geoid", "table", "cell", "true"),
+                         on=["geoid", "table", "cell"])  # fmt: skip
+        inside += true.filter(pl.col("true").is_between(pl.col("low"), pl.col("high"))).height
+        total += true.height
+    assert 0.79 < inside / total < 0.9  # whole numbers in an interval: no less than it says
+
+
+def test_likely_records_of_nearly_exact_measurements_are_the_records(tmp_path: Path) -> None:
+    release, noisy, counts = published(tmp_path, "10000000", 1)
+    measurements = read_measurements(release, noisy)
+    fitted = fit_people(measurements, Effort(3000, 1e-7))
+    records = likely_records(measurements, fitted)
+    found = count_records(release, records.with_columns(
+        gender=pl.lit("woman"), age=pl.lit(20, pl.Int16), conditions=pl.lit(1, pl.Int16)
+    )).counts  # fmt: skip
+    true = counts.filter(pl.col("true") > 0).select("geoid", "table", "cell", count="true")
+    columns = ["geoid", "table", "cell"]
+    assert found.sort(columns).equals(true.cast(found.schema).sort(columns))
+    assert records["gender"].null_count() == len(records)
+
+
+def test_counts_without_noise_are_refused(tmp_path: Path) -> None:
+    records = random_records(CLINIC, 4, 40, ["001001"])
+    with pytest.raises(SourceError, match="every count must have Gaussian or geometric noise"):
+        read_measurements(CLINIC, count_records(CLINIC, records))
+
+
+def test_from_records_to_likely_records_and_intervals(tmp_path: Path) -> None:
+    records = random_records(CLINIC, 5, 80, random_units(CLINIC, 5, 6))
+    records.write_csv(tmp_path / "patients.csv")
+    (tmp_path / "s.yaml").write_text(STRATEGY.format(rho="4"))
+    (tmp_path / "run.yaml").write_text(
+        "release: clinic_visits\nwork: work\nnoise: {records: patients.csv, strategy: s.yaml}\n"
+    )
+    work = tmp_path / "work"
+    recon("protect", "noise", "-c", tmp_path / "run.yaml")
+    (tmp_path / "read.yaml").write_text(
+        "release: work/noisy/release.yaml\nwork: attack\nestimate:\nreconstruct:\n"
+        "ingest: {paths: [work/noisy], source: tidy}\n"
+    )
+    recon("run", "-c", tmp_path / "read.yaml")
+    assert (work / "noisy").is_dir()
+    frames = {
+        name: pl.read_parquet(tmp_path / f"attack/{name}/**/*.parquet", hive_partitioning=False)
+        for name in ("microdata", "blocks", "estimates")
+    }
+    assert frames["blocks"]["status"].unique().to_list() == ["likely"]
+    assert not frames["microdata"]["certain"].any()
+    assert 40 < len(frames["microdata"]) < 120
+    assert (frames["estimates"]["low"] <= frames["estimates"]["high"]).all()
+    again = recon("run", "-c", tmp_path / "read.yaml", "--work", tmp_path / "two", "--workers", "2")
+    assert again.exit_code == 0
+    two = pl.read_parquet(tmp_path / "two/microdata/**/*.parquet", hive_partitioning=False)
+    assert two.equals(frames["microdata"])
