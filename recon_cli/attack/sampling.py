@@ -1,15 +1,17 @@
-"""Solutions of a batch, several of them: each a vertex of the linear relaxation for random costs.
+"""Several solutions of a batch, drawn at random but not uniformly.
 
-They are found as a reconstruction is (`recon_cli.solve.feasibility.solve_program`), with another
-seed each. Vertices are not drawn uniformly from all solutions: those that few costs single out are
-rarer than others, and solutions inside the hull of others never come.
+A *vertex* of the linear relaxation for random costs is what a reconstruction is
+(`recon_cli.solve.feasibility.solve_program`). Vertices have few distinct records: those that few
+costs single out are rare, and what lies between others never comes. Solutions *between* vertices,
+rounded at random from their mean, have about as many distinct records as real populations. Neither
+is a uniform draw from all solutions, nor one from what is likely of people.
 
 See *sampled solutions* in docs/glossary.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +24,15 @@ from recon_cli.model.components import Component, split_components
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import System
-from recon_cli.solve.feasibility import Feasibility, solve_program
+from recon_cli.seeding import generator
+from recon_cli.solve.feasibility import ROUNDING, Feasibility, solve_program
+from recon_cli.solve.feasibility_pump import pump
+
+#: (solutions × variables) solutions of a program, one for each seed, and the seconds.
+Draw = Callable[[IntegerProgram, Sequence[int]], tuple[IntArray, float]]
+
+#: Vertices that a solution lies between.
+_MIXED = 2
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,7 @@ def sample_batch(
     system: System,
     seeds: Mapping[int, Sequence[int]],
     quarantine: BatchQuarantine,
+    draw: Draw,
     *,
     together: IntArray,
     pack: int,
@@ -60,6 +71,7 @@ def sample_batch(
         system: The batch.
         seeds: For each of its regions the seeds, as many for each.
         quarantine: Units that no solver may be started on.
+        draw: How solutions are drawn: `vertices`, or `between_vertices`.
         together: For each candidate a label; candidates with equal labels stay in one component.
         pack: Candidates of unconnected components to put together; 1 keeps all apart.
 
@@ -84,9 +96,9 @@ def sample_batch(
             is_missing[units] = True
             continue
         components.append(component)
-        for at, seed in enumerate(seeds[int(system.regions[units[0]])]):
-            values[at, component.columns], elapsed = vertex(component.program, seed)
-            np.add.at(seconds, units, elapsed / len(units))
+        drawn, elapsed = draw(component.program, seeds[int(system.regions[units[0]])])
+        values[:, component.columns] = drawn
+        np.add.at(seconds, units, elapsed / len(units))
     return SampledSolutions(bounds, tuple(components), values, is_missing, seeds, seconds)
 
 
@@ -100,3 +112,30 @@ def vertex(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:
     if solution.outcome is Feasibility.INFEASIBLE:
         raise SolverError("an integer program that has a solution is found to have none")
     return solution.values, solution.deterministic_time
+
+
+def vertices(program: IntegerProgram, seeds: Sequence[int]) -> tuple[IntArray, float]:
+    """The solutions that some seeds lead to; see `Draw` and `vertex`."""
+    found = [vertex(program, seed) for seed in seeds]
+    return np.stack([values for values, _ in found]), sum(seconds for _, seconds in found)
+
+
+def between_vertices(program: IntegerProgram, seeds: Sequence[int]) -> tuple[IntArray, float]:
+    """Solutions near the mean of a few vertices each, rounded at random; see `Draw` and `vertex`.
+
+    Where the feasibility pump finds none the first of the vertices stays.
+    """
+    corners, elapsed = vertices(program, seeds)
+    drawn = corners.copy()
+    for at, seed in enumerate(seeds):
+        mean = corners[(at + np.arange(_MIXED)) % len(corners)].mean(axis=0)
+        chance = generator(seed, "between").random(len(mean))
+        rounded = np.floor(mean + chance).astype(np.int64)
+        if program.is_feasible(rounded):
+            drawn[at] = rounded
+            continue
+        pumped = pump(program, rounded, ROUNDING)
+        elapsed += pumped.deterministic_time
+        if pumped.is_solution:
+            drawn[at] = pumped.values
+    return drawn, elapsed

@@ -25,7 +25,7 @@ from recon_cli.model.program import (
 )
 
 #: Variables in a pack, exceeded only by a connected part that is larger.
-_PACK = 256
+PACK = 256
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def split_components(
     bounds: Bounds,
     regions: IntArray,
     targets: IntArray | None = None,
-    pack: int = _PACK,
+    pack: int = PACK,
 ) -> Iterator[Component]:
     """Drop fixed columns and duplicate rows; yield what is left, in the order of its first columns.
 

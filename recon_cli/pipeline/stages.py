@@ -117,6 +117,14 @@ CLAIMS = Stage(
     function="recon_cli.stages.claims:claims",
     can_shard=True,
 )
+CONFIDENCE = Stage(
+    "confidence",
+    reads=("tables", "geounits", "microdata", "blocks"),
+    folders=("confidence",),
+    section="confidence",
+    function="recon_cli.stages.confidence:confidence",
+    can_shard=True,
+)
 LEAVE_ONE_OUT = Stage(
     "leave-one-out",
     reads=("hdf", "cef", "persons", "tables", "geounits", "microdata", "blocks"),
@@ -144,7 +152,7 @@ RISK = Stage(
 )
 SCORE = Stage(
     "score",
-    reads=("links", "tallies", "targets", "agreement", "truth", "solvar", "blocks"),
+    reads=("links", "tallies", "targets", "agreement", "truth", "solvar", "blocks", "confidence"),
     folders=("score",),
     section="score",
     function="recon_cli.stages.score:score",
@@ -154,7 +162,7 @@ REPORT = Stage(
     "report",
     reads=(
         *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
-        *("audit", "solvar", "claims", "leave_one_out", "links", "score"),
+        *("audit", "solvar", "claims", "confidence", "leave_one_out", "links", "score"),
     ),
     folders=("report",),
     section="report",
@@ -178,6 +186,7 @@ STAGES = (
     ESTIMATE,
     SOLVAR,
     CLAIMS,
+    CONFIDENCE,
     LEAVE_ONE_OUT,
     LINK,
     RISK,

@@ -7,6 +7,7 @@ from recon_cli.report.findings import Findings, Missing, ScoreFindings
 from recon_cli.report.headline import make_headline
 from recon_cli.report.sections.agreement import agreement_section
 from recon_cli.report.sections.certain import certain_section
+from recon_cli.report.sections.confidence import confidence_sections
 from recon_cli.report.sections.disclosure import disclosure_section
 from recon_cli.report.sections.leave_one_out import leave_one_out_sections
 from recon_cli.report.sections.precision import precision_section
@@ -36,6 +37,7 @@ def compose_report(findings: Findings, title: str | None = None) -> ReportDocume
             uniqueness_section(findings, words),
             variability_section(findings, words),
             certain_section(findings, words),
+            *confidence_sections(findings),
             *_attack_sections(findings.scores, words),
             *leave_one_out_sections(findings, words),
             provenance_section(findings),

@@ -192,6 +192,21 @@ class ScoreFindings:
 
 
 @dataclass(frozen=True)
+class ConfidenceFindings:
+    """What `recon confidence` found.
+
+    Attributes:
+        manifest: Of ``confidence/``.
+        tenths: Records that are not certain, by ``tenth`` of their confidence: ``records``.
+        calibration: As from `recon_cli.score.confidence.calibration`; None without a truth.
+    """
+
+    manifest: Manifest
+    tenths: pl.DataFrame
+    calibration: pl.DataFrame | None
+
+
+@dataclass(frozen=True)
 class LeaveOneOutFindings:
     """What `recon leave-one-out` found.
 
@@ -215,6 +230,7 @@ class Findings:
         variability: ``solvar/``.
         claims: ``claims/``.
         scores: ``score/``.
+        confidence: ``confidence/``; None where no solutions were sampled.
         leave_one_out: ``leave_one_out/``; None where nobody was left out.
     """
 
@@ -224,6 +240,7 @@ class Findings:
     variability: VariabilityFindings | Missing
     claims: ClaimFindings | Missing
     scores: ScoreFindings | Missing
+    confidence: ConfidenceFindings | Missing | None = None
     leave_one_out: LeaveOneOutFindings | Missing | None = None
 
 

@@ -13,6 +13,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
 from recon_cli.report.findings import (
     ClaimFindings,
+    ConfidenceFindings,
     Findings,
     LeaveOneOutFindings,
     Missing,
@@ -24,6 +25,7 @@ from recon_cli.report.findings import (
     uniqueness_by_size,
 )
 from recon_cli.schema import Release
+from recon_cli.score.confidence import CALIBRATION, count_tenths
 from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import Sizes
 from recon_cli.store import Folder, Manifest, Stage, open_folder
@@ -62,8 +64,16 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         variability = VariabilityFindings(solvar.manifest, solvar.manifest.notes["mode"], *tables)
     scores = _scores(run, by_stage, microdata)
     claims = _claims(run.work, by_stage, microdata)
-    left_out = _left_out(run.work, by_stage, microdata)
-    return Findings(run.release, manifests, reconstruction, variability, claims, scores, left_out)
+    return Findings(
+        run.release,
+        manifests,
+        reconstruction,
+        variability,
+        claims,
+        scores,
+        confidence=_confidence(run.work, by_stage, microdata),
+        leave_one_out=_left_out(run.work, by_stage, microdata),
+    )
 
 
 def _microdata(work: Path, by_stage: dict[str, Manifest]) -> Folder | Missing:
@@ -107,6 +117,26 @@ def _claims(
         parts.append(disclosures.read(name).group_by("known").agg(pl.col(KINDS).sum()))
     by_known = pl.concat(parts).group_by("known").sum().sort("known")
     return ClaimFindings(folder.manifest, folder.manifest.totals["people"], whole, by_known)
+
+
+def _confidence(
+    work: Path, by_stage: dict[str, Manifest], microdata: Folder | Missing
+) -> ConfidenceFindings | Missing | None:
+    if "confidence" not in by_stage:
+        return None
+    folder = _measured(work, by_stage, microdata, "confidence")
+    if isinstance(folder, Missing):
+        return folder
+    calibrated = None
+    score = by_stage.get("score")
+    if score is not None and score.inputs["shared"].get("confidence/") == folder.manifest.key:
+        data = _open(work, score, "score").read_extra("confidence.csv")
+        calibrated = pl.read_csv(data, schema=CALIBRATION)
+    return ConfidenceFindings(
+        folder.manifest,
+        count_tenths(folder.read(name, columns=("confidence",)) for name in folder.partitions),
+        calibrated,
+    )
 
 
 def _left_out(

@@ -21,12 +21,15 @@ from recon_cli.score.rates import Rules
 from recon_cli.score.sheet import ResultTable, lay_out
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.tables import TITLES, Sources, make_rates
+from recon_cli.stages.confidence_scores import calibrate_confidence, open_confidence
 from recon_cli.store import Folder, open_folder
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.manifest import MANIFEST
 
 RATES = "rates"
 GAINS = "gains"
+#: Confidence beside the truth, where there is a ``confidence/``.
+CALIBRATED = "confidence.csv"
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,9 @@ def score(run: Run) -> StageOutcome:
     shared = {"links": folders["truth"].manifest.key}
     if zero.folder is not None:
         shared[f"{zero.folder.path.name}/"] = zero.folder.manifest.key
+    confidence = open_confidence(run)
+    if confidence is not None:
+        shared["confidence/"] = confidence.manifest.key
     recipe = run.recipe(SCORE, settings, seed=seed, shared=shared)
     sources = choose_sources(notes, config)
     rules = Rules(
@@ -75,6 +81,11 @@ def score(run: Run) -> StageOutcome:
         gains = make_gains(collected, sources, replace(rules, kind=collected.kind))
         for name, data in {**result_files(rates), **gain_files(gains)}.items():
             stage.staging.write_extra("score", name, data)
+        if confidence is not None:
+            calibrated = calibrate_confidence(
+                run, confidence, rules, resamples=config.bootstrap, seed=seed
+            )
+            stage.staging.write_extra("score", CALIBRATED, calibrated.write_csv().encode())
         described = {
             "tables": rates["table"].unique(maintain_order=True).to_list(),
             "zero_variability": zero.note,

@@ -17,7 +17,7 @@ from recon_cli.attack.leave_one_out.batch import BatchComparison, compare_batch
 from recon_cli.attack.leave_one_out.modes import ModalValues
 from recon_cli.attack.leave_one_out.reference import gained_columns, make_classes
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
-from recon_cli.attack.sampling import SampledSolutions, sample_batch
+from recon_cli.attack.sampling import SampledSolutions, sample_batch, vertices
 from recon_cli.attack.variability.histogram import Histogram, histogram_columns, histogram_of
 from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.attack.variability.partition import make_variability_plan
@@ -225,7 +225,7 @@ class _Batch:
         }
         with errors_naming(f"{self.release.region.name}s from", next(iter(names.values()))):
             sampled = sample_batch(
-                self.system, seeds, quarantine, together=self.classes.whole[0], pack=1
+                self.system, seeds, quarantine, vertices, together=self.classes.whole[0], pack=1
             )
             is_known = self.system.is_bounded & ~sampled.is_missing
             asked = self.candidates[is_known[self.unit[self.candidates]]]

@@ -1,0 +1,21 @@
+"""``confidence:`` how many solutions are sampled to see how often a record appears in them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from recon_cli.config.model import Section
+
+
+class Confidence(Section):
+    """The section ``confidence``.
+
+    Attributes:
+        solutions: Solutions to sample.
+        seed: For the sampled solutions; default the run's seed.
+    """
+
+    solutions: Annotated[int, Field(ge=2)] = 40
+    seed: Annotated[int, Field(ge=0)] | None = None
