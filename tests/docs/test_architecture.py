@@ -81,6 +81,7 @@ CORE = [
     "risk",
     "capacity",
     "frontier",
+    "experiment",
     "calibrate",
     "tabulation",
     "verification",

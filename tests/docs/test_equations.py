@@ -11,7 +11,14 @@ from tests.support.paths import ROOT
 
 PAGES = [
     (ROOT / "docs" / name).read_text()
-    for name in ("method.md", "risk.md", "noise.md", "capacity.md", "frontier.md")
+    for name in (
+        "method.md",
+        "risk.md",
+        "noise.md",
+        "capacity.md",
+        "frontier.md",
+        "dinur_nissim.md",
+    )
 ]
 TEXT = "\n".join(PAGES)
 LABELS = re.findall(r"^\$\$ \((\w+)\)$", TEXT, flags=re.MULTILINE)

@@ -1,0 +1,158 @@
+"""``recon experiment``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._output import show, show_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from recon_cli.experiment.presets import Experiment
+    from recon_cli.experiment.subset_sums import AnswerNoise
+    from recon_cli.report.document import ReportDocument
+
+PAGE = "dinur-nissim.html"
+_ONE_SUM = "5-6"
+
+
+@click.group()
+def command() -> None:
+    """Experiments that calibrate the attacks; they need no release.
+
+    \b
+    Example:
+      recon experiment dinur-nissim --bits 100 --queries 1x,4x --noise gaussian:5
+    """  # noqa: D301 - click wants the character itself
+
+
+@command.command()
+@click.option("--bits", type=click.IntRange(min=2), default=100, help="Secret bits.  [100]")
+@click.option(
+    "--queries",
+    default="1x,2x,5x,10x",
+    metavar="LIST",
+    help="Numbers of sums, or times as many as bits: 50,1x,20x.",
+)
+@click.option(
+    "--noise",
+    "noises",
+    multiple=True,
+    default=("none",),
+    metavar="KIND[:SIZE]",
+    help="Of each answer: none, gaussian:SD, laplace:EPSILON, bounded:MOST. Repeatable.  [none]",
+)
+@click.option(
+    "--decoder",
+    type=click.Choice(["auto", "least-squares", "least-absolute", "feasible"]),
+    default="auto",
+    help="By the kind of noise, or one for all.  [auto]",
+)
+@click.option(
+    "--figure",
+    type=click.Choice(["4-1", "4-2", "4-3", "4-4", "5-6", "5-7"]),
+    help="A published experiment, in place of the options above.",
+)
+@click.option("--trials", type=click.IntRange(min=1), help="Of each setting.  [10; as published]")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of everything.  [0]")
+@click.option(
+    "--to",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("dinur-nissim"),
+    help="Folder for the results and a page.  [dinur-nissim]",
+)
+def dinur_nissim(
+    *,
+    bits: int,
+    queries: str,
+    noises: tuple[str, ...],
+    decoder: str,
+    figure: str | None,
+    trials: int | None,
+    seed: int,
+    to: Path,
+) -> None:
+    """Reconstruct random bits from noisy sums of random subsets.
+
+    Simulation beside closed form and bounds, for any numbers of bits and sums, or as in a figure
+    of JASON's report JSR-19-2F. Writes results.csv and a page.
+
+    \b
+    Example:
+      recon experiment dinur-nissim --bits 200 --queries 1x,4x,16x --noise laplace:0.5
+      recon experiment dinur-nissim --figure 5-7 --trials 1
+    """  # noqa: D301 - click wants the character itself
+    import polars as pl  # noqa: PLC0415 - slow imports when needed
+
+    from recon_cli.errors import ConfigError  # noqa: PLC0415
+    from recon_cli.experiment import presets  # noqa: PLC0415
+    from recon_cli.report.experiment import compose_experiment, compose_one_sum  # noqa: PLC0415
+
+    if figure == _ONE_SUM:
+        results = presets.one_sum(trials or 1000, seed)
+        _write(to, results, compose_one_sum(results))
+        return
+    try:
+        experiment = presets.FIGURES[figure] if figure else _asked(bits, queries, noises, decoder)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    found = presets.run_experiment(experiment, trials or experiment.trials, seed)
+    results = pl.concat(list(found), how="vertical_relaxed")
+    _write(to, results, compose_experiment(experiment.title, results))
+
+
+def _write(to: Path, results: pl.DataFrame, document: ReportDocument) -> None:
+    import polars.selectors as cs  # noqa: PLC0415
+
+    from recon_cli.report.files import report_files  # noqa: PLC0415
+    from recon_cli.store.files import write_bytes  # noqa: PLC0415
+
+    to.mkdir(parents=True, exist_ok=True)
+    write_bytes(to / "results.csv", results.write_csv().encode())
+    for name, data in report_files(document, PAGE).items():
+        write_bytes(to / name, data)
+    shown = ["bits", "queries", "noise", "parameter", "epsilon", "mean", "closed_form"]
+    frame = results.select([name for name in shown if name in results.columns])
+    frame = frame.with_columns(cs.float().round_sig_figs(4).cast(str))
+    show_table(frame, [name.replace("_", " ") for name in frame.columns])
+    show("experiment: done", [("page", str(to / PAGE))])
+
+
+def _asked(bits: int, queries: str, noises: tuple[str, ...], decoder: str) -> Experiment:
+    from recon_cli.experiment.presets import Experiment, Setting  # noqa: PLC0415
+
+    chosen = tuple(_noise(text) for text in noises)
+    settings = tuple(Setting(bits, m, chosen) for m in _numbers(queries, bits))
+    return Experiment("Bits from subset sums", settings, 10, decoder)  # type: ignore[arg-type]
+
+
+def _numbers(text: str, bits: int) -> list[int]:
+    found = []
+    for part in text.split(","):
+        times, is_multiple = part.strip().removesuffix("x"), part.strip().endswith("x")
+        try:
+            value = float(times) * bits if is_multiple else int(times)
+        except ValueError:
+            raise ValueError(f"--queries {part!r}: a number, or 5x, is expected") from None
+        if value < 1:
+            raise ValueError(f"--queries {part!r}: at least one query is expected")
+        found.append(round(value))
+    return found
+
+
+def _noise(text: str) -> AnswerNoise:
+    from typing import get_args  # noqa: PLC0415
+
+    from recon_cli.experiment.subset_sums import AnswerNoise, Kind  # noqa: PLC0415
+
+    kind, _, size = text.partition(":")
+    if kind not in get_args(Kind):
+        raise ValueError(f"--noise {text!r}: one of {', '.join(get_args(Kind))} is expected")
+    try:
+        return AnswerNoise(kind, float(size or 0))  # type: ignore[arg-type]
+    except ValueError as error:
+        raise ValueError(f"--noise {text!r}: {error}") from None

@@ -1,0 +1,1 @@
+"""Secret bits reconstructed from noisy sums of random subsets of them."""

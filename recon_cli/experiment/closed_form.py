@@ -1,0 +1,146 @@
+"""Share of bits that follow from random subset sums: limits for many bits, and bounds.
+
+n bits, m sums of a fair random half of them, noise of standard deviation σ on each. Unless said
+otherwise the equations are our own; they describe box least squares, and are tested against it.
+
+See *subset sum* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq, minimize_scalar, root
+from scipy.special import gammaln, ndtr, ndtri
+from scipy.stats import binom
+
+FloatArray = npt.NDArray[np.float64]
+
+#: Normal variables of the integrals in `below_half`, and their mass.
+_GRID = np.linspace(-9, 9, 3601)
+_MASS = np.exp(-(_GRID**2) / 2)
+_MASS /= _MASS.sum()
+#: Entropy of Laplace noise below that of normal noise of its variance, in bits.
+LAPLACE_BITS = math.log2(math.sqrt(2 * math.pi * math.e)) - math.log2(math.sqrt(2) * math.e)
+
+
+def unique_probability(bits: int, queries: int) -> float:
+    """That exact sums leave no other point of the cube: Eq. (unique_cube).
+
+    Source: Wendel, A problem in geometric probability (1962).
+    """
+    return float(binom.cdf(queries - 1, bits - 1, 0.5))
+
+
+def exact_share(bits: int, queries: int) -> float:
+    """Share of bits right without noise: Eq. (below): of the solution nearest the cube's centre.
+
+    All of them where the solution is the only one, weighed with its probability. The limit of
+    many bits is vertical at one half; it is read one query below.
+    """
+    unique = unique_probability(bits, queries)
+    return unique + (1 - unique) * below_half(min(queries / bits, 0.5 - 1 / bits))
+
+
+def below_half(ratio: float) -> float:
+    """Share right with m/n below one half: Φ(√δ/t).
+
+    Args:
+        ratio: δ = m/n, above 0.
+    """
+
+    def conditions(point: FloatArray) -> list[float]:
+        b, t = np.exp(point)
+        k = b * math.sqrt(ratio) / t
+        w = np.clip((k + b * _GRID) / (1 + k), -1, 1) - 1
+        square, slope = float(_MASS @ w**2), float(_MASS @ (_GRID * w))
+        return [t**2 - square, math.sqrt(ratio) * t - slope]
+
+    found = root(conditions, np.log([0.5, 1.0]))
+    if not found.success:
+        raise ValueError(f"no share is known at {ratio:g} queries a bit")
+    return float(ndtr(math.sqrt(ratio) / math.exp(found.x[1])))
+
+
+def noisy_share(bits: int, queries: int, sd: float) -> float:
+    """Share right of box least squares under normal noise: Eq. (above).
+
+    Args:
+        bits: n.
+        queries: m, above n/2.
+        sd: σ, above 0.
+    """
+    ratio, signal = queries / bits, bits / (16 * sd**2)
+
+    def energy(log_tau: float) -> float:
+        tau = math.exp(log_tau)
+        c = 2 / tau
+        density = math.exp(-(c**2) / 2) / math.sqrt(2 * math.pi)
+        tail = (1 + c**2) * float(ndtr(-c)) - c * density
+        return tau / 2 * (ratio - 0.5) + 1 / (2 * tau * signal) + tau / 2 * tail
+
+    found = minimize_scalar(energy, bounds=(-12, 12), method="bounded", options={"xatol": 1e-10})
+    return float(ndtr(math.exp(-found.x)))
+
+
+def small_noise_share(bits: int, queries: int, sd: float) -> float:
+    """The limit of `noisy_share` for little noise, Φ(√(m − n/2)/4σ): Eq. (smallnoise)."""
+    return float(ndtr(math.sqrt(max(queries - bits / 2, 0)) / (4 * sd)))
+
+
+def queries_for(bits: int, sd: float, share: float) -> float:
+    """How many queries make so large a share right, by `small_noise_share`."""
+    return bits / 2 + float(4 * sd * ndtri(share)) ** 2
+
+
+def laplace_share(queries: int, epsilon: float) -> float:
+    """Of least absolute deviations for m ≫ n: Φ(ε√m/4), worth twice the queries."""
+    return float(ndtr(epsilon * math.sqrt(queries) / 4))
+
+
+def sum_accuracy(bits: int, epsilon: float) -> float:
+    """Mean of 1 − |S̃ − S|/S for one sum S of fair bits with rounded Laplace noise: Eq. (onesum)."""
+    k = np.arange(1, bits + 1)
+    inverse = float(binom.pmf(k, bits, 0.5) @ (1 / k)) / (1 - 0.5**bits)
+    return 1 - inverse / (2 * math.sinh(epsilon / 2))
+
+
+def any_attacker_gaussian(queries: int, sd: float) -> float:
+    """Share that nobody exceeds under normal noise: Φ(√(m/2)/2σ), knowing all other bits."""
+    return float(ndtr(math.sqrt(queries / 2) / (2 * sd)))
+
+
+def any_attacker_private(epsilon: float) -> float:
+    """Share that nobody exceeds under ε in all: e^ε/(1+e^ε)."""
+    return 1 / (1 + math.exp(-epsilon))
+
+
+def fano_share(bits: int, information: float) -> float:
+    """The largest mean share right with so many bits of information: Eq. (fano).
+
+    h₂(1 − f) ≥ 1 − I/n, h₂ the binary entropy.
+    """
+    left = 1 - min(information, bits) / bits
+    if left <= 0:
+        return 1.0
+    if left >= 1:
+        return 0.5
+
+    def gap(f: float) -> float:
+        return -f * math.log2(f) - (1 - f) * math.log2(1 - f) - left
+
+    return float(brentq(gap, 0.5, 1 - 1e-15))
+
+
+def sum_entropy(bits: int) -> float:
+    """Exact entropy of a sum of fair bits, in bits: Table A-6."""
+    k = np.arange(bits + 1)
+    log_mass = gammaln(bits + 1) - gammaln(k + 1) - gammaln(bits - k + 1) - bits * math.log(2)
+    return float(-(np.exp(log_mass) @ log_mass) / math.log(2))
+
+
+def gaussian_entropy(bits: int) -> float:
+    """½log₂(πen/2), what `sum_entropy` tends to; −∞ of no bit."""
+    return -math.inf if bits == 0 else 0.5 * math.log2(math.pi * math.e * bits / 2)

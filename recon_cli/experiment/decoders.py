@@ -1,0 +1,96 @@
+"""Decoders: sums of random subsets back to bits, one for each kind of noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg, sparse
+from scipy.optimize import linprog
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_ITERATIONS = 400
+#: How little the halves of the splitting may differ.
+_SETTLED = 1e-3
+#: Pull to the cube's centre, as a share of a query's weight: decides only where sums do not.
+_CENTRE = 1e-4
+
+
+def round_bits(x: FloatArray) -> IntArray:
+    """Bits of a point of the cube; one half is 1."""
+    found: IntArray = (x >= 0.5).astype(np.int64)
+    return found
+
+
+def box_least_squares(gram: FloatArray, moments: FloatArray, queries: int) -> FloatArray:
+    """Minimise ½‖Qx − a‖² for 0 ≤ x ≤ 1, for many right-hand sides of one Q.
+
+    Of several solutions the one nearest the cube's centre, all but exactly.
+
+    Source: Boyd et al., Alternating direction method of multipliers (2011), section 5.
+
+    Args:
+        gram: (n × n) QᵀQ.
+        moments: (n × sides) Qᵀa.
+        queries: m.
+
+    Returns:
+        (n × sides) points of the cube.
+    """
+    weight = queries / 4
+    centre = _CENTRE * weight
+    penalty = weight * max(0.1, 1 - (len(gram) / (2 * queries)) ** 0.5)
+    damped = gram.copy()
+    damped[np.diag_indices_from(damped)] += penalty + centre
+    # one product a step is faster than two triangular solutions
+    inverse = _inverse(damped)
+    target = moments + centre / 2
+    z, dual = np.full(moments.shape, 0.5), np.zeros(moments.shape)
+    for _ in range(_ITERATIONS):
+        x = inverse @ (target + penalty * (z - dual))
+        before, z = z, np.clip(x + dual, 0, 1)
+        dual += x - z
+        if max(np.abs(x - z).max(), np.abs(z - before).max()) < _SETTLED:
+            break
+    return z
+
+
+def _inverse(A: FloatArray) -> FloatArray:
+    """Of a positive definite matrix, which is overwritten."""
+    factor = linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)[0]
+    filled, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+    found: FloatArray = np.tril(filled)
+    found += np.tril(found, -1).T
+    return found
+
+
+def least_absolute(Q: FloatArray, answers: FloatArray) -> FloatArray:
+    """Minimise Σ|Qx − a| for 0 ≤ x ≤ 1, for Laplace noise: a linear program."""
+    m, n = Q.shape
+    eye = sparse.eye_array(m)
+    program = linprog(
+        np.concatenate([np.zeros(n), np.ones(2 * m)]),
+        A_eq=sparse.hstack([sparse.csr_array(Q), eye, -eye], format="csr"),
+        b_eq=answers,
+        bounds=[*[(0, 1)] * n, *[(0, None)] * (2 * m)],
+        method="highs",
+    )
+    found: FloatArray = np.asarray(program.x, dtype=np.float64)[:n]
+    return found
+
+
+def within(Q: FloatArray, answers: FloatArray, error: float) -> FloatArray | None:
+    """Some 0 ≤ x ≤ 1 with |Qx − a| ≤ error, for bounded noise; None if there is none.
+
+    Source: Dinur & Nissim, Revealing information while preserving privacy (2003), Figure 1.
+    """
+    program = linprog(
+        np.zeros(Q.shape[1]),
+        A_ub=np.vstack([Q, -Q]),
+        b_ub=np.concatenate([answers + error, error - answers]),
+        bounds=(0, 1),
+        method="highs-ipm",
+    )
+    found: FloatArray | None = program.x
+    return found

@@ -1,0 +1,242 @@
+"""Simulated attacks: random subset sums of secret bits, noise, a decoder, the share right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from recon_cli.experiment import closed_form
+from recon_cli.experiment.decoders import (
+    box_least_squares,
+    least_absolute,
+    round_bits,
+    within,
+)
+from recon_cli.seeding import generator
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+Kind = Literal["none", "gaussian", "laplace", "bounded"]
+Decoder = Literal["auto", "least-squares", "least-absolute", "feasible"]
+#: Queries whose subsets are in memory at a time.
+_CHUNK = 2000
+#: Entries of a linear program that is still worth its time.
+_LARGE = 400_000
+
+
+@dataclass(frozen=True)
+class AnswerNoise:
+    """Noise of each answer.
+
+    Attributes:
+        kind: ``none``; ``gaussian``, ``parameter`` its standard deviation; ``laplace``, ε of an
+            answer; ``bounded``, uniform between −parameter and parameter.
+        parameter: Above 0, unless there is none.
+    """
+
+    kind: Kind
+    parameter: float = 0.0
+
+    def __post_init__(self) -> None:
+        if (self.kind == "none") == (self.parameter > 0):
+            raise ValueError(f"noise {self.kind}: a parameter above 0 goes with all but none")
+
+    @property
+    def sd(self) -> float:
+        """Its standard deviation."""
+        match self.kind:
+            case "laplace":
+                return math.sqrt(2) / self.parameter
+            case "bounded":
+                return self.parameter / math.sqrt(3)
+        return self.parameter
+
+    def draw(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """(size,) draws; for study, not for a release."""
+        match self.kind:
+            case "none":
+                return np.zeros(size)
+            case "gaussian":
+                return rng.normal(scale=self.parameter, size=size)
+            case "laplace":
+                return rng.laplace(scale=1 / self.parameter, size=size)
+            case "bounded":
+                return rng.uniform(-self.parameter, self.parameter, size=size)
+
+
+def attack(
+    bits: int,
+    queries: int,
+    noises: Sequence[AnswerNoise],
+    *,
+    decoder: Decoder = "auto",
+    trials: int,
+    seed: int,
+) -> list[FloatArray]:
+    """Shares of bits right: for each noise (trials,).
+
+    One choice of bits; new subsets and noise in each trial. All noises of a trial share its
+    subsets, so that their squares are added up once.
+
+    Args:
+        bits: n.
+        queries: m.
+        noises: Of each answer.
+        decoder: ``auto`` takes `least_absolute` for Laplace and `within` for bounded noise as
+            long as these are small, else box least squares.
+        trials: How many.
+        seed: Of everything.
+    """
+    truth = generator(seed, "bits", str(bits)).integers(0, 2, bits)
+    shares = [np.empty(trials) for _ in noises]
+    for trial in range(trials):
+        rng = generator(seed, "queries", str(bits), str(queries), str(trial))
+        chosen = [_decoder(decoder, noise, bits * queries) for noise in noises]
+        if set(chosen) == {"least-squares"}:
+            found = _by_squares(truth, queries, noises, rng)
+        else:
+            found = _by_programs(truth, queries, noises, chosen, rng)
+        for share, x in zip(shares, found, strict=True):
+            share[trial] = (round_bits(x) == truth).mean()
+    return shares
+
+
+def _decoder(decoder: Decoder, noise: AnswerNoise, entries: int) -> Decoder:
+    if decoder != "auto":
+        return decoder
+    if entries > _LARGE:
+        return "least-squares"
+    special: dict[Kind, Decoder] = {"laplace": "least-absolute", "bounded": "feasible"}
+    return special.get(noise.kind, "least-squares")
+
+
+def _by_squares(
+    truth: IntArray, queries: int, noises: Sequence[AnswerNoise], rng: np.random.Generator
+) -> list[FloatArray]:
+    """Box least squares, a chunk of the queries in memory at a time."""
+    bits = len(truth)
+    gram = np.zeros((bits, bits), dtype=np.float32)  # of whole numbers below 2^24, so exact
+    moments = np.zeros((bits, len(noises)))
+    for first in range(0, queries, _CHUNK):
+        Q = _subsets(rng, min(_CHUNK, queries - first), bits)
+        gram += Q.T @ Q
+        drawn = np.column_stack([noise.draw(rng, len(Q)) for noise in noises])
+        moments += Q.T @ drawn
+    full = gram.astype(np.float64)
+    del gram
+    moments += (full @ truth)[:, None]
+    found = box_least_squares(full, moments, queries)
+    return list(found.T)
+
+
+def _by_programs(
+    truth: IntArray,
+    queries: int,
+    noises: Sequence[AnswerNoise],
+    chosen: Sequence[Decoder],
+    rng: np.random.Generator,
+) -> list[FloatArray]:
+    Q = _subsets(rng, queries, len(truth)).astype(np.float64)
+    found = []
+    for noise, decoder in zip(noises, chosen, strict=True):
+        answers = Q @ truth + noise.draw(rng, queries)
+        if decoder == "least-absolute":
+            found.append(least_absolute(Q, answers))
+            continue
+        x = within(Q, answers, noise.parameter) if decoder == "feasible" else None
+        if x is None:  # asked for, or the noise is not within any bound
+            x = box_least_squares(Q.T @ Q, (Q.T @ answers)[:, None], queries)[:, 0]
+        found.append(x)
+    return found
+
+
+def _subsets(rng: np.random.Generator, queries: int, bits: int) -> npt.NDArray[np.float32]:
+    packed = rng.integers(0, 256, (queries, -(-bits // 8)), dtype=np.uint8)
+    return np.unpackbits(packed, axis=1, count=bits).astype(np.float32)
+
+
+#: Columns of `describe`.
+RESULTS = (
+    *("bits", "queries", "noise", "parameter", "sd", "decoder", "trials"),
+    *("low", "middle", "mean", "high", "closed_form"),
+    *("p_unique", "entropy_bound", "any_attacker", "epsilon_total"),
+)
+
+
+def describe(
+    bits: int,
+    queries: int,
+    noise: AnswerNoise,
+    shares: FloatArray,
+    decoder: Decoder = "auto",
+) -> dict[str, float | int | str | None]:
+    """Simulation, closed form and bounds of one setting, by the names of `RESULTS`.
+
+    ``low``, ``middle`` and ``high`` are the 10%, 50% and 90% quantiles. What does not apply to
+    the noise is None.
+    """
+    low, middle, high = np.quantile(shares, [0.1, 0.5, 0.9]).tolist()
+    total = queries * noise.parameter if noise.kind == "laplace" else None
+    return {
+        "bits": bits,
+        "queries": queries,
+        "noise": noise.kind,
+        "parameter": noise.parameter,
+        "sd": noise.sd,
+        "decoder": _decoder(decoder, noise, bits * queries),
+        "trials": len(shares),
+        "low": low,
+        "middle": middle,
+        "mean": float(shares.mean()),
+        "high": high,
+        "closed_form": expected_share(bits, queries, noise),
+        "p_unique": closed_form.unique_probability(bits, queries) if noise.kind == "none" else None,
+        "entropy_bound": closed_form.fano_share(bits, information(bits, queries, noise)),
+        "any_attacker": _any_attacker(queries, noise, total),
+        "epsilon_total": total,
+    }
+
+
+def expected_share(bits: int, queries: int, noise: AnswerNoise) -> float | None:
+    """What box least squares finds for many bits; None where no equation is known."""
+    if noise.kind == "none":
+        return closed_form.exact_share(bits, queries)
+    if 2 * queries <= bits:
+        return None
+    return closed_form.noisy_share(bits, queries, noise.sd)
+
+
+def information(bits: int, queries: int, noise: AnswerNoise) -> float:
+    """Bits of information that all answers carry at most, no more than there are bits.
+
+    Eq. (A-15) with n and m exchanged where m > n; without noise the entropies of m sums. Bounded
+    noise gets no bound.
+    """
+    if noise.kind == "bounded":
+        return float(bits)
+    if noise.kind == "none":
+        return min(bits, queries * closed_form.sum_entropy(bits))
+    small, large = sorted((bits, queries))
+    ratio = large / (16 * noise.sd**2)
+    spread = (small - 1) / 2 * math.log2(1 + ratio) + math.log2(1 + ratio * (small + 1)) / 2
+    if noise.kind == "laplace":
+        spread += queries * closed_form.LAPLACE_BITS
+    return min(float(bits), spread)
+
+
+def _any_attacker(queries: int, noise: AnswerNoise, total: float | None) -> float | None:
+    if noise.kind == "gaussian":
+        return closed_form.any_attacker_gaussian(queries, noise.sd)
+    return None if total is None else closed_form.any_attacker_private(total)
+
+
+def results_frame(rows: Sequence[dict[str, float | int | str | None]]) -> pl.DataFrame:
+    """Rows of `describe` as a frame."""
+    return pl.DataFrame(rows, schema=RESULTS, orient="row", infer_schema_length=None)
