@@ -25,8 +25,9 @@ def command(options: RunOptions, *, title: str | None, to: Path | None, force: b
     """Write the results as one page that reads offline.
 
     Writes report/: report.html (charts, tables, provenance, nothing fetched), report.md, and
-    every chart as SVG and PNG. It shows what the work folder holds and, for the rest, which
-    command makes it. Sums only: no row about a geounit or a person.
+    every chart as SVG and PNG. It begins with a verdict and the rule that it follows, shows what
+    the work folder holds and, for the rest, which command makes it. Sums only, but for the worst
+    places, which have pages of their own (report.places=0 leaves them out).
 
     \b
     Example:
@@ -38,6 +39,10 @@ def command(options: RunOptions, *, title: str | None, to: Path | None, force: b
       release, work
       report.title  default the release's title
       report.to     a file that gets a copy of the HTML
+      report.rule   attribute, identity or record: who
+                    is given away
+      report.tolerated  percent that may be (0)
+      report.places worst places that are named (3)
       score.sizes   size classes
     """  # noqa: D301 - click wants the character itself
     run_and_print("report", options.setting(report__title=title, report__to=to), force=force)

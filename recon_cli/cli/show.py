@@ -11,7 +11,7 @@ from recon_cli.cli._options import RunOptions, run_options
 from recon_cli.cli._output import console
 
 if TYPE_CHECKING:
-    from recon_cli.stages.show import Why
+    from recon_cli.stages.why import Why
 
 
 @click.command()
@@ -66,7 +66,7 @@ def command(
 
 
 def _why(rows: tuple[str, ...]) -> Why:
-    from recon_cli.stages.show import Why  # noqa: PLC0415 - imports polars
+    from recon_cli.stages.why import Why  # noqa: PLC0415 - slow imports when needed
 
     if not rows:
         return Why()

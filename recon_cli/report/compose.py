@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from recon_cli.report.answers import PlacePage, make_answers
 from recon_cli.report.document import KeyFigure, ReportDocument, ReportSection, Term
 from recon_cli.report.findings import Findings, Missing, ScoreFindings
 from recon_cli.report.headline import make_headline
@@ -18,18 +21,22 @@ from recon_cli.report.sections.zero import zero_section
 from recon_cli.report.words import Words, percentage, words_of
 
 
-def compose_report(findings: Findings, title: str | None = None) -> ReportDocument:
+def compose_report(
+    findings: Findings, title: str | None = None, pages: Sequence[PlacePage] = ()
+) -> ReportDocument:
     """The report of a run.
 
     Args:
         findings: What there is.
         title: Over it; default the release's title.
+        pages: Of the worst places, where they have some.
     """
-    words = words_of(findings.release)
+    words = words_of(findings.release, is_study=findings.is_study)
     return ReportDocument(
         title=title or findings.release.title,
         subject=f"What the published tables of {findings.release.name} give away",
         headline=make_headline(findings, words),
+        answers=make_answers(findings, words, pages),
         facts=_facts(findings, words),
         terms=_terms(findings, words),
         sections=(
@@ -103,7 +110,10 @@ def _terms(findings: Findings, words: Words) -> tuple[Term, ...]:
             "it appears in every reconstruction. It is as true as the tables are: where records "
             "were swapped or noise was added before publication, it is a record of that file.",
         ),
-        Term("Solvar", f"the largest share of a {words.unit}'s records that could differ."),
+        Term(
+            words.variability.capitalize(),
+            f"the largest share of a {words.unit}'s records that could differ.",
+        ),
     ]
     if isinstance(findings.scores, ScoreFindings):
         terms += _attack_terms(findings.scores, words)
@@ -121,7 +131,7 @@ def _attack_terms(scores: ScoreFindings, words: Words) -> list[Term]:
             "putative links that are confirmed.",
         ),
         Term(
-            "Modal, nonmodal",
+            "Modal, nonmodal" if words.is_study else "Like most, unlike most",
             f"having the most frequent {gains} of one's {words.unit}, or not.",
         ),
     ]

@@ -72,6 +72,34 @@ class KeyFigure:
 
 
 @dataclass(frozen=True)
+class Link:
+    """A page beside this one.
+
+    Attributes:
+        text: What it is about.
+        page: Its file.
+    """
+
+    text: str
+    page: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What somebody who has to decide asks first.
+
+    Attributes:
+        question: In a word or two.
+        text: The answer, with marks as in `Headline`.
+        links: Pages that say more.
+    """
+
+    question: str
+    text: str
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True)
 class Term:
     """A word of the field and what it means here."""
 
@@ -90,6 +118,7 @@ class ReportDocument:
         facts: A few numbers.
         terms: How to read the rest.
         sections: The rest.
+        answers: Beside the headline.
     """
 
     title: str
@@ -98,6 +127,7 @@ class ReportDocument:
     facts: tuple[KeyFigure, ...]
     terms: tuple[Term, ...]
     sections: tuple[ReportSection, ...]
+    answers: tuple[Answer, ...] = ()
 
     @property
     def figures(self) -> tuple[Figure, ...]:

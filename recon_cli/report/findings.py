@@ -1,33 +1,21 @@
-"""What a work folder shows, read once: frames of sums, never a row about a place or a person."""
+"""What a work folder shows, read once: sums, and the worst places by name where they are wanted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
 
+from recon_cli.config.sections.report import Disclosure
 from recon_cli.schema import Release
-from recon_cli.score.sizes import ALL, Sizes
 from recon_cli.store import Manifest
 
 Mode = Literal["relaxed", "exact"]
 
 #: What `recon link` calls the file that was tabulated.
 PROTECTED = "HDF"
-#: How many solutions a geounit has, as far as is proven.
-ONE, SEVERAL, UNDECIDED, OPEN = "one", "several", "undecided", "open"
-UNIQUENESS = (ONE, SEVERAL, UNDECIDED, OPEN)
-
-#: Sums of `uniqueness_by_size` beside the class: they add up over partitions.
-_SUMS = (
-    "units",
-    "population",
-    *(f"{each}_{what}" for each in UNIQUENESS for what in ("units", "population")),
-    "certain",
-    "certain_elsewhere",
-)
 
 
 @dataclass(frozen=True)
@@ -41,6 +29,34 @@ class Missing:
 
     why: str
     commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When people are given away.
+
+    Attributes:
+        kind: See `recon_cli.config.sections.report.Report`.
+        tolerated: Percent of the people.
+    """
+
+    kind: Disclosure = "attribute"
+    tolerated: float = 0.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A unit where people are given away.
+
+    Attributes:
+        geoid: Its geoid.
+        people: Who are counted there.
+        given: How many of them, at least, are given away.
+    """
+
+    geoid: str
+    people: int
+    given: int
 
 
 @dataclass(frozen=True)
@@ -140,6 +156,8 @@ class ScoreFindings:
         rates: As from `recon_cli.score.tables.make_rates`.
         gains: As from `recon_cli.score.gains.make_gains`.
         own: The source that is this folder's ``microdata/``, if one is.
+        labels: Name of a source or an attacker's file in the config → what the page calls it, and
+            what it is called in ``rates`` and ``gains``; itself where it is not there.
     """
 
     manifest: Manifest
@@ -147,26 +165,32 @@ class ScoreFindings:
     rates: pl.DataFrame
     gains: pl.DataFrame
     own: str | None
+    labels: Mapping[str, str]
 
     @property
     def truth(self) -> str:
         """The source that is right."""
-        return str(self.links.notes["truth"])
+        return self._called(str(self.links.notes["truth"]))
+
+    @property
+    def protected(self) -> str:
+        """The records that were tabulated."""
+        return self._called(PROTECTED)
 
     @property
     def attackers(self) -> tuple[str, ...]:
         """Names of the attacker files."""
-        return tuple(self.links.notes["attackers"])
+        return tuple(map(self._called, self.links.notes["attackers"]))
 
     @property
     def guessers(self) -> Mapping[str, str]:
         """Guesser → ``modal`` or ``proportional``."""
-        return dict(self.links.notes["guessers"])
+        return {self._called(name): kind for name, kind in self.links.notes["guessers"].items()}
 
     @property
     def usual_guessers(self) -> tuple[str, ...]:
         """The first guesser of each kind that does not leave a person out of his own guess."""
-        left_out = set(self.links.notes["leave_one_out"])
+        left_out = set(map(self._called, self.links.notes["leave_one_out"]))
         first: dict[str, str] = {}
         for name, kind in self.guessers.items():
             if name not in left_out:
@@ -176,15 +200,19 @@ class ScoreFindings:
     @property
     def records(self) -> tuple[str, ...]:
         """The sources that have records, the truth first."""
-        return tuple(name for name in self.links.notes["sources"] if name not in self.guessers)
+        sources = map(self._called, self.links.notes["sources"])
+        return tuple(name for name in sources if name not in self.guessers)
 
     @property
     def reconstruction(self) -> str | None:
         """The source to speak of: this folder's own records, else the first of any others."""
         if self.own is not None:
             return self.own
-        others = [name for name in self.records if name not in (self.truth, PROTECTED)]
+        others = [name for name in self.records if name not in (self.truth, self.protected)]
         return others[0] if others else None
+
+    def _called(self, name: str) -> str:
+        return self.labels.get(name, name)
 
     def table(self, *names: str) -> pl.DataFrame:
         """The rates of some tables, those that there are."""
@@ -226,6 +254,9 @@ class Findings:
     Attributes:
         release: The schema.
         manifests: One a stage, in the order of the work.
+        rule: When people are given away.
+        is_study: Whether the values, and so the words, of the 2010 study stand beside ours.
+        places: Those with most people given away, if any are to be named.
         reconstruction: ``microdata/`` and ``blocks/``.
         variability: ``solvar/``.
         claims: ``claims/``.
@@ -236,102 +267,12 @@ class Findings:
 
     release: Release
     manifests: tuple[Manifest, ...]
+    rule: Rule
+    is_study: bool
+    places: tuple[Place, ...]
     reconstruction: ReconstructionFindings | Missing
     variability: VariabilityFindings | Missing
     claims: ClaimFindings | Missing
     scores: ScoreFindings | Missing
     confidence: ConfidenceFindings | Missing | None = None
     leave_one_out: LeaveOneOutFindings | Missing | None = None
-
-
-def uniqueness_by_size(
-    units: pl.DataFrame,
-    certain: pl.DataFrame,
-    variability: pl.DataFrame | None,
-    sizes: Sizes,
-    mode: Mode | None,
-) -> pl.DataFrame:
-    """How many solutions the units of one partition have, and how many records are certain.
-
-    A proof counts whoever found it: `recon reconstruct` takes all counts at once, `recon solvar`
-    in relaxed mode takes each unit alone but searches further.
-
-    Args:
-        units: Rows of ``blocks/``.
-        certain: The units' geoids and ``certain``: records flagged in ``microdata/``.
-        variability: Rows of ``solvar/``, where there are any.
-        sizes: The size classes.
-        mode: Of ``variability``.
-
-    Returns:
-        ``number`` (the size class, Int8), ``units``, ``population``, the same by uniqueness
-        (``one_units``, …), ``certain`` and ``certain_elsewhere`` (those of them in units that
-        are not proven to have one solution). Inhabited units only.
-    """
-    joined = _side_by_side(units, certain, variability)
-    people = pl.col("population").cast(pl.Int64)
-    by_uniqueness = [
-        sum_of.alias(f"{each}_{what}")
-        for each in UNIQUENESS
-        for what, sum_of in (
-            ("units", (pl.col("uniqueness") == each).cast(pl.Int64).sum()),
-            ("population", people.filter(pl.col("uniqueness") == each).sum()),
-        )
-    ]
-    return (
-        joined.filter(pl.col("population") > 0)
-        .with_columns(
-            number=sizes.number(pl.col("population")),
-            uniqueness=_uniqueness(mode),
-            # both are lower bounds
-            certain=pl.max_horizontal(
-                pl.col("certain").fill_null(0), pl.col("certain_records").fill_null(0)
-            ).cast(pl.Int64),
-        )
-        .group_by("number")
-        .agg(
-            pl.len().cast(pl.Int64).alias("units"),
-            people.sum(),
-            *by_uniqueness,
-            pl.col("certain").sum(),
-            pl.col("certain").filter(pl.col("uniqueness") != ONE).sum().alias("certain_elsewhere"),
-        )
-        .sort("number")
-    )
-
-
-def _side_by_side(
-    units: pl.DataFrame, certain: pl.DataFrame, variability: pl.DataFrame | None
-) -> pl.DataFrame:
-    """Units with their certain records and variability; nulls where nothing was measured."""
-    place = units.columns[0]
-    joined = units.join(certain, on=place, how="left")
-    columns = ("solvar_pct", "solvar_upper_pct", "certain_records")
-    if variability is None:
-        return joined.with_columns(pl.lit(None, pl.Float64).alias(name) for name in columns)
-    return joined.join(variability.select(place, *columns), on=place, how="left")
-
-
-def _uniqueness(mode: Mode | None) -> pl.Expr:
-    """How many solutions a unit has. Only an exact distance is one to another solution."""
-    is_one = (pl.col("status") == "unique") | (pl.col("solvar_upper_pct") == 0)
-    several = pl.lit(value=mode == "exact") & (pl.col("solvar_pct") > 0)
-    return (
-        pl.when(is_one.fill_null(value=False))
-        .then(pl.lit(ONE))
-        .when(pl.col("status") == "open")
-        .then(pl.lit(OPEN))
-        .when(several.fill_null(value=False))
-        .then(pl.lit(SEVERAL))
-        .otherwise(pl.lit(UNDECIDED))
-    )
-
-
-def add_up_sizes(parts: Sequence[pl.DataFrame], sizes: Sizes) -> pl.DataFrame:
-    """Partitions as one; `uniqueness_by_size` with ``size`` (a label), first over all sizes."""
-    summed = (
-        pl.concat(parts).group_by("number").agg(pl.col(name).sum() for name in _SUMS).sort("number")
-    )
-    labels = pl.Series("size", sizes.labels(summed["number"].to_list()), dtype=pl.String)
-    everything = summed.select(pl.lit(ALL).alias("size"), *(pl.col(name).sum() for name in _SUMS))
-    return pl.concat([everything, summed.select(labels, *_SUMS)])

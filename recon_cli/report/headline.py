@@ -13,6 +13,7 @@ from recon_cli.report.findings import (
     ScoreFindings,
     VariabilityFindings,
 )
+from recon_cli.report.verdict import claims_verdict, records_verdict
 from recon_cli.report.words import Words, enumerate_commands, of_units, percent, percentage
 
 
@@ -39,10 +40,7 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     reconstruction = findings.reconstruction
     if isinstance(reconstruction, Missing):
         return Headline(
-            (
-                f"**Unknown:** nothing here says how many people live in {words.units} with "
-                "exactly one possible reconstruction.",
-            ),
+            ("**Unknown:** nothing here says whether people are given away.",),
             (_unknown_until(reconstruction),),
         )
     variability = findings.variability
@@ -52,8 +50,11 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     )
     if isinstance(findings.claims, ClaimFindings):
         notes = [_examined(findings.claims, words), *_gaps(reconstruction, words)]
-        return Headline((*_disclosed(findings.claims, words), *precision), tuple(notes))
+        verdict = claims_verdict(findings.claims, findings.rule, words)
+        sentences = [verdict, *_disclosed(findings.claims, words), *precision]
+        return Headline(tuple(sentences), tuple(notes))
     sentences = [
+        records_verdict(reconstruction, findings.rule, is_settled=is_settled),
         _one(reconstruction, words, is_settled),
         _certain(reconstruction, words, is_settled),
         *precision,

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from recon_cli.report.document import result_table
-from recon_cli.report.findings import PROTECTED, ScoreFindings
+from recon_cli.report.findings import ScoreFindings
 from recon_cli.report.palette import Look, looks_by_kind
 from recon_cli.report.words import Words, count, percent, size_label
 from recon_cli.score.sheet import ResultTable
@@ -22,13 +22,6 @@ _HEADINGS = {
     "confirmed": "confirmed",
     "precision": "confirmed",
 }
-#: Panel of the rates → who is in it.
-PEOPLE = {
-    "all": "Everybody",
-    "nonmodal": "Nonmodal people",
-    "modal": "Modal people",
-    "nonmodal_unique": "Unique nonmodal people",
-}
 
 
 def looks_of(scores: ScoreFindings, rows: pl.DataFrame) -> list[Look]:
@@ -36,7 +29,7 @@ def looks_of(scores: ScoreFindings, rows: pl.DataFrame) -> list[Look]:
 
     A source looks the same in every chart.
     """
-    confidential = [name for name in scores.records if name in (scores.truth, PROTECTED)]
+    confidential = [name for name in scores.records if name in (scores.truth, scores.protected)]
     others = [name for name in scores.records if name not in confidential]
     every = looks_by_kind(confidential, others, scores.usual_guessers)
     present = set(rows["source"])
@@ -72,7 +65,7 @@ def rate_sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
         header += [_HEADINGS[name], "%", "interval", *(["study %"] if compared else [])]
     body = []
     for (panel, size, source), found in index.items():
-        cells = [PEOPLE.get(panel, panel)] if panels else []
+        cells = [words.panel(panel)] if panels else []
         cells += [size_label(size), source, count(found[shown[0]]["of"] if shown else None)]
         for name in shown:
             cells += _cells(found.get(name, {}), compared=compared)

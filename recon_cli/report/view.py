@@ -217,6 +217,7 @@ class GeounitView:
         member_level: The level of `members`, in the plural.
         members: The geounits inside, those with people.
         empty_members: How many more there are, without people.
+        variability: What the largest difference of another solution is called.
     """
 
     title: str
@@ -239,6 +240,7 @@ class GeounitView:
     member_level: str = ""
     members: tuple[Member, ...] = ()
     empty_members: int = 0
+    variability: str = "variability"
 
     @property
     def is_unit(self) -> bool:

@@ -17,18 +17,46 @@ class Words:
         unit: What a geounit of the finest level is called (``block``).
         units: Several of them.
         columns: Histogram column → what it is called.
+        is_study: Whether the 2010 study is compared with: only then its own words are used.
     """
 
     unit: str
     units: str
     columns: dict[str, str]
+    is_study: bool = False
+
+    @property
+    def variability(self) -> str:
+        """What the largest difference of another solution is called."""
+        return "solvar" if self.is_study else "variability"
+
+    @property
+    def nonmodal(self) -> str:
+        """People whose values are not the most frequent."""
+        return "nonmodal people" if self.is_study else f"people unlike most of their {self.unit}"
+
+    def panel(self, name: str) -> str:
+        """Who is in a panel of the rates, to begin a line with."""
+        nonmodal = self.nonmodal[0].upper() + self.nonmodal[1:]
+        modal = "Modal people" if self.is_study else f"People like most of their {self.unit}"
+        named = {
+            "all": "Everybody",
+            "nonmodal": nonmodal,
+            "modal": modal,
+            "nonmodal_unique": f"{nonmodal}, and alone",
+        }
+        return named.get(name, name)
+
+    def numbered(self, number: str, title: str) -> str:
+        """A title, with the number of the study's table where it is compared with."""
+        return f"{number}. {title}" if self.is_study else title
 
     def listed(self, columns: Sequence[str]) -> str:
         """Columns in a sentence."""
         return enumerate_words([self.columns.get(name, name) for name in columns])
 
 
-def words_of(release: Release) -> Words:
+def words_of(release: Release, *, is_study: bool = False) -> Words:
     """The words of a release; a coarsened feature is called by the feature's name."""
     name = release.geography.unit.name
     columns = {}
@@ -36,7 +64,7 @@ def words_of(release: Release) -> Words:
         feature = release.column_groups(column).feature
         shown = feature.replace("_", " ")
         columns[column] = shown if feature == column else f"{shown} group"
-    return Words(name.replace("_", " "), plural(name).replace("_", " "), columns)
+    return Words(name.replace("_", " "), plural(name).replace("_", " "), columns, is_study)
 
 
 def enumerate_words(names: Sequence[str]) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.claims.disclosure import KINDS
+from recon_cli.attack.linkage.specification import CEF, CEF_ATKR, HDF
+from recon_cli.config.sections.report import Report
 from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
@@ -18,12 +19,13 @@ from recon_cli.report.findings import (
     LeaveOneOutFindings,
     Missing,
     Mode,
+    Place,
     ReconstructionFindings,
+    Rule,
     ScoreFindings,
     VariabilityFindings,
-    add_up_sizes,
-    uniqueness_by_size,
 )
+from recon_cli.report.proven import add_up_sizes, claimed_records, proven_units, uniqueness_by_size
 from recon_cli.schema import Release
 from recon_cli.score.confidence import CALIBRATION, count_tenths
 from recon_cli.score.leave_one_out import DIFFERENCE
@@ -49,11 +51,14 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     mode: Mode | None = None
     if not isinstance(solvar, Missing):
         mode = solvar.manifest.notes["mode"]
+    claimed = _measured(run.work, by_stage, microdata, "claims")
+    report = run.config.section(Report)
+    places: tuple[Place, ...] = ()
     reconstruction: ReconstructionFindings | Missing
     if isinstance(microdata, Missing):
         reconstruction = microdata
     else:
-        reconstruction = _sum_up(run, microdata, solvar, mode)
+        reconstruction, places = _sum_up(run, microdata, solvar, claimed, mode)
     variability: VariabilityFindings | Missing
     if isinstance(solvar, Missing):
         variability = solvar
@@ -62,11 +67,17 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
             pl.read_csv(solvar.read_extra(name)) for name in ("percentiles.csv", "by_size.csv")
         ]
         variability = VariabilityFindings(solvar.manifest, solvar.manifest.notes["mode"], *tables)
-    scores = _scores(run, by_stage, microdata)
-    claims = _claims(run.work, by_stage, microdata)
+    scored = by_stage["score"].config.get("compare") if "score" in by_stage else None
+    compares = (run.config.section(Score).compare or scored) is not None
+    rule = Rule(report.rule, report.tolerated)
+    scores = _scores(run, by_stage, microdata, is_study=compares)
+    claims = _claims(claimed)
     return Findings(
         run.release,
         manifests,
+        rule,
+        compares,
+        places,
         reconstruction,
         variability,
         claims,
@@ -101,20 +112,17 @@ def _measured(
     return folder
 
 
-def _claims(
-    work: Path, by_stage: dict[str, Manifest], microdata: Folder | Missing
-) -> ClaimFindings | Missing:
-    folder = _measured(work, by_stage, microdata, "claims")
+def _claims(folder: Folder | Missing) -> ClaimFindings | Missing:
     if isinstance(folder, Missing):
         return folder
-    disclosures = _open(work, folder.manifest, "disclosures")
+    disclosures = _open(folder.path.parent, folder.manifest, "disclosures")
     columns = len(folder.manifest.notes["columns"])
     whole = 0
     parts = []
     for name in folder.partitions:
         claims = folder.read(name, columns=("k", "count"))
         whole += int(claims.filter(pl.col("k") == columns)["count"].sum())
-        parts.append(disclosures.read(name).group_by("known").agg(pl.col(KINDS).sum()))
+        parts.append(disclosures.read(name).group_by("known").agg(pl.col(pl.Int32).sum()))
     by_known = pl.concat(parts).group_by("known").sum().sort("known")
     return ClaimFindings(folder.manifest, folder.manifest.totals["people"], whole, by_known)
 
@@ -153,7 +161,7 @@ def _left_out(
 
 
 def _scores(
-    run: Run, by_stage: dict[str, Manifest], microdata: Folder | Missing
+    run: Run, by_stage: dict[str, Manifest], microdata: Folder | Missing, *, is_study: bool
 ) -> ScoreFindings | Missing:
     commands = ("recon score",)
     if run.release.attack is None and "score" not in by_stage:
@@ -174,7 +182,28 @@ def _scores(
         for name in ("rates", "gains")
     )
     own = None if isinstance(microdata, Missing) else _own_source(links.manifest, microdata)
-    return ScoreFindings(folder.manifest, links.manifest, rates, gains, own)
+    labels = {} if is_study else _labels(links.manifest, own)
+    names = [pl.col(name).replace(labels) for name in ("source", "against")]
+    rates = rates.with_columns(names)
+    gains = gains.with_columns(*names, pl.col("guesser").replace(labels))
+    return ScoreFindings(
+        folder.manifest,
+        links.manifest,
+        rates,
+        gains,
+        None if own is None else labels.get(own, own),
+        labels,
+    )
+
+
+def _labels(links: Manifest, own: str | None) -> dict[str, str]:
+    """The names that the program gives by itself, in words; who gave other names reads those."""
+    given = {CEF: "the truth", HDF: "the tabulated records", CEF_ATKR: "the truth's own list"}
+    given |= {"MDG": "the most frequent values", "PRG": "a draw in proportion"}
+    if own is not None:
+        given[own] = "the reconstruction"
+    named = {*links.notes["sources"], *links.notes["attackers"], *links.notes["guessers"]}
+    return {name: said for name, said in given.items() if name in named}
 
 
 def _outdated(score: Folder, links: Folder, solvar: Manifest | None) -> str | None:
@@ -213,13 +242,19 @@ def _made_from(manifest: Manifest, folder: Folder) -> bool:
 
 
 def _sum_up(
-    run: Run, microdata: Folder, solvar: Folder | Missing, mode: Mode | None
-) -> ReconstructionFindings:
+    run: Run,
+    microdata: Folder,
+    solvar: Folder | Missing,
+    claimed: Folder | Missing,
+    mode: Mode | None,
+) -> tuple[ReconstructionFindings, tuple[Place, ...]]:
     """Sum partitions, one after the other: no more than one is in memory."""
     release, sizes = run.release, Sizes(run.config.section(Score).sizes)
     blocks = _open(run.work, microdata.manifest, "blocks")
     totals = microdata.manifest.totals
     parts = []
+    worst: list[Place] = []
+    report = run.config.section(Report)
     empty = unbounded = 0
     seen: set[str] = set()
     task = Task("report", release.geography.unit.name, totals["units"], totals["people"])
@@ -229,11 +264,14 @@ def _sum_up(
             seen |= _seen(release, records)
             variability = None if isinstance(solvar, Missing) else solvar.read(name)
             certain = records.group_by(release.geoid_column).agg(pl.col("certain").sum())
-            parts.append(uniqueness_by_size(units, certain, variability, sizes, mode))
+            claims = None if isinstance(claimed, Missing) else _claimed(release, claimed, name)
+            proven = proven_units(units, certain, variability, claims)
+            parts.append(uniqueness_by_size(proven, sizes, mode))
+            worst = _worst([*worst, *_given(proven, claimed, name, report)], report.places)
             empty += units.filter(pl.col("population") == 0).height
             unbounded += units["population"].null_count()
             bar.advance(units.height, records.height)
-    return ReconstructionFindings(
+    found = ReconstructionFindings(
         manifest=microdata.manifest,
         people=totals["people"],
         empty=empty,
@@ -242,6 +280,29 @@ def _sum_up(
         unknown=tuple(column for column in release.histogram if column not in seen),
         by_size=add_up_sizes(parts, sizes),
     )
+    return found, tuple(worst)
+
+
+def _claimed(release: Release, claims: Folder, partition: str) -> pl.DataFrame:
+    return claimed_records(release, claims.manifest.notes["columns"], claims.read(partition))
+
+
+def _given(
+    proven: pl.DataFrame, claims: Folder | Missing, partition: str, report: Report
+) -> list[Place]:
+    """The units of a partition where people are given away by the rule, or as far as is known."""
+    place = proven.columns[0]
+    given = proven.select(place, "population", given=pl.col("certain"))
+    if report.rule != "record" and not isinstance(claims, Missing):
+        folder = _open(claims.path.parent, claims.manifest, "disclosures")
+        most = folder.read(partition).group_by(place).agg(given=pl.col(report.rule).max())
+        given = proven.select(place, "population").join(most, on=place)
+    return [Place(*row) for row in given.drop_nulls().filter(pl.col("given") > 0).iter_rows()]
+
+
+def _worst(places: list[Place], most: int) -> list[Place]:
+    """Those with most people given away; of equals the smaller, then by geoid."""
+    return sorted(places, key=lambda each: (-each.given, each.people, each.geoid))[:most]
 
 
 def _seen(release: Release, records: pl.DataFrame) -> set[str]:

@@ -8,12 +8,12 @@ from functools import cached_property
 
 import polars as pl
 
-from recon_cli.attack.variability.propagation import propagated_intervals
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.progress import plural
 from recon_cli.publication import Publication
+from recon_cli.report.proven import claimed_records, proven_units
 from recon_cli.report.published_tables import PublishedTables, published_tables
 from recon_cli.schema import Level, Release, Table
 from recon_cli.store import Folder, Span, open_folder, read_published
@@ -90,6 +90,31 @@ def _made_from(folder: Folder, source: Folder, partition: str) -> bool:
     return bool(inputs.get(source.path.name) == source.digest(partition))
 
 
+def tightened(intervals: pl.DataFrame, claimed: pl.DataFrame) -> pl.DataFrame:
+    """Intervals of histogram cells with what claims prove of them.
+
+    Args:
+        intervals: The geoid column, histogram columns, ``lower``, ``upper``, perhaps ``exact``.
+        claimed: As from `recon_cli.report.findings.claimed_records`.
+    """
+    cells = [name for name in intervals.columns if name not in ("lower", "upper", "exact")]
+    if not set(cells) <= set(claimed.columns):
+        return intervals
+    proven = claimed.select(*cells, least="lower", settled="exact")
+    joined = intervals.join(proven, on=cells, how="left", nulls_equal=True, maintain_order="left")
+    least, settled = pl.col("least").fill_null(0), pl.col("settled").fill_null(value=False)
+    tight = joined.with_columns(
+        lower=pl.max_horizontal("lower", least).cast(intervals.schema["lower"]),
+        upper=pl.when(settled)
+        .then(pl.min_horizontal("upper", "least"))
+        .otherwise("upper")
+        .cast(intervals.schema["upper"]),
+    )
+    if "exact" in tight.columns:
+        tight = tight.with_columns(exact=pl.col("exact") | settled)
+    return tight.drop("least", "settled")
+
+
 @dataclass(frozen=True)
 class Located:
     """One geounit's part of the work folder; what is not asked for is not read.
@@ -129,15 +154,10 @@ class Located:
 
     @cached_property
     def blocks(self) -> pl.DataFrame:
-        """Of the whole of `span`; ``unique`` whoever proved it, as in the report."""
+        """Of the whole of `span`, with what is proven, whoever proved it, as in the report."""
         blocks = open_folder(self.run.work, RECONSTRUCT, "blocks").read(self.partition, self.span)
-        if self.solvar is None:
-            return blocks
-        place = self.release.geoid_column
-        zero = self.solvar.filter(pl.col("solvar_upper_pct") == 0)[place]
-        proven = (pl.col("status") == "solved") & pl.col(place).is_in(zero.implode())
-        status = pl.when(proven).then(pl.lit("unique")).otherwise("status")
-        return blocks.with_columns(status.alias("status"))
+        certain = self.records.group_by(self.release.geoid_column).agg(pl.col("certain").sum())
+        return proven_units(blocks, certain, self.solvar, self.claimed)
 
     @cached_property
     def measured(self) -> Folder | None:
@@ -154,6 +174,14 @@ class Located:
             return None
         folder = open_folder(self.run.work, CLAIMS, "claims")
         return folder if _made_from(folder, self.microdata, self.partition) else None
+
+    @cached_property
+    def claimed(self) -> pl.DataFrame | None:
+        """What claims prove of histogram cells of `span`."""
+        if self.claims is None:
+            return None
+        rows = self.claims.read(self.partition, self.span)
+        return claimed_records(self.release, self.claims.manifest.notes["columns"], rows)
 
     @cached_property
     def disclosures(self) -> pl.DataFrame | None:
@@ -174,8 +202,13 @@ class Located:
             folder = open_folder(self.run.work, SOLVAR, "intervals")
             intervals = folder.read(self.partition, self.span)
         else:
+            from recon_cli.attack.variability.propagation import (  # noqa: PLC0415 - loads scipy
+                propagated_intervals,
+            )
+
             intervals = propagated_intervals(self.release, self.published, self.tables)
-        return intervals.filter(pl.col(self.release.geoid_column) == self.geoid)
+        here = intervals.filter(pl.col(self.release.geoid_column) == self.geoid)
+        return here if self.claimed is None else tightened(here, self.claimed)
 
     def published_tables(self) -> PublishedTables:
         """The geounit's tables."""

@@ -11,6 +11,7 @@ import polars as pl
 from recon_cli import verification
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.attack.reconstruction.partition import Reconstruction
+from recon_cli.attack.unit_status import QUARANTINED
 from recon_cli.errors import VerificationError
 from recon_cli.execute import OnProgress
 from recon_cli.model.plan import Plan
@@ -22,7 +23,7 @@ from recon_cli.store import Piece, Staging, read_published
 
 def missing_units(blocks: pl.DataFrame) -> pl.Series:
     """Geoids of the quarantined units: not all of their people are among the records."""
-    return blocks.filter(pl.col("status") == attack.QUARANTINED).to_series(0)
+    return blocks.filter(pl.col("status") == QUARANTINED).to_series(0)
 
 
 @dataclass(frozen=True)

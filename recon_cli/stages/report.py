@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.report import Report
+from recon_cli.config.sections.score import Score
 from recon_cli.errors import StageError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import REPORT
 from recon_cli.pipeline.status import manifests_in
-from recon_cli.store import Manifest, Stage, Transaction, open_folder
+from recon_cli.store import INGEST, Manifest, Stage, Transaction, open_folder
 from recon_cli.store.files import file_digest, write_bytes
 from recon_cli.store.manifest import MANIFEST
+from recon_cli.store.published import PROTECTION
+
+if TYPE_CHECKING:
+    from recon_cli.report.answers import PlacePage
+    from recon_cli.report.findings import Place
 
 PAGE = "report.html"
 
@@ -29,7 +37,14 @@ def report(run: Run) -> StageOutcome:
     found = reportable(run.work, besides=REPORT)
     recipe = run.recipe(
         REPORT,
-        {"title": config.title, "renderer": version("vl-convert-python")},
+        {
+            "title": config.title,
+            "rule": config.rule,
+            "tolerated": config.tolerated,
+            "places": config.places,
+            "compare": run.config.section(Score).compare,
+            "renderer": version("vl-convert-python"),
+        },
         # the whole file: the report shows times too
         shared={f"{path.name}/{MANIFEST}": file_digest(path / MANIFEST) for path in found},
     )
@@ -48,11 +63,35 @@ def _write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...]) -> Man
     from recon_cli.report.files import report_files, report_notes  # noqa: PLC0415
     from recon_cli.stages.findings import gather_findings  # noqa: PLC0415
 
-    title = run.config.section(Report).title
-    document = compose_report(gather_findings(run, manifests), title)
+    findings = gather_findings(run, manifests)
+    pages = _place_pages(run, findings.places) if _are_exact(manifests) else {}
+    for page, data in pages.items():
+        stage.staging.write_extra("report", page.page, data)
+    document = compose_report(findings, run.config.section(Report).title, tuple(pages))
     for name, data in report_files(document, PAGE).items():
         stage.staging.write_extra("report", name, data)
     return stage.publish([], notes=report_notes(document))
+
+
+def _are_exact(manifests: tuple[Manifest, ...]) -> bool:
+    """Whether `recon show` knows what to show: it reads exact counts."""
+    return not any(PROTECTION in each.extras for each in manifests if each.stage == INGEST.name)
+
+
+def _place_pages(run: Run, places: Sequence[Place]) -> dict[PlacePage, bytes]:
+    """The page of each of the worst places; on the first, some certain records are explained."""
+    from recon_cli.report.answers import PlacePage  # noqa: PLC0415 - likewise
+    from recon_cli.report.show_page import show_page  # noqa: PLC0415
+    from recon_cli.stages.show import view_geounit  # noqa: PLC0415
+    from recon_cli.stages.why import Why  # noqa: PLC0415
+
+    pages = {}
+    for at, place in enumerate(places):
+        view = view_geounit(run, place.geoid, Why(numbers=()) if at else Why(first=1))
+        tables = dict.fromkeys(line.table for reason in view.reasons for line in reason.lines)
+        page = PlacePage(place.geoid, f"place-{place.geoid}.html", tuple(tables))
+        pages[page] = show_page(view).encode()
+    return pages
 
 
 def page_of(run: Run) -> Path:

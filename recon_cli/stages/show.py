@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
-from recon_cli.attack.reconstruction.partition import QUARANTINED
-from recon_cli.errors import ConfigError
-from recon_cli.explain.counterexamples import Claim
-from recon_cli.explain.facts import Facts, Scope, facts_around, record_counts_of
-from recon_cli.explain.minimal_explanation import SearchEffort, find_explanation
-from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.attack.unit_status import QUARANTINED
+from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
-from recon_cli.progress import Task, plural
+from recon_cli.progress import plural
 from recon_cli.report.claims import claim_sentence
-from recon_cli.report.reasons import reason_of
-from recon_cli.report.unit_kinds import UnitKinds, kind_masks, unit_kinds
-from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason, RecordKind
-from recon_cli.report.words import percentage, words_of
+from recon_cli.report.unit_kinds import unit_kinds
+from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
+from recon_cli.report.words import Words, percentage, words_of
 from recon_cli.schema import Level, Table
 from recon_cli.stages.geounit import Located, locate
+from recon_cli.stages.why import Why
 from recon_cli.store.published import open_published
 
-#: Rows that are explained without being asked for.
-EXPLAINED = 3
 #: Tables that are named one by one.
 _LISTED = 8
 _STATUSES = {
@@ -35,25 +28,7 @@ _STATUSES = {
     "open": "open: the tables in use do not bound the number of people, there may be more",
     QUARANTINED: "not solved: workers died on it",
 }
-_SHORT = {"unique": "unique", "solved": "not unique", "open": "open", QUARANTINED: "not solved"}
-
-
-@dataclass(frozen=True)
-class Why:
-    """Which rows are explained.
-
-    Attributes:
-        numbers: Row numbers; None for the first few.
-        everyone: All rows with certain people.
-    """
-
-    numbers: tuple[int, ...] | None = None
-    everyone: bool = False
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether some rows in particular, or all, are asked for."""
-        return self.everyone or self.numbers is not None
+_SHORT = {"unique": "unique", "solved": "not proven", "open": "open", QUARANTINED: "not solved"}
 
 
 def view_geounit(run: Run, geoid: str, why: Why) -> GeounitView:
@@ -117,6 +92,11 @@ def view_release(run: Run) -> GeounitView:
     )
 
 
+def _words(located: Located) -> Words:
+    compares = located.run.config.section(Score).compare is not None
+    return words_of(located.release, is_study=compares)
+
+
 def _frame(located: Located) -> GeounitView:
     """What every view has."""
     listed, geography = located.published_tables(), located.release.geography
@@ -136,6 +116,7 @@ def _frame(located: Located) -> GeounitView:
         tables=listed.shown,
         empty_tables=listed.empty,
         absent_tables=listed.absent,
+        variability=_words(located).variability,
     )
 
 
@@ -155,11 +136,11 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
     certain = sum(kind.lower for kind in kinds.kinds)
     is_empty = unit["population"] == 0 and unit["status"] != "open"
     unseen = [each for each in release.histogram if records[each].null_count() == records.height]
-    words = words_of(release)
+    words = _words(located)
     details = [
         Detail("people", _people(unit["population"], records.height)),
         Detail("reconstruction", "no people to place" if is_empty else _STATUSES[unit["status"]]),
-        Detail("solvar", _solvar_fact(located)),
+        Detail(words.variability, _solvar_fact(located)),
         Detail("certain", _certain_fact(certain, records.height)),
         Detail("made from", _table_list(located.tables)),
     ]
@@ -168,7 +149,11 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
         details.append(
             Detail("not known", f"{words.listed(unseen)}: no table in use tells them apart")
         )
-    reasons = _reasons(located, kinds, why)
+    reasons: tuple[Reason, ...] = ()
+    if why.numbers != () and any(kind.lower for kind in kinds.kinds):
+        from recon_cli.stages.explanations import explain_rows  # noqa: PLC0415 - loads solvers
+
+        reasons = explain_rows(located, kinds, why)
     explained = {reason.kind.number for reason in reasons}
     return replace(
         _frame(located),
@@ -196,7 +181,8 @@ def _whole_view(located: Located) -> GeounitView:
     unique = counted.filter(pl.col("status") == "unique").height
     members = _sums(counted, name, inner, units) if is_wide else _members(counted, name)
     certain = int(rows["certain"].sum())
-    at_least = "" if located.measured is not None else "at least "
+    is_exact = located.measured is not None and located.measured.manifest.notes["mode"] == "exact"
+    at_least = "" if is_exact else "at least "
     details = (
         Detail("people", f"{people:,}"),
         Detail(f"{units}", f"{rows.height:,}, {counted.height:,} with people"),
@@ -215,20 +201,9 @@ def _whole_view(located: Located) -> GeounitView:
 
 
 def _units(located: Located) -> pl.DataFrame:
-    """The units of a geounit, with ``certain`` and what was measured of them."""
+    """The units of a geounit with what is proven of them."""
     name = located.release.geoid_column
-    here = pl.col(name).str.starts_with(located.geoid)
-    blocks = located.blocks.filter(here)
-    flagged = located.records.filter(here).group_by(name).agg(flagged=pl.col("certain").sum())
-    rows = blocks.join(flagged, on=name, how="left").with_columns(
-        certain=pl.col("flagged").fill_null(0)
-    )
-    if located.solvar is not None:
-        measured = located.solvar.select(name, "solvar_pct", "solvar_upper_pct", "certain_records")
-        rows = rows.join(measured, on=name, how="left").with_columns(
-            certain=pl.max_horizontal("certain", pl.col("certain_records").fill_null(0))
-        )
-    return rows.sort(name)
+    return located.blocks.filter(pl.col(name).str.starts_with(located.geoid)).sort(name)
 
 
 def _inhabited(rows: pl.DataFrame) -> pl.DataFrame:
@@ -243,7 +218,7 @@ def _members(rows: pl.DataFrame, name: str) -> list[Member]:
             people=row["population"],
             status=_SHORT[row["status"]],
             solvar=_percent(row["solvar_pct"], row["solvar_upper_pct"])
-            if "solvar_pct" in row
+            if row["solvar_pct"] is not None
             else None,
             certain=row["certain"],
         )
@@ -272,76 +247,6 @@ def _sums(rows: pl.DataFrame, name: str, inner: Level, units: str) -> list[Membe
         )
         for row in summed.iter_rows(named=True)
     ]
-
-
-def _reasons(located: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
-    chosen = _chosen(kinds.kinds, why)
-    if not chosen:
-        return ()
-    release, published = located.release, located.published
-
-    @cache
-    def facts_of(scope: Scope) -> Facts:
-        return facts_around(release, published, located.tables, located.geoid, scope)
-
-    people = record_counts_of(release, located.records, facts_of(Scope.UNIT).units)
-
-    def reason(kind: RecordKind, effort: SearchEffort, widest: Scope) -> Reason:
-        claim = Claim(kind_masks(release, kinds.labels[kind.number - 1]), kind.lower)
-        explanation = find_explanation(facts_of, people, claim, effort, widest)
-        return reason_of(release, kind, explanation, located.geoid, widest)
-
-    effort = SearchEffort(seed=located.run.config.top.seed)
-    with log_disagreements(located.run.work):
-        if not why.is_asked:
-            return _first_reasons(partial(reason, effort=effort.quick, widest=Scope.UNIT), chosen)
-        # Where a unit was quarantined, the region's records do not add up to its counts.
-        widest = Scope.UNIT if QUARANTINED in set(located.blocks["status"]) else Scope.REGION
-        task = Task("why", "row", len(chosen), sum(kind.lower for kind in chosen))
-        answers = []
-        with located.run.reporter.bar(task) as bar:
-            for kind in chosen:
-                answers.append(reason(kind, effort, widest))
-                bar.advance(1, kind.lower)
-    return tuple(answers)
-
-
-def _first_reasons(
-    reason_quickly: Callable[[RecordKind], Reason], chosen: Sequence[RecordKind]
-) -> tuple[Reason, ...]:
-    """A few that are quickly located, from all over the list."""
-    answers: list[Reason] = []
-    step = -(-len(chosen) // (3 * EXPLAINED))
-    for kind in chosen[::step]:
-        reason = reason_quickly(kind)
-        if reason.lines:
-            answers.append(reason)
-        if len(answers) == EXPLAINED:
-            break
-    return tuple(sorted(answers, key=lambda reason: reason.kind.number))
-
-
-def _chosen(kinds: Sequence[RecordKind], why: Why) -> list[RecordKind]:
-    """The kinds to explain; by default all certain ones, the fewest people first."""
-    certain = [kind for kind in kinds if kind.lower]
-    if why.everyone:
-        return certain
-    if why.numbers is None:
-        return sorted(certain, key=lambda kind: (kind.lower, kind.number))
-    chosen = []
-    for number in why.numbers:
-        if not kinds:
-            raise ConfigError(
-                f"--why {number}: the geounit is empty, so there is no row to explain"
-            )
-        if not 1 <= number <= len(kinds):
-            raise ConfigError(f"--why {number}: the list has rows 1 to {len(kinds)}")
-        if not kinds[number - 1].lower:
-            raise ConfigError(
-                f"--why {number}: no record in row {number} ({kinds[number - 1].words}) is certain"
-            )
-        chosen.append(kinds[number - 1])
-    return chosen
 
 
 def _disclosed(located: Located, people: int) -> list[Detail]:

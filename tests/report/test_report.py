@@ -23,11 +23,10 @@ from recon_cli.report.findings import (
     ReconstructionFindings,
     ScoreFindings,
     VariabilityFindings,
-    add_up_sizes,
-    uniqueness_by_size,
 )
 from recon_cli.report.headline import make_headline
 from recon_cli.report.markup import to_text
+from recon_cli.report.proven import add_up_sizes, proven_units, uniqueness_by_size
 from recon_cli.report.words import words_of
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.findings import gather_findings
@@ -102,7 +101,7 @@ def solvar() -> pl.DataFrame:
 def test_a_proof_counts_whoever_found_it(
     variability: pl.DataFrame | None, mode: Mode | None, expected: dict[str, int]
 ) -> None:
-    part = uniqueness_by_size(units(), certain(), variability, SIZES, mode)
+    part = uniqueness_by_size(proven_units(units(), certain(), variability, None), SIZES, mode)
     whole = add_up_sizes([part, part], SIZES)
     assert whole["size"].to_list() == ["All", "1-9", "10-49", "50+"]
     row = whole.row(0, named=True)
@@ -265,9 +264,10 @@ def test_every_drawn_number_stands_in_a_table(base: Path) -> None:
             assert len(figure.alt) > 100
 
 
-def test_no_place_and_no_person_is_in_it(base: Path) -> None:
+def test_no_place_and_no_person_is_in_it_where_none_is_wanted(base: Path) -> None:
     work = reported.attacked(base)
-    page = reported.write_report(work)
+    page = reported.write_report(work, "--set", "report.places=0")
+    assert not list(page.parent.glob("place-*"))
     geoids = set(read(work / "blocks")["geoid_block"])
     geoids |= {geoid[:11] for geoid in geoids}
     for path in (page, page.with_suffix(".md"), page.parent / "_manifest.json"):
@@ -285,7 +285,9 @@ def test_the_files(base: Path, tmp_path: Path) -> None:
     folder = work / "report"
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     charts = {f"chart-{n}.{e}" for n in ("one-solution", "certain") for e in ("svg", "png")}
-    assert set(files) == {"_manifest.json", "report.html", "report.md", *charts}
+    worst = [name for name in files if name.startswith("place-")]
+    assert len(worst) == 3
+    assert set(files) == {"_manifest.json", "report.html", "report.md", *charts, *worst}
     assert (tmp_path / "out.html").read_bytes() == files["report.html"]
 
     html = files["report.html"].decode()
@@ -295,7 +297,7 @@ def test_the_files(base: Path, tmp_path: Path) -> None:
     assert len(html) < 200_000
     assert "{{" not in html
     assert set(re.findall(r"https?://[^\"]*", html)) == {"http://www.w3.org/2000/svg"}
-    assert not re.findall(r"(?:src|href)=[\"'](?!data:|#)", html)
+    assert set(re.findall(r"(?:src|href)=[\"'](?!data:|#)(.*?)[\"']", html)) == set(worst)
 
     markdown = files["report.md"].decode()
     assert markdown.startswith("# Two <tables>\n")
@@ -350,9 +352,7 @@ def test_tables_alone_claim_nothing(tmp_path: Path) -> None:
     work = tmp_path / "toy"
     recon("ingest", "-q", "-c", ROOT / "configs" / "toy.yaml", "--work", work)
     findings = findings_of(work)
-    assert headline(findings).startswith(
-        "Unknown: nothing here says how many people live in blocks"
-    )
+    assert headline(findings).startswith("Unknown: nothing here says whether people are given")
     document = compose_report(findings)
     assert document.figures == ()
     assert [section.key for section in document.sections if not section.missing] == ["provenance"]

@@ -16,7 +16,8 @@ from recon_cli.report.published_tables import published_tables
 from recon_cli.schema import load_release
 from recon_cli.schema.description import describe_cell
 from recon_cli.stages.geounit import locate
-from recon_cli.stages.show import Why, view_geounit
+from recon_cli.stages.show import view_geounit
+from recon_cli.stages.why import Why
 from tests.support import reported
 from tests.support.browser import chromium, needs_browser, opened
 from tests.support.command_line import recon
@@ -160,7 +161,7 @@ def test_the_row_that_is_asked_for(measured: Path, mixed: str) -> None:
 
 def test_without_solvar(plain: Path, mixed: str) -> None:
     shown = recon("show", mixed, "-c", TOY, "--work", plain, width=160).output
-    assert re.search(r"solvar +not measured", shown)
+    assert re.search(r"variability +not measured", shown)
     assert "run recon solvar" in shown
     assert "by propagation of bounds" in shown
     assert re.search(r"not certain +0 to \d at most", shown)
@@ -177,7 +178,7 @@ def test_solvar_of_other_records_is_not_shown(measured: Path, mixed: str, tmp_pa
     recon("reconstruct", "-q", "-c", TOY, "--work", work, "--tables", "block")
     shown = recon("show", mixed, "-c", TOY, "--work", work, "--why", "none").output
     assert "made from other records" in shown
-    assert re.search(r"solvar +not measured", shown)
+    assert re.search(r"variability +not measured", shown)
     # What the block tables see of age is the age group: there is no finer column.
     assert "Single values" not in shown
     assert "PCT12" not in shown

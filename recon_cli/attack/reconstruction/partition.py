@@ -12,6 +12,7 @@ import polars as pl
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.reconstruction.person_records import histogram_resolved, person_records
 from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
+from recon_cli.attack.unit_status import QUARANTINED
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
@@ -20,9 +21,6 @@ from recon_cli.model.system import build_systems
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
-
-#: Status of a unit that kills the solver.
-QUARANTINED = "quarantined"
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,15 @@
-"""``report:`` what the page is called, and where a copy of it goes."""
+"""``report:`` what the page is called, by which rule it judges, and where a copy of it goes."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from recon_cli.config.model import ConfigPath, Section
+
+Disclosure = Literal["attribute", "identity", "record"]
 
 
 class Report(Section):
@@ -13,10 +18,17 @@ class Report(Section):
     Attributes:
         title: The page's heading; default the release's title.
         to: A file that gets a copy of the page; default none.
+        rule: Who is given away: of whom some columns settle another one (``attribute``), who is
+            also alone with them (``identity``), or whose whole record is certain (``record``).
+        tolerated: How many people may be given away, in percent, before the verdict is yes.
+        places: How many of the worst places are listed, each with a page of its own; 0 for none.
     """
 
     title: str | None = None
     to: ConfigPath | None = None
+    rule: Disclosure = "attribute"
+    tolerated: Annotated[float, Field(ge=0, lt=100, strict=False)] = 0.0
+    places: Annotated[int, Field(ge=0, le=100)] = 3
 
     def outputs(self) -> tuple[Path, ...]:
         """The copy of the page, where one is asked for."""

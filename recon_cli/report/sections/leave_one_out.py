@@ -6,7 +6,6 @@ import polars as pl
 
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import Findings, Missing
-from recon_cli.report.rates import PEOPLE
 from recon_cli.report.words import Words, count, percent, size_label
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
@@ -56,7 +55,7 @@ def _sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
     body = []
     for row in rows.iter_rows(named=True):
         second = size_label(row["block_size"]) if sized else _MEASURES[row["measure"]]
-        body.append((PEOPLE[row["panel"]], second, *_numbers(row)))
+        body.append((words.panel(row["panel"]), second, *_numbers(row)))
     return result_table(title, (*leading, *_NUMBERS), body, len(leading))
 
 

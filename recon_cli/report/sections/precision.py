@@ -9,7 +9,7 @@ import polars as pl
 from recon_cli.report.charts import Chart, rates
 from recon_cli.report.document import Figure, ReportSection
 from recon_cli.report.findings import ScoreFindings
-from recon_cli.report.rates import PEOPLE, looks_of, rate_sheet, reading, sizes_of
+from recon_cli.report.rates import looks_of, rate_sheet, reading, sizes_of
 from recon_cli.report.words import Words, enumerate_words, percent
 from recon_cli.score.sizes import ALL
 
@@ -26,9 +26,9 @@ _SHARES = {"putative": "Putative", "confirmed": "Confirmed"}
 def precision_section(found: ScoreFindings, words: Words) -> ReportSection:
     """Precision of links against guessing, then the shares of people who are linked."""
     text = [
-        "A link that a guess would get right as often reveals nothing. Compare the "
-        "reconstruction with the guessers, above all for nonmodal people, for whom guessing fails.",
-        *_sentences(found),
+        "A link that a guess would get right as often reveals nothing. Compare the reconstruction "
+        f"with the guessers, above all for {words.nonmodal}, for whom guessing fails.",
+        *_sentences(found, words),
     ]
     rows = found.table(*_TABLES.values())
     figures = [_precision("precision", "Links that are right", rows, found, words)]
@@ -42,7 +42,7 @@ def precision_section(found: ScoreFindings, words: Words) -> ReportSection:
     return ReportSection("precision", "Precision against guessing", tuple(text), tuple(figures))
 
 
-def _sentences(found: ScoreFindings) -> list[str]:
+def _sentences(found: ScoreFindings, words: Words) -> list[str]:
     """For every attacker file, the precision among nonmodal people."""
     readings = []
     for attacker in found.attackers:
@@ -57,7 +57,7 @@ def _sentences(found: ScoreFindings) -> list[str]:
             if name is not None and values.get(name) is not None
         ]
         if shown:
-            readings.append(f"Nonmodal people, {attacker}: {enumerate_words(shown)}.")
+            readings.append(f"{words.panel('nonmodal')}, {attacker}: {enumerate_words(shown)}.")
     return readings
 
 
@@ -65,7 +65,7 @@ def _precision(
     name: str, what: str, rows: pl.DataFrame, found: ScoreFindings, words: Words
 ) -> Figure:
     rows = rows.filter(rate="precision")
-    people = {panel: PEOPLE[panel] for panel in _TABLES}
+    people = {panel: words.panel(panel) for panel in _TABLES}
     alt, chart = _multiples("panel", people, rows, found, words)
     return Figure(
         name=name,
@@ -74,7 +74,7 @@ def _precision(
         alt=f"Small multiples of precision. {alt}",
         chart=chart,
         sheets=tuple(
-            rate_sheet(f"Precision, {who.lower()}, {attacker}", part, words)
+            rate_sheet(f"Precision, {who[0].lower()}{who[1:]}, {attacker}", part, words)
             for panel, who in people.items()
             for attacker in found.attackers
             if (part := rows.filter(panel=panel, against=attacker)).height
@@ -84,13 +84,13 @@ def _precision(
 
 def _shares(panel: str, rows: pl.DataFrame, found: ScoreFindings, words: Words) -> Figure:
     rows = rows.filter(pl.col("rate").is_in(list(_SHARES)))
-    people = PEOPLE[panel]
+    people = words.panel(panel)
     alt, chart = _multiples("rate", _SHARES, rows, found, words)
     return Figure(
         name=f"links-{panel}",
         title=f"{people}: putative and confirmed links by number of people",
         caption=_caption(found, "In percent of the people of the attacker's file."),
-        alt=f"Small multiples of links, {people.lower()}. {alt}",
+        alt=f"Small multiples of links, {people[0].lower()}{people[1:]}. {alt}",
         chart=chart,
         sheets=tuple(
             rate_sheet(f"{people}, {attacker}", rows.filter(against=attacker), words)

@@ -27,13 +27,14 @@ def variability_section(findings: Findings, words: Words) -> ReportSection:
     whole = found.by_size.row(0, named=True)
     how = (
         f"Each {words.unit} was examined alone, with coarser counts as upper bounds "
-        "(`mode: relaxed`, Eq. 4.9 of the 2010 study)."
+        f"(`mode: relaxed`{', Eq. 4.9 of the 2010 study' if words.is_study else ''})."
         if found.mode == "relaxed"
-        else "Every count was an equality (`mode: exact`, Eq. 4.6 of the 2010 study)."
+        else "Every count was an equality (`mode: exact`"
+        f"{', Eq. 4.6 of the 2010 study' if words.is_study else ''})."
     )
     text = [
-        f"Solvar is the largest share of a {words.unit}'s records that differ in another "
-        f"reconstruction. {_zeros(whole, words)} {how}"
+        f"{words.variability.capitalize()} is the largest share of a {words.unit}'s records that "
+        f"differ in another reconstruction. {_zeros(whole, words)} {how}"
     ]
     if whole["unproven_units"]:
         text.append(
@@ -76,14 +77,15 @@ def _figure(found: VariabilityFindings, words: Words) -> Figure:
         name="variability",
         title="How much another reconstruction could differ",
         caption=(
-            "Solvar in percent, as a proven upper bound. Between any two reconstructions the "
-            "difference is at most twice that."
+            f"{words.variability.capitalize()} in percent, as a proven upper bound. Between any "
+            "two reconstructions the difference is at most twice that."
         ),
         alt=(
-            f"Points over percentiles of {words.units}: solvar is {percent(middle['solvar_pct'])}% "
-            f"at the median and {percent(last['solvar_pct'])}% at most; over all people it is "
-            f"{percent(last['cumulative_solvar_pct'])}%. Bars: share of {words.units} with zero "
-            "solvar." + by_size_words(found.by_size, "zero_solvar_units", "units", "")
+            f"Points over percentiles of {words.units}: {words.variability} is "
+            f"{percent(middle['solvar_pct'])}% at the median and "
+            f"{percent(last['solvar_pct'])}% at most; over all people it is "
+            f"{percent(last['cumulative_solvar_pct'])}%. Bars: share of {words.units} with none."
+            + by_size_words(found.by_size, "zero_solvar_units", "units", "")
         ),
         chart=Chart(_panels(found, words)),
         sheets=(_percentile_sheet(found, words), _size_sheet(found, words)),
@@ -108,14 +110,14 @@ def _panels(found: VariabilityFindings, words: Words) -> tuple[Panel, ...]:
     ]
     return (
         Panel(
-            f"Solvar by percentile of {words.units}, least variable first",
-            "solvar, %",
+            f"{_by_percentile(words)}, least variable first",
+            f"{words.variability}, %",
             tuple(points),
             is_bars=False,
             top=10.0 * max(1, math.ceil(most / 10)),
         ),
         bars(
-            "Zero solvar, by number of people",
+            f"Without {words.variability}, by number of people",
             sizes,
             {"zero": Look("zero", BLUE[1])},
             number="zero",
@@ -124,16 +126,22 @@ def _panels(found: VariabilityFindings, words: Words) -> tuple[Panel, ...]:
     )
 
 
+def _by_percentile(words: Words) -> str:
+    return f"{words.variability.capitalize()} by percentile of {words.units}"
+
+
 def _percentile_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
     return result_table(
-        f"Table 6. Solvar by percentile of {words.units}",
+        words.numbered(
+            "Table 6", f"{words.variability.capitalize()} by percentile of {words.units}"
+        ),
         [
             "percentile",
-            "solvar %",
+            f"{words.variability} %",
             "any two, at most %",
             "people",
             "people up to here",
-            "their solvar %",
+            f"their {words.variability} %",
             "any two, at most %",
         ],
         [
@@ -160,7 +168,7 @@ def _size_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
     )
     header = [
         *(f"people in the {words.unit}", words.units, "people"),
-        *("unique people", "%", f"zero-solvar {words.units}", "%"),
+        *("unique people", "%", f"{words.units} without {words.variability}", "%"),
         *("people in them", "%", "certain records", "%", f"{words.units} not settled"),
     ]
     body = []
@@ -169,4 +177,9 @@ def _size_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
         for part, rate in pairs:
             cells += [count(row[part]), percent(row[rate])]
         body.append([*cells, count(row["unproven_units"])])
-    return result_table("Table 7. Uniques, zero solvar and certain records, by size", header, body)
+    none = f"{words.units} without {words.variability}"
+    return result_table(
+        words.numbered("Table 7", f"Unique people, {none}, certain records, by size"),
+        header,
+        body,
+    )

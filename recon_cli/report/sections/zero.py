@@ -7,19 +7,22 @@ import polars as pl
 from recon_cli.report.charts import Chart, dots
 from recon_cli.report.document import Figure, ReportSection
 from recon_cli.report.findings import Missing, ScoreFindings
-from recon_cli.report.rates import PEOPLE, looks_of, rate_sheet
+from recon_cli.report.rates import looks_of, rate_sheet
 from recon_cli.report.words import Words, enumerate_words, percent
 
 _TABLE = "table10_zero_solvar"
+_WHERE = "Where one reconstruction is possible"
 _GROUPS = ("nonmodal", "nonmodal_unique")
 
 
 def zero_section(found: ScoreFindings, words: Words) -> ReportSection:
     """Precision among nonmodal people and the unique of them in zero-solvar units."""
-    key, title = "zero-solvar", f"Nonmodal people in zero-solvar {words.units}"
+    key, title = "zero-solvar", f"{words.panel('nonmodal')}, where one reconstruction is possible"
     rows = found.table(_TABLE)
     if rows.is_empty() and _is_known(found):
-        nobody = f"No nonmodal person lives in a {words.unit} that is proven to have zero solvar."
+        nobody = (
+            f"There are no {words.nonmodal} where one reconstruction is proven to be the only one."
+        )
         return ReportSection(key, title, (nobody,))
     if rows.is_empty():
         why = "where the variability is zero was not known to `recon score`"
@@ -51,7 +54,7 @@ def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
     ]
     panels = [
         dots(
-            f"{PEOPLE[panel]}, {attacker}",
+            f"{words.panel(panel)}, {attacker}",
             drawn.filter(panel=panel, against=attacker),
             looks,
             axis="precision, %",
@@ -62,17 +65,19 @@ def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
     for panel, attacker in places:
         here = drawn.filter(panel=panel, against=attacker)
         values = [f"{row['source']} {percent(row['pct'])}%" for row in here.iter_rows(named=True)]
-        readings.append(f"{PEOPLE[panel]}, {attacker}: {', '.join(values)}.")
+        readings.append(f"{words.panel(panel)}, {attacker}: {', '.join(values)}.")
     return Figure(
         name="zero-solvar",
-        title=f"Table 10. Precision in zero-solvar {words.units}",
+        title=words.numbered("Table 10", "Precision where one reconstruction is possible"),
         caption=(
             "Confirmed links in percent of putative links. Lines through the points are intervals."
         ),
         alt=f"Points with intervals. {' '.join(readings)}",
         chart=Chart(tuple(panels), len(found.attackers)),
         sheets=tuple(
-            rate_sheet(f"Zero-solvar {words.units}, {name}", rows.filter(against=name), words)
+            rate_sheet(
+                f"Where one reconstruction is possible, {name}", rows.filter(against=name), words
+            )
             for name in found.attackers
         ),
     )

@@ -1,0 +1,132 @@
+"""What somebody who has to decide asks: who, by which tables, what helps, how sure, from what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recon_cli.report.document import Answer, Link
+from recon_cli.report.findings import ClaimFindings, Findings, Missing, ReconstructionFindings
+from recon_cli.report.verdict import rule_in_words
+from recon_cli.report.words import Words, enumerate_words, of_units, percentage
+
+#: Tables and files that are named one by one.
+_NAMED = 8
+#: What a share of the people given away has to be before their size class is worth a hint.
+_MOST = 0.5
+
+
+@dataclass(frozen=True)
+class PlacePage:
+    """The page of one of the worst places.
+
+    Attributes:
+        geoid: The place.
+        page: Its file.
+        tables: Published tables whose cells force certain records there; none if not looked for.
+    """
+
+    geoid: str
+    page: str
+    tables: tuple[str, ...]
+
+
+def make_answers(
+    findings: Findings, words: Words, pages: Sequence[PlacePage] = ()
+) -> tuple[Answer, ...]:
+    """The answers; none where there are no records.
+
+    Args:
+        findings: What there is.
+        words: The release's words.
+        pages: Of the worst places.
+    """
+    found = findings.reconstruction
+    if isinstance(found, Missing):
+        return ()
+    examined = isinstance(findings.claims, ClaimFindings)
+    answers = [
+        Answer("Rule", rule_in_words(findings.rule, examined=examined)),
+        _who(findings, words, pages),
+        _tables(found, words, pages),
+        Answer("What may help", _help(found, words)),
+        Answer("How sure", _sureness(findings, words)),
+        Answer("When, from what", _origin(findings)),
+    ]
+    return tuple(answer for answer in answers if answer.text)
+
+
+def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> Answer:
+    """The worst places by name."""
+    if not findings.places:
+        return Answer("Who", "")
+    named = [
+        f"{words.unit} {each.geoid}: {each.given:,} of {each.people:,} people"
+        for each in findings.places
+    ]
+    text = f"Most are in {'; '.join(named)}."
+    if not pages:
+        return Answer("Who", f"{text} `recon show` followed by a geoid shows more.")
+    return Answer(
+        "Who", text, tuple(Link(f"{words.unit} {each.geoid}", each.page) for each in pages)
+    )
+
+
+def _tables(found: ReconstructionFindings, words: Words, pages: Sequence[PlacePage]) -> Answer:
+    names = tuple(found.manifest.notes["tables"])
+    shown = [*names[: _NAMED - 1], "…", names[-1]] if len(names) > _NAMED else list(names)
+    text = f"{len(names)} tables in use, together: {', '.join(shown)}."
+    looked = next((page for page in pages if page.tables), None)
+    if looked is not None:
+        text += (
+            f" In {words.unit} {looked.geoid} cells of {enumerate_words(looked.tables)} suffice "
+            "to force the records that are explained on its page."
+        )
+    return Answer("By which tables", text)
+
+
+def _help(found: ReconstructionFindings, words: Words) -> str:
+    """Where most certain records are, and what can be tried; nothing is promised."""
+    tries = (
+        "coarser columns, fewer tables, suppressed or rounded counts (`recon protect`). Run this "
+        "again on what you would publish: only that shows what is left."
+    )
+    sizes, total = found.by_size.slice(1), found.whole["certain"]
+    if not total or sizes.is_empty():
+        return f"Try {tries}"
+    seen = people = 0
+    for row in sizes.iter_rows(named=True):
+        seen, people = seen + row["certain"], people + row["population"]
+        if seen >= _MOST * total:
+            break
+    if row["size"] == sizes["size"][-1] or people >= found.people:
+        return f"Try {tries}"
+    end = row["size"].split("-")[-1]
+    return (
+        f"{percentage(seen, total)} of the certain records are in {words.units} of up to {end} "
+        f"people, where {percentage(people, found.people)} of the people are: publish these "
+        f"{words.units} together. Or try {tries}"
+    )
+
+
+def _sureness(findings: Findings, words: Words) -> str:
+    text = "What is stated is proven: it is so in every set of records with the published counts."
+    found = findings.reconstruction
+    if isinstance(found, ReconstructionFindings) and found.unbounded:
+        text += f" Nothing is stated of {of_units(found.unbounded, words)}."
+    return (
+        f"{text} What is not stated is unknown, not safe: one more column, table or place, or what "
+        "an attacker knows besides, can give away more."
+    )
+
+
+def _origin(findings: Findings) -> str:
+    """When the tables were read, and from which files."""
+    ingest = next((each for each in findings.manifests if each.stage == "ingest"), None)
+    made = max(each.run.created for each in findings.manifests)
+    when = made.replace("T", " ").replace("+00:00", " UTC")
+    if ingest is None:
+        return f"{when}."
+    files = [f"`{file['name']}`" for file in ingest.inputs["files"]]
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    return f"{when}, from {', '.join(files[:_NAMED])}{more}; their digests are below."

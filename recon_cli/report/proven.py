@@ -1,0 +1,157 @@
+"""What is proven of the units of a partition, whoever proved it, and its sums by size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from recon_cli.report.findings import Mode
+from recon_cli.schema import Release
+from recon_cli.score.sizes import ALL, Sizes
+
+#: How many solutions a geounit has, as far as is proven.
+ONE, SEVERAL, UNDECIDED, OPEN = "one", "several", "undecided", "open"
+UNIQUENESS = (ONE, SEVERAL, UNDECIDED, OPEN)
+
+#: Sums of `uniqueness_by_size` beside the class: they add up over partitions.
+_SUMS = (
+    "units",
+    "population",
+    *(f"{each}_{what}" for each in UNIQUENESS for what in ("units", "population")),
+    "certain",
+    "certain_elsewhere",
+)
+
+
+def claimed_records(release: Release, columns: Sequence[str], claims: pl.DataFrame) -> pl.DataFrame:
+    """What verified claims prove of histogram cells.
+
+    Args:
+        release: The schema.
+        columns: The columns that claims speak of.
+        claims: Rows of ``claims/``.
+
+    Returns:
+        The geoid column, the histogram columns, ``lower``, and ``exact`` (whether it is also the
+        most people). No rows where claims do not speak of every histogram column.
+    """
+    place, cells = release.geoid_column, release.histogram
+    others = [name for name in columns if name not in cells]
+    if not set(cells) <= set(columns):
+        return pl.DataFrame(schema={place: pl.String, "lower": pl.Int64, "exact": pl.Boolean})
+    return claims.filter(
+        *(pl.col(name).is_not_null() for name in cells),
+        *(pl.col(name).is_null() for name in others),
+    ).select(place, *cells, pl.col("count").cast(pl.Int64).alias("lower"), "exact")
+
+
+def proven_units(
+    units: pl.DataFrame,
+    certain: pl.DataFrame,
+    variability: pl.DataFrame | None,
+    claimed: pl.DataFrame | None,
+) -> pl.DataFrame:
+    """Units with what is proven of them, whoever proved it.
+
+    Args:
+        units: Rows of ``blocks/``.
+        certain: The units' geoids and ``certain``: records flagged in ``microdata/``.
+        variability: Rows of ``solvar/``, where there are any.
+        claimed: As from `claimed_records`, where there are claims.
+
+    Returns:
+        ``units`` with ``certain`` (Int64, at least), and ``solvar_pct``, ``solvar_upper_pct`` or
+        null; ``status`` is ``unique`` where any proof says so: all records certain is one.
+    """
+    place = units.columns[0]
+    joined = _side_by_side(units, certain, variability)
+    if claimed is None:
+        joined = joined.with_columns(claimed=pl.lit(0, pl.Int64))
+    else:
+        sums = claimed.group_by(place).agg(claimed=pl.col("lower").sum())
+        joined = joined.join(sums, on=place, how="left", maintain_order="left")
+    proven = ("certain", "certain_records", "claimed")
+    least = pl.max_horizontal(pl.col(name).fill_null(0).cast(pl.Int64) for name in proven)
+    is_one = (pl.col("solvar_upper_pct") == 0) | (least == pl.col("population"))
+    return joined.with_columns(
+        certain=least,
+        status=pl.when(is_one.fill_null(value=False)).then(pl.lit("unique")).otherwise("status"),
+    ).drop("certain_records", "claimed")
+
+
+def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) -> pl.DataFrame:
+    """How many solutions the units of one partition have, and how many records are certain.
+
+    A proof counts whoever found it: `recon reconstruct` takes all counts at once, `recon solvar`
+    in relaxed mode takes each unit alone but searches further.
+
+    Args:
+        proven: As from `proven_units`.
+        sizes: The size classes.
+        mode: In which variability was measured, if it was.
+
+    Returns:
+        ``number`` (the size class, Int8), ``units``, ``population``, the same by uniqueness
+        (``one_units``, …), ``certain`` and ``certain_elsewhere`` (those of them in units that
+        are not proven to have one solution). Inhabited units only.
+    """
+    people = pl.col("population").cast(pl.Int64)
+    by_uniqueness = [
+        sum_of.alias(f"{each}_{what}")
+        for each in UNIQUENESS
+        for what, sum_of in (
+            ("units", (pl.col("uniqueness") == each).cast(pl.Int64).sum()),
+            ("population", people.filter(pl.col("uniqueness") == each).sum()),
+        )
+    ]
+    return (
+        proven.filter(pl.col("population") > 0)
+        .with_columns(number=sizes.number(pl.col("population")), uniqueness=_uniqueness(mode))
+        .group_by("number")
+        .agg(
+            pl.len().cast(pl.Int64).alias("units"),
+            people.sum(),
+            *by_uniqueness,
+            pl.col("certain").sum(),
+            pl.col("certain").filter(pl.col("uniqueness") != ONE).sum().alias("certain_elsewhere"),
+        )
+        .sort("number")
+    )
+
+
+def _side_by_side(
+    units: pl.DataFrame, certain: pl.DataFrame, variability: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Units with their certain records and variability; nulls where nothing was measured."""
+    place = units.columns[0]
+    joined = units.join(certain, on=place, how="left", maintain_order="left")
+    columns = ("solvar_pct", "solvar_upper_pct", "certain_records")
+    if variability is None:
+        return joined.with_columns(pl.lit(None, pl.Float64).alias(name) for name in columns)
+    measured = variability.select(place, *columns)
+    return joined.join(measured, on=place, how="left", maintain_order="left")
+
+
+def _uniqueness(mode: Mode | None) -> pl.Expr:
+    """How many solutions a unit has. Only an exact distance is one to another solution."""
+    several = pl.lit(value=mode == "exact") & (pl.col("solvar_pct") > 0)
+    return (
+        pl.when(pl.col("status") == "unique")
+        .then(pl.lit(ONE))
+        .when(pl.col("status") == "open")
+        .then(pl.lit(OPEN))
+        .when(several.fill_null(value=False))
+        .then(pl.lit(SEVERAL))
+        .otherwise(pl.lit(UNDECIDED))
+    )
+
+
+def add_up_sizes(parts: Sequence[pl.DataFrame], sizes: Sizes) -> pl.DataFrame:
+    """Partitions as one; `uniqueness_by_size` with ``size`` (a label), first over all sizes."""
+    summed = (
+        pl.concat(parts).group_by("number").agg(pl.col(name).sum() for name in _SUMS).sort("number")
+    )
+    labels = pl.Series("size", sizes.labels(summed["number"].to_list()), dtype=pl.String)
+    everything = summed.select(pl.lit(ALL).alias("size"), *(pl.col(name).sum() for name in _SUMS))
+    return pl.concat([everything, summed.select(labels, *_SUMS)])

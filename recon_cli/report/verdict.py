@@ -1,0 +1,57 @@
+"""Whether people are given away: yes, no more than is tolerated, or not proven; never safe."""
+
+from __future__ import annotations
+
+from recon_cli.report.findings import ClaimFindings, ReconstructionFindings, Rule
+from recon_cli.report.words import Words, percentage
+
+#: Kind of rule → who is given away by it.
+_WHO = {
+    "attribute": "of whom some columns settle another one",
+    "identity": "who are alone with some values, which settle another column",
+    "record": "whose whole record is certain",
+}
+
+
+def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words) -> str:
+    """The verdict where every combination of columns was examined."""
+    given = claims.whole if rule.kind == "record" else claims.disclosed[rule.kind]
+    if not given:
+        return (
+            f"**Not proven:** nobody is known to be given away, on these columns and in these "
+            f"{words.units}."
+        )
+    return _verdict("people", given, claims.people, rule, least="at least ")
+
+
+def records_verdict(found: ReconstructionFindings, rule: Rule, *, is_settled: bool) -> str:
+    """The verdict where only whole records were examined: that of claims may be worse."""
+    certain = found.whole["certain"]
+    if not certain:
+        which = "certain" if is_settled else "proven certain"
+        return f"**Unknown:** no whole record is {which}, and parts of records were not examined."
+    least = "" if is_settled else "at least "
+    return _verdict("whole records", certain, found.people, rule, least=least)
+
+
+def _verdict(what: str, given: int, people: int, rule: Rule, *, least: str) -> str:
+    number = f"{least}{given:,} of {people:,} ({percentage(given, people)})"
+    if 100 * given > rule.tolerated * people:
+        return f"**Yes, {what} are given away:** {number}."
+    return f"**No more than the rule tolerates:** {what} are given away, {number}."
+
+
+def rule_in_words(rule: Rule, *, examined: bool) -> str:
+    """The rule that the verdict follows.
+
+    Args:
+        rule: The rule.
+        examined: Whether parts of records were examined, so that it could be applied.
+    """
+    kind = rule.kind if examined else "record"
+    tolerated = "nobody" if not rule.tolerated else f"up to {rule.tolerated:g}% of the people"
+    text = f"Given away are people {_WHO[kind]}; tolerated is {tolerated} "
+    text += "(`report.rule`, `report.tolerated`)."
+    if kind != rule.kind:
+        text += f" The rule asked for is {rule.kind}, which takes `recon claims`."
+    return text

@@ -1,0 +1,120 @@
+"""The first screen: a verdict that never says safe, and what somebody who decides asks next."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from recon_cli.config import load_config
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import REPORT
+from recon_cli.report.compose import compose_report
+from recon_cli.report.document import ReportDocument
+from recon_cli.report.findings import ClaimFindings, Findings, Rule
+from recon_cli.report.markup import to_text
+from recon_cli.stages.findings import gather_findings
+from recon_cli.stages.report import reportable
+from tests.support.command_line import recon
+from tests.support.paths import ROOT
+
+HOSPITAL = ROOT / "fixtures" / "hospital"
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The hospital, reconstructed, with claims and a report."""
+    path = tmp_path_factory.mktemp("first") / "recon.yaml"
+    path.write_text(
+        f"release: {HOSPITAL}/stays.yaml\nwork: work\n"
+        f"ingest: {{source: tidy, paths: [{HOSPITAL}/tables.csv]}}\n"
+        "reconstruct:\nclaims: {unit_seconds: 0.5}\nreport: {places: 2}\n"
+    )
+    recon("run", "-q", "-c", path)
+    return path
+
+
+def findings_of(config: Path) -> Findings:
+    loaded = load_config(config)
+    run = Run(loaded, loaded.load_release())
+    return gather_findings(run, tuple(reportable(run.work, besides=REPORT).values()))
+
+
+def read(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "**" / "*.parquet", hive_partitioning=False)
+
+
+def verdict(document: ReportDocument) -> str:
+    return to_text(document.headline.sentences[0])
+
+
+def test_the_verdict_follows_the_rule(config: Path) -> None:
+    findings = findings_of(config)
+    assert isinstance(findings.claims, ClaimFindings)
+    most = (
+        read(config.parent / "work" / "disclosures")
+        .group_by("geoid_hospital")
+        .agg(pl.col("identity", "attribute").max())
+    )
+    for kind in ("identity", "attribute"):
+        found = verdict(compose_report(replace(findings, rule=Rule(kind))))
+        assert found.startswith(f"Yes, people are given away: at least {most[kind].sum()} of 500")
+    tolerant = compose_report(replace(findings, rule=Rule("attribute", 90.0)))
+    assert verdict(tolerant).startswith("No more than the rule tolerates")
+    assert "up to 90% of the people" in tolerant.answers[0].text
+
+
+def test_what_is_not_proven_is_not_called_safe(config: Path) -> None:
+    findings = findings_of(config)
+    assert isinstance(findings.claims, ClaimFindings)
+    nobody = replace(findings.claims, by_known=findings.claims.by_known.clear(), whole=0)
+    document = compose_report(replace(findings, claims=nobody))
+    assert verdict(document).startswith("Not proven: nobody is known to be given away, on these")
+    said = json.dumps([document.headline.sentences, document.answers], default=str).lower()
+    assert "unknown, not safe" in said
+    assert said.count("safe") == 1
+
+
+def test_the_worst_places_are_named_and_have_pages(config: Path) -> None:
+    work = config.parent / "work"
+    most = (
+        read(work / "disclosures")
+        .group_by("geoid_hospital")
+        .agg(pl.col("attribute").max())
+        .sort("attribute", descending=True)
+    )
+    markdown = (work / "report" / "report.md").read_text()
+    for name, people in most.head(2).iter_rows():
+        assert f"hospital {name}: {people} of" in markdown
+        assert f"](place-{name}.html)" in markdown
+        assert f"Hospital {name}" in (work / "report" / f"place-{name}.html").read_text()
+    assert f"place-{most['geoid_hospital'][2]}.html" not in markdown
+    assert "from `tables.csv`" in markdown
+
+
+def test_show_and_report_agree_on_what_is_certain(config: Path) -> None:
+    found = findings_of(config).reconstruction
+    shown = " ".join(recon("show", "-c", config).output.split())
+    certain = found.whole["certain"]  # type: ignore[union-attr]
+    assert f"certain at least {certain} of 500 records" in shown
+    flagged = read(config.parent / "work" / "microdata")["certain"].sum()
+    assert certain > flagged, "claims prove more than arithmetic"
+    units = [
+        int(
+            recon("show", name, "-c", config, "--why", "none")
+            .output.split("certain ")[1]
+            .split()[0]
+        )
+        for name in ("N1", "N2", "N3", "N4", "S1", "S2", "S3")
+    ]
+    assert sum(units) == certain
+
+
+def test_a_hospital_reads_no_words_of_a_census(config: Path) -> None:
+    text = (config.parent / "work" / "report" / "report.md").read_text()
+    text = text.split("## Provenance")[0].replace("`recon solvar`", "").replace(" solvar/", "")
+    for word in ("CEF", "MDG", "PRG", "solvar", "Table 6", "Eq. 4", "block", "tract"):
+        assert word not in text, word
