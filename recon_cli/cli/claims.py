@@ -11,6 +11,8 @@ from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_
 from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
@@ -58,6 +60,7 @@ def print_claims(run: Run, outcome: StageOutcome) -> None:
         ("  exact", share(totals["exact_claims"], totals["claims"])),
         ("  maximal", share(totals["maximal"], totals["claims"])),
         ("  of one person", share(totals["singletons"], totals["claims"])),
+        *_on_tables_alone(run, totals),
         ("undecided", f"{totals['undecided']:,}"),
         ("complete", share(statuses.get("complete", 0), totals["units"])),
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
@@ -66,3 +69,10 @@ def print_claims(run: Run, outcome: StageOutcome) -> None:
     show_table(
         read_disclosures(run.work), ["columns known", "identity", "attribute", "inferential"]
     )
+
+
+def _on_tables_alone(run: Run, totals: Mapping[str, int]) -> list[Fact]:
+    """Where the release assumes something."""
+    if not run.release.has_assumptions:
+        return []
+    return [("  on tables alone", share(totals["on_tables_alone"], totals["claims"]))]

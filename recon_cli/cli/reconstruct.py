@@ -36,6 +36,10 @@ def command(options: RunOptions, *, tables: str | None, shard: str | None, force
       reconstruct.tables  levels joined by +, or a list
                           of table names (default all)
       reconstruct.seed    which of several solutions
+      reconstruct.assumptions
+                          take the schema's structural
+                          zeros that are assumed for
+                          granted (true)
       reconstruct.verify  true (default) or false
     """  # noqa: D301 - click wants the character itself
     options = options.sharded(shard, force=force)

@@ -1,4 +1,4 @@
-"""Candidates: the histogram cells that no published zero rules out.
+"""Candidates: the histogram cells that no published or structural zero rules out.
 
 The domain (9,576 histogram cells a block for the 2010 Census) is never written out. Small sets of
 features are enumerated for every unit and cut by the zeros of their margins; joining the
@@ -61,7 +61,9 @@ class Candidates:
     atoms: AtomArray
 
 
-def find_candidates(grain: Grain, units: int, strata: Sequence[Stratum]) -> Candidates:
+def find_candidates(
+    grain: Grain, units: int, strata: Sequence[Stratum], impossible: Sequence[RowGroup] = ()
+) -> Candidates:
     """Every histogram cell of every unit under no zero, and under some row: Eq. (candidates).
 
     A cell that no row mentions is left out: no table bounds the people in it.
@@ -70,6 +72,7 @@ def find_candidates(grain: Grain, units: int, strata: Sequence[Stratum]) -> Cand
         grain: The working grain.
         units: Number of units in the batch.
         strata: All geounits that the units lie in.
+        impossible: Structural zeros.
     """
     nowhere: frozenset[int] = frozenset()
     unit = np.arange(units, dtype=np.int64)
@@ -81,10 +84,13 @@ def find_candidates(grain: Grain, units: int, strata: Sequence[Stratum]) -> Cand
         side = np.zeros((len(combinations), len(grain.sizes)), dtype=np.int16)
         side[:, step] = combinations
         now = frozenset(step)
+        side = side[_can_be(impossible, side, done=[have], now=now)]
         possible = _possible(strata, units, side, done=[have], now=now)
         side_unit, combination = np.nonzero(possible)
         unit, left, right = _join(unit, side_unit)
         atoms = atoms[left] + side[combination[right]]
+        can_be = _can_be(impossible, atoms, done=[have, now], now=have | now)
+        unit, atoms = unit[can_be], atoms[can_be]
         unit, atoms = _cut(strata, unit, atoms, done=[have, now], now=have | now)
         have |= now
     mentioned = _mentioned(strata, unit, atoms)
@@ -112,6 +118,24 @@ def _join(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray
     rows = np.repeat(np.arange(len(left)), width)
     within = np.arange(len(rows)) - np.repeat(np.cumsum(width) - width, width)
     return left[rows], rows, first[rows] + within
+
+
+def _can_be(
+    impossible: Sequence[RowGroup],
+    atoms: AtomArray,
+    done: Sequence[frozenset[int]],
+    now: frozenset[int],
+) -> BoolArray:
+    """Which cells no structural zero excludes whose features are in ``now`` but none of ``done``.
+
+    Whatever the unit, so that a combination is looked at once.
+    """
+    can_be = np.ones(len(atoms), dtype=bool)
+    for group in impossible:
+        features = set(group.features)
+        if features <= now and not any(features <= seen for seen in done):
+            can_be &= (group.layers[:, group.codes(atoms)] < 0).all(axis=0)
+    return can_be
 
 
 def _margins(

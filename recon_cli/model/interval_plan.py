@@ -40,7 +40,8 @@ def make_interval_plan(
     lattices = {cells: make_lattice(release, margins) for cells, margins in closed.items()}
     rows = [masks for lattice in lattices.values() for masks in lattice.masks]
     tallied = {f for lattice in lattices.values() for f in lattice.tally if f is not None}
-    grain = refine(release, [*rows, *distinguish] or [release.full], tallied)
+    resolved = [*release.impossible, *distinguish]
+    grain = refine(release, [*rows, *resolved] or [release.full], tallied)
     groups = {
         cells: group_rows(grain, release.full, lattice.masks, lattice.tally)
         for cells, lattice in lattices.items()

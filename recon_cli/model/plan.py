@@ -23,6 +23,7 @@ from recon_cli.model.grain import (
     IntArray,
     RowGroup,
     enumerate_domain,
+    group_rows,
 )
 from recon_cli.model.lattice import Lattice
 from recon_cli.model.lift import Lift
@@ -148,6 +149,12 @@ class Plan:
     grain: Grain
     patterns: tuple[PatternPlan, ...]
 
+    @cached_property
+    def impossible(self) -> tuple[RowGroup, ...]:
+        """The release's structural zeros, by the features that they are about."""
+        zeros = self.release.impossible
+        return group_rows(self.grain, self.release.full, zeros, [None] * len(zeros))
+
     @property
     def is_lifted(self) -> bool:
         """Whether some feature is put back by a lift."""
@@ -184,18 +191,22 @@ class Plan:
 
     @cached_property
     def mentioned(self) -> tuple[BoolArray, ...]:
-        """For each of `patterns` which histogram cells some row holds, in mixed-radix order.
+        """For each of `patterns` which histogram cells some row holds, or that cannot be.
 
-        One value stands for all cells: true where a row holds everybody, false where there are
-        too many cells to go through.
+        In mixed-radix order.
+
+        One value stands for all cells: true where the number of all people is known, so that
+        everybody is in some row; false where it is not, and there are too many cells to go
+        through.
         """
         sizes = self.grain.sizes
         domain = enumerate_domain(sizes) if math.prod(sizes) <= _DOMAIN else None
         found = []
         for each in self.patterns:
-            inside = np.array([any(not group.features for group in each.groups)])
+            inside = np.array([self.release.full in each.margins.known])
             if domain is not None and not inside[0]:
-                held = (group.layers[:, group.codes(domain)] >= 0 for group in each.groups)
+                rows = (*each.groups, *self.impossible)
+                held = (group.layers[:, group.codes(domain)] >= 0 for group in rows)
                 inside = np.logical_or.reduce(np.vstack([inside.repeat(len(domain)), *held]))
             found.append(inside)
         return tuple(found)

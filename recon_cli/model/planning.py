@@ -41,6 +41,8 @@ def make_plan(
         distinguish: Further predicates that the grain must resolve, published or not.
     """
     close = _Close(release, tables, coverage)
+    if release.impossible:  # a lift puts values back without looking at other features
+        return _fine_plan(close, distinguish)
     coarse = refine(release, [*close.unit_rows(), *distinguish], close.tallied())
     lifts = {p: plan_lift(coarse, close.people_rows(p)) for p in close.patterns}
     levels = {coverage[p].level for p, lift in lifts.items() if lift is not None and len(lift.fine)}
@@ -73,20 +75,22 @@ def make_relaxed_plan(
     the grain is fine. Arguments as for `make_plan`.
     """
     close = _Close(release, tables, coverage)
-    coarse = refine(release, [*close.unit_rows(), *distinguish], close.tallied())
+    resolved = [*release.impossible, *distinguish]
+    coarse = refine(release, [*close.unit_rows(), *resolved], close.tallied())
     plans = {p: _published_pattern(close, p, coarse) for p in close.patterns}
     found = [plan for plan in plans.values() if plan is not None]
     if len(found) == len(plans):
         return Plan(release, close.tables, coarse, tuple(found))
     cells = [masks for p in close.patterns for masks in close.patterns[p].known]
-    grain = refine(release, [*cells, *distinguish], close.tallied())
+    grain = refine(release, [*cells, *resolved], close.tallied())
     fine = [_published_pattern(close, p, grain) for p in close.patterns]
     return Plan(release, close.tables, grain, tuple(plan for plan in fine if plan is not None))
 
 
 def _fine_plan(close: _Close, distinguish: Sequence[Masks]) -> Plan:
     rows = [masks for p in close.patterns for masks in close.people_rows(p)]
-    grain = refine(close.release, [*rows, *close.unit_rows(), *distinguish], close.tallied())
+    resolved = [*close.release.impossible, *distinguish]
+    grain = refine(close.release, [*rows, *close.unit_rows(), *resolved], close.tallied())
     lifts = {p: plan_lift(grain, close.people_rows(p)) for p in close.patterns}
     return _assemble(close, grain, {p: lift for p, lift in lifts.items() if lift is not None})
 

@@ -86,7 +86,7 @@ def build_systems(plan: Plan, counts: PartitionCounts, batch: int = _BATCH) -> I
 def _build(plan: Plan, counts: PartitionCounts, batch: slice) -> System:
     units = counts.units[batch]
     strata, fine, suspects = _strata(plan, counts, batch)
-    candidates = find_candidates(plan.grain, len(units), strata)
+    candidates = find_candidates(plan.grain, len(units), strata, plan.impossible)
     if len(candidates.unit) > _MOST_CANDIDATES and counts.intervals is not None:
         raise SolverError(
             f"{plan.release.region.name} {counts.region_geoids[int(counts.region[batch][0])]}: the "

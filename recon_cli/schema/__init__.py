@@ -4,6 +4,7 @@ from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode, Value, bits, column_dtype
 from recon_cli.schema.load import load_release, packaged_releases, parse_release
 from recon_cli.schema.release import Geography, Level, Release
+from recon_cli.schema.structural_zeros import StructuralZero
 from recon_cli.schema.tables import Cell, Table
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Level",
     "Recode",
     "Release",
+    "StructuralZero",
     "Table",
     "Value",
     "bits",

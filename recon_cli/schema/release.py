@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode
+from recon_cli.schema.structural_zeros import StructuralZero
 from recon_cli.schema.tables import Cell, Table
 
 #: Columns that stages add to a release's own, and those that name geounits.
@@ -94,6 +95,7 @@ class Release:
         layouts: Where each source format keeps the tables; read by that source alone.
         digest: SHA-256 of the schema text.
         attack: What an attacker links on and gains, where the schema says so.
+        structural_zeros: Combinations of values that no record has.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Release:
     layouts: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
     attack: AttackKeys | None = None
+    structural_zeros: tuple[StructuralZero, ...] = ()
 
     def __post_init__(self) -> None:
         for what in ("features", "tables", "microdata", "histogram"):
@@ -189,6 +192,21 @@ class Release:
     def full(self) -> tuple[int, ...]:
         """The masks of a cell without conditions."""
         return tuple(feature.full for feature in self.features)
+
+    @cached_property
+    def impossible(self) -> tuple[tuple[int, ...], ...]:
+        """Predicates that hold of no record: those of `structural_zeros`, each once."""
+        return tuple(dict.fromkeys(m for zero in self.structural_zeros for m in zero.impossible))
+
+    @property
+    def has_assumptions(self) -> bool:
+        """Whether some structural zero is an assumption."""
+        return any(not zero.is_definition for zero in self.structural_zeros)
+
+    def without_assumptions(self) -> Release:
+        """The same with the structural zeros that follow from what the features mean, alone."""
+        kept = tuple(zero for zero in self.structural_zeros if zero.is_definition)
+        return replace(self, structural_zeros=kept)
 
     def distinguished_by(self, cells: Iterable[Cell]) -> frozenset[int]:
         """Places of the features whose values some of ``cells`` tell apart."""

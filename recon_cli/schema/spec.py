@@ -179,6 +179,23 @@ class AttackSpec(Spec):
     gains: list[Name]
 
 
+class StructuralZeroSpec(Spec):
+    """Records that cannot be: ``{when: {size: 1}, only: {kind: [man_alone, woman_alone]}}``.
+
+    Attributes:
+        when: Feature → the values that the rule is about.
+        only: Feature → the values that such a record can have.
+        definition: True where it follows from what the features mean, as that a vacant unit has
+            no household; else it is an assumption, which can be switched off.
+        why: One line for people.
+    """
+
+    when: Condition
+    only: Condition
+    definition: bool = False
+    why: str = ""
+
+
 class ReleaseSpec(Spec):
     """A schema is one YAML file.
 
@@ -191,6 +208,7 @@ class ReleaseSpec(Spec):
         microdata: Columns of reconstructed records: every feature, and recodes.
         histogram: Columns that reconstructions are compared on, the grain of `certain`.
         attack: What linking is on.
+        structural_zeros: Combinations of values that no record has, whatever is published.
         families: The tables.
         layouts: Where each source format keeps the tables; read by that source alone.
     """
@@ -203,5 +221,6 @@ class ReleaseSpec(Spec):
     microdata: list[Name]
     histogram: list[Name]
     attack: AttackSpec | None = None
+    structural_zeros: list[StructuralZeroSpec] = Field(default_factory=list)
     families: list[FamilySpec]
     layouts: dict[str, Any] = Field(default_factory=dict)

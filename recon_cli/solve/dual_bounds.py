@@ -16,7 +16,7 @@ from scipy import sparse
 
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.linear_relaxation import FloatArray, solve_relaxation
+from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
 
 #: Weights are multiples of its inverse: divisible by 1 to 10, which are the usual denominators.
 SCALE = 2520
@@ -44,15 +44,22 @@ class DualBound:
     deterministic_time: float
 
 
-def least_value(program: IntegerProgram, functional: IntArray, limit: float) -> DualBound:
+def least_value(
+    program: IntegerProgram,
+    functional: IntArray,
+    limit: float,
+    relaxation: LinearRelaxation | None = None,
+) -> DualBound:
     """A lower bound of an integer functional, from the duals of the linear relaxation.
 
     Args:
         program: The program.
         functional: Integer coefficient of each variable; its negative gives an upper bound.
         limit: Deterministic seconds.
+        relaxation: Of the program, where several functionals are asked for.
     """
-    vertex = solve_relaxation(program, functional.astype(np.float64), limit)
+    solver = LinearRelaxation(program) if relaxation is None else relaxation
+    vertex = solver.solve(functional.astype(np.float64), limit)
     weights = np.zeros(program.shape[0], dtype=np.int64)
     if len(vertex.duals):
         weights = np.rint(SCALE * vertex.duals).astype(np.int64)

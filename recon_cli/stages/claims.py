@@ -29,7 +29,7 @@ def claims(run: Run) -> StageOutcome:
             return StageOutcome(CLAIMS, stage.current, skipped=True)
         from recon_cli.attack.claims.partition import (  # noqa: PLC0415 - loads the solver
             ClaimOptions,
-            make_claim_plan,
+            make_claim_plans,
         )
         from recon_cli.pipeline.quarantine import QuarantineOnDeath  # noqa: PLC0415
         from recon_cli.stages import claims_pieces as worker  # noqa: PLC0415
@@ -39,9 +39,14 @@ def claims(run: Run) -> StageOutcome:
 
         def prepare() -> worker.ClaimsContext:
             is_exact = not has_statements(made.tables)
-            plan = make_claim_plan(run.release, made.used, made.coverage, is_exact=is_exact)
+            plans = make_claim_plans(made.release, made.used, made.coverage, is_exact=is_exact)
             return worker.ClaimsContext(
-                plan, run.work, stage.staging, made.microdata, made.blocks, options
+                plans.assuming,
+                run.work,
+                stage.staging,
+                made.microdata,
+                made.blocks,
+                worker.PlannedClaims(plans, options),
             )
 
         on_death = QuarantineOnDeath("claims", stage.staging, run.reporter)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from recon_cli.attack.claims.disclosure import KINDS
-from recon_cli.attack.claims.partition import ClaimOptions, find_with_plan
+from recon_cli.attack.claims.foundations import TABLES
+from recon_cli.attack.claims.partition import ClaimOptions, ClaimPlans, find_with_plans
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
@@ -16,7 +18,16 @@ from recon_cli.pipeline.stages import CLAIMS
 from recon_cli.stages.reconstructed_pieces import PieceContext
 from recon_cli.store import Piece, open_folder
 
-ClaimsContext = PieceContext[ClaimOptions]
+
+@dataclass(frozen=True)
+class PlannedClaims:
+    """What is asked of each piece."""
+
+    plans: ClaimPlans
+    options: ClaimOptions
+
+
+ClaimsContext = PieceContext[PlannedClaims]
 
 
 def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
@@ -24,11 +35,11 @@ def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
     started = time.perf_counter()
     made = context.read(piece)
     with log_disagreements(context.work), traced_quarantine(context.staging, piece) as quarantine:
-        verified = find_with_plan(
-            context.plan,
+        verified = find_with_plans(
+            context.options.plans,
             made.published,
             made.microdata,
-            context.options,
+            context.options.options,
             tick,
             quarantine=quarantine,
             missing=made.missing,
@@ -50,6 +61,7 @@ def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
             "exact_claims": int(units["exact_claims"].sum()),
             "maximal": int(verified.claims["maximal"].sum()),
             "singletons": int(verified.claims["singleton"].sum()),
+            "on_tables_alone": int((verified.claims["rests_on"] == TABLES).sum()),
             "undecided": int(units["undecided"].sum()),
         },
         started=started,

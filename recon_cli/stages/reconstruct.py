@@ -33,7 +33,11 @@ def reconstruct(run: Run) -> StageOutcome:
         run.reporter.note(f"reconstruct: not published: {', '.join(selection.unpublished)}")
     recipe = run.recipe(
         RECONSTRUCT,
-        {"tables": [table.name for table in selection.tables], "verify": config.verify},
+        {
+            "tables": [table.name for table in selection.tables],
+            "assumptions": config.assumptions,
+            "verify": config.verify,
+        },
         seed=seed,
         shared=shared_digests(tables),
         partitions=input_digests(tables, geounits),
@@ -49,11 +53,13 @@ def reconstruct(run: Run) -> StageOutcome:
         notes = {
             "tables": [table.name for table in selection.tables],
             "unpublished_tables": list(selection.unpublished),
+            "assumptions": config.assumptions,
         }
 
         def prepare() -> worker.ReconstructionContext:
             make = make_interval_plan if has_statements(tables) else make_plan
-            plan = make(run.release, selection.tables, coverage)
+            release = run.release if config.assumptions else run.release.without_assumptions()
+            plan = make(release, selection.tables, coverage)
             return worker.ReconstructionContext(
                 plan, run.work, stage.staging, seed, verify=config.verify
             )

@@ -10,7 +10,7 @@ from recon_cli.errors import StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.publication import Coverage
-from recon_cli.schema import Table
+from recon_cli.schema import Release, Table
 from recon_cli.stages.reconstruct import input_digests, shared_digests
 from recon_cli.stages.selection import select
 from recon_cli.store import Folder, Recipe, Stage, open_folder
@@ -22,6 +22,7 @@ class Reconstructed:
     """A reconstruction in the work folder, and what it was made from.
 
     Attributes:
+        release: The schema, with the structural zeros that the reconstruction is under.
         tables: The folder ``tables/``; likewise the next three.
         geounits: ``geounits/``.
         microdata: ``microdata/``.
@@ -30,6 +31,7 @@ class Reconstructed:
         used: The tables that the records were reconstructed from.
     """
 
+    release: Release
     tables: Folder
     geounits: Folder
     microdata: Folder
@@ -68,4 +70,6 @@ def open_reconstructed(run: Run) -> Reconstructed:
         )
     coverage = read_coverage(tables, run.release)
     used = select(run.release, tuple(microdata.manifest.notes["tables"]), coverage).tables
-    return Reconstructed(tables, geounits, microdata, blocks, coverage, used)
+    assumed = bool(microdata.manifest.notes["assumptions"])
+    release = run.release if assumed else run.release.without_assumptions()
+    return Reconstructed(release, tables, geounits, microdata, blocks, coverage, used)

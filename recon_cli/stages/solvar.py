@@ -44,7 +44,7 @@ def solvar(run: Run) -> StageOutcome:
         )
 
         def prepare() -> worker.VariabilityContext:
-            plan = make_variability_plan(run.release, made.used, made.coverage, config.mode)
+            plan = make_variability_plan(made.release, made.used, made.coverage, config.mode)
             return worker.VariabilityContext(
                 plan, run.work, stage.staging, made.microdata, made.blocks, options
             )

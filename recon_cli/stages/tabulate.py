@@ -22,6 +22,7 @@ from recon_cli.schema import Release, Table, column_dtype
 from recon_cli.sources.records import open_records
 from recon_cli.store import INGEST, InputFile, Recipe, open_folder
 from recon_cli.store.files import disk, file_digest, move
+from recon_cli.verification.structural_zeros import count_violations
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ def _write(run: Run, request: _Request) -> Tabulated:
     """Count, and put the file in its place whole."""
     started, release = time.perf_counter(), run.release
     people, parts, units = 0, [], []
+    violations = [0] * len(release.structural_zeros)
     with run.reporter.bar(Task("tabulate", release.geography.unit.name)) as bar:
         for records in _records(run, request.config):
             people += records.height
@@ -144,10 +146,13 @@ def _write(run: Run, request: _Request) -> Tabulated:
                 parts.append(
                     tabulation.tabulate(release, records, request.tables, request.config.levels)
                 )
+                found = count_violations(release, records)
             except VerificationError as error:
                 raise SourceError(str(error)) from error
+            violations = [a + b for a, b in zip(violations, found, strict=True)]
             units.append(records.select(release.geoid_column).unique())
             bar.advance(units[-1].height, records.height)
+    _note_violations(run, violations)
     counts = pl.concat(parts)
     if request.format == "legacy":
         geounits = _geounits(run, request.config, pl.concat(units))
@@ -164,6 +169,18 @@ def _write(run: Run, request: _Request) -> Tabulated:
                 aside.unlink(missing_ok=True)
     seconds = time.perf_counter() - started
     return Tabulated(request.to, request.format, people, counts.height, seconds)
+
+
+def _note_violations(run: Run, violations: list[int]) -> None:
+    """Name the structural zeros that are not true of the records."""
+    for zero, count in zip(run.release.structural_zeros, violations, strict=True):
+        if count:
+            what = "definition" if zero.is_definition else "assumption"
+            why = f" ({zero.why})" if zero.why else ""
+            run.reporter.note(
+                f"tabulate: {count:,} records break a structural zero of {run.release.name}, "
+                f"by {what}{why}"
+            )
 
 
 def read_records(path: Path, release: Release) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from recon_cli.synth.origins import AnswerModel, block_mixes, draw
 from recon_cli.synth.parameters import Floats, Nation
 from recon_cli.synth.person_keys import assign_person_keys, duplicate_households, duplicate_sources
 from recon_cli.synth.sizes import Integers
-from recon_cli.synth.units import FEATURES, occupied_units, vacant_units
+from recon_cli.synth.units import FEATURES, in_words, occupied_units, vacant_units
 
 #: In place of a kind of group quarters.
 IN_HOUSEHOLD = "none"
@@ -48,7 +48,7 @@ HOUSEHOLDS = pl.Schema(
         "geoid_block": pl.String,
         "people": pl.Int32,
         "adults": pl.Int32,
-        **dict.fromkeys(FEATURES, pl.Int8),
+        **{name: pl.String if words else pl.Int8 for name, words in FEATURES.items()},
     }
 )
 
@@ -199,7 +199,7 @@ class _CountyGenerator:
         occupied = np.bincount(block, minlength=len(self.county.population))
         empty, vacancy = vacant_units(self.nation.units, occupied, rng)
         vacant = pl.DataFrame(
-            {"household": homes.count + np.arange(len(empty)), "block": empty, "VACS": vacancy}
+            {"household": homes.count + np.arange(len(empty)), "block": empty, "vacancy": vacancy}
         )
         zero = [name for name in lived.columns if name not in vacant.columns]
         vacant = vacant.with_columns(pl.lit(0).alias(name) for name in zero)
@@ -213,7 +213,8 @@ class _CountyGenerator:
 
     def _households(self, units: pl.DataFrame) -> pl.DataFrame:
         return (
-            units.with_columns(
+            in_words(units)
+            .with_columns(
                 pl.col("household") + self.first_household,
                 geoid_block=self.geoid.gather(units["block"]),
             )

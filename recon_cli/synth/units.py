@@ -1,10 +1,13 @@
-"""Housing units and the ten features that the 2010 unit tables know of them.
+"""Housing units and the features that the tables of 2010 and 2020 know of them.
 
-Every feature of an occupied unit is computed from its members, so that the two never disagree.
-Codes are those of the 2010 Census unit file; 0 always means that the unit is vacant.
+Every feature of an occupied unit is computed from its members, so that the two never disagree. The
+words are those of the packaged schemas of households; the Census unit file's column is named with
+each.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -14,21 +17,79 @@ from recon_cli.synth.households import RELATIVES, Role
 from recon_cli.synth.parameters import Units
 from recon_cli.synth.sizes import Integers
 
-ELDER = 65
-#: HHSIZE counts to seven and more.
+#: From this age on a child goes to school.
+SCHOOL = 6
+#: Household sizes are counted to seven and more.
 LARGEST = 7
-#: Lower ages of the classes 1-9 of THHLDRAGE.
-HOLDER_AGES = (15, 25, 35, 45, 55, 60, 65, 75, 85)
-#: Ages at which the shares of owners change.
+#: Lower ages at which the shares of owners change.
 _OWNER_AGES = (15, 25, 30, 35, 40, 45, 50, 55, 60, 65, 75, 85)
 
-FEATURES = (
-    "TEN", "VACS", "HHSIZE", "HHT", "HHT2", "THHSPAN", "THHLDRAGE", "THHRACE", "TP18", "TP65",
+#: VACS
+VACANCY = (
+    "occupied", "for_rent", "rented_not_occupied", "for_sale", "sold_not_occupied", "seasonal",
+    "migrant_workers", "other_vacant",
 )  # fmt: skip
+#: TEN; the first for a vacant unit, as in what follows.
+TENURE = ("none", "owned_with_mortgage", "owned_free_and_clear", "rented", "no_rent")
+#: HHT
+TYPES = (
+    "none", "married_couple", "other_family_of_man", "other_family_of_woman", "man_alone",
+    "man_with_nonrelatives", "woman_alone", "woman_with_nonrelatives",
+)  # fmt: skip
+#: HHT2; own children are those under 18.
+DETAILED_TYPES = (
+    "none", "married_with_own_children", "married_without_own_children",
+    "cohabiting_with_own_children", "cohabiting_without_own_children", "woman_living_alone",
+    "woman_with_own_children", "woman_with_relatives", "woman_without_relatives",
+    "man_living_alone", "man_with_own_children", "man_with_relatives", "man_without_relatives",
+)  # fmt: skip
+#: THHSPAN
+ORIGINS = ("none", "not_hispanic", "hispanic")
+#: THHLDRAGE, and the lower ages of its classes.
+AGES = (
+    "none", "15-24", "25-34", "35-44", "45-54", "55-59", "60-64", "65-74", "75-84", "85+",
+)  # fmt: skip
+HOLDER_AGES = (15, 25, 35, 45, 55, 60, 65, 75, 85)
+#: THHRACE
+RACES = ("none", "white", "black", "aian", "asian", "nhpi", "sor", "several_races")
+#: TP18 and the ages of those under 18.
+MINORS = ("nobody_under_18", "only_under_6", "only_6_to_17", "under_6_and_6_to_17")
+#: TP60, TP65 and TP75, and the lower ages of the classes.
+OLDEST = ("nobody_60_or_over", "oldest_60_to_64", "oldest_65_to_74", "oldest_75_or_over")
+OLDEST_AGES = (60, 65, 75)
+#: PAC: people under 18 but the householder and his spouse or partner.
+CHILDREN = ("no_children", "children")
+#: PAOC and PARC: own children, and all that are related; of the householder.
+OWN_CHILDREN = (
+    "no_own_children", "own_only_under_6", "own_only_6_to_17", "own_under_6_and_6_to_17",
+)  # fmt: skip
+RELATED_CHILDREN = (
+    "no_related_children", "related_only_under_6", "related_only_6_to_17",
+    "related_under_6_and_6_to_17",
+)  # fmt: skip
+NONRELATIVES = ("no_nonrelatives", "nonrelatives")
+
+#: Feature → its words by code; none where it is a number.
+FEATURES: dict[str, tuple[str, ...]] = {
+    "vacancy": VACANCY,
+    "tenure": TENURE,
+    "household_size": (),
+    "household_type": TYPES,
+    "detailed_type": DETAILED_TYPES,
+    "householder_origin": ORIGINS,
+    "householder_age": AGES,
+    "householder_race": RACES,
+    "minors": MINORS,
+    "oldest": OLDEST,
+    "children": CHILDREN,
+    "own_children": OWN_CHILDREN,
+    "related_children": RELATED_CHILDREN,
+    "nonrelatives": NONRELATIVES,
+}
 
 
 def features_of_members(persons: pl.DataFrame) -> pl.DataFrame:
-    """The features of occupied units that follow from who age_sex there.
+    """The features of occupied units that follow from who lives there, as codes.
 
     Args:
         persons: ``household`` (no nulls), ``relationship``, ``male``, ``age``, ``race`` (bits),
@@ -36,70 +97,105 @@ def features_of_members(persons: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         One row per household, sorted by it: ``household``, ``people``, ``adults`` (18 and over),
-        HHSIZE (1-7), HHT (1 married couple, 2 and 3 other family with male or female
-        householder, 4 man alone, 5 man with nonrelatives, 6 woman alone, 7 woman with
-        nonrelatives), HHT2 (1 and 2 married couple with and without own children under 18, 3
-        and 4 unmarried couple likewise, woman: 5 alone, 6 with own children under 18, 7 with
-        other relatives, 8 with nonrelatives; 9-12 man likewise), THHSPAN (1 householder not
-        Hispanic, 2 Hispanic), THHLDRAGE (1-9, from `HOLDER_AGES`), THHRACE (1-6 one race in the
-        order of the bits, 7 two or more), TP18 and TP65 (1 if anybody under 18, 65 and over).
+        ``holder_age``, and the place of the word of each feature in `FEATURES` but ``vacancy`` and
+        ``tenure``.
     """
     role = pl.col("relationship")
-    relatives = [member.name.lower() for member in RELATIVES]
-    first = role == Role.HOUSEHOLDER.name.lower()
-    minor = (pl.col("age") < ADULT).any()
+    first = _has_role(Role.HOUSEHOLDER)
+    couple = _has_role(Role.HOUSEHOLDER, Role.SPOUSE, Role.PARTNER)
+    kin = _has_role(*RELATIVES)
     grouped = persons.group_by("household").agg(
         people=pl.len(),
         adults=(pl.col("age") >= ADULT).sum(),
+        oldest_age=pl.col("age").max(),
         man=pl.col("male").filter(first).first(),
         holder_age=pl.col("age").filter(first).first(),
         holder_race=pl.col("race").filter(first).first(),
         holder_hispanic=pl.col("hispanic").filter(first).first(),
-        married=(role == Role.SPOUSE.name.lower()).any(),
-        cohabit=(role == Role.PARTNER.name.lower()).any(),
-        kin=role.is_in(relatives).any(),
-        own=((role == Role.CHILD.name.lower()) & (pl.col("age") < ADULT)).any(),
-        minors=minor,
-        elders=(pl.col("age") >= ELDER).any(),
+        married=_has_role(Role.SPOUSE).any(),
+        cohabit=_has_role(Role.PARTNER).any(),
+        kin=kin.any(),
+        minors=_ages_of_minors(pl.lit(value=True)),
+        own_children=_ages_of_minors(role == Role.CHILD.name.lower()),
+        related_children=_ages_of_minors(kin & ~_has_role(Role.SPOUSE)),
+        children=((pl.col("age") < ADULT) & ~couple).any().cast(pl.Int64),
+        nonrelatives=_has_role(Role.PARTNER, Role.NONRELATIVE).any().cast(pl.Int64),
     )
-    alone = pl.col("people") == 1
-    man, own = pl.col("man"), pl.col("own")
-    single = pl.when(alone).then(5).when(own).then(6).when(pl.col("kin")).then(7).otherwise(
-        8
-    ) + pl.when(man).then(4).otherwise(0)
-    unrelated = pl.when(alone).then(4).otherwise(5) + pl.when(man).then(0).otherwise(2)
-    races = [pl.when(pl.col("holder_race") == 1 << bit).then(bit + 1) for bit in range(6)]
     return grouped.select(
         "household",
         "people",
         "adults",
-        HHSIZE=pl.min_horizontal(pl.col("people"), LARGEST),
-        HHT=pl.when("married")
-        .then(1)
-        .when("kin")
-        .then(pl.when(man).then(2).otherwise(3))
-        .otherwise(unrelated),
-        HHT2=pl.when("married")
+        "holder_age",
+        household_size=pl.min_horizontal(pl.col("people"), LARGEST),
+        household_type=_household_type(),
+        detailed_type=_detailed_type(),
+        householder_origin=1 + pl.col("holder_hispanic").cast(pl.Int8),
+        householder_age=_class_of("holder_age", HOLDER_AGES).clip(1),
+        householder_race=_race_class(),
+        minors="minors",
+        oldest=_class_of("oldest_age", OLDEST_AGES),
+        children="children",
+        own_children="own_children",
+        related_children="related_children",
+        nonrelatives="nonrelatives",
+    ).sort("household")
+
+
+def _has_role(*roles: Role) -> pl.Expr:
+    return pl.col("relationship").is_in([role.name.lower() for role in roles])
+
+
+def _ages_of_minors(among: pl.Expr) -> pl.Expr:
+    """0 for nobody, 1 under 6 only, 2 from 6 to 17 only, 3 both."""
+    age = pl.col("age")
+    small = (among & (age < SCHOOL)).any().cast(pl.Int64)
+    large = (among & (age >= SCHOOL) & (age < ADULT)).any().cast(pl.Int64)
+    return small + 2 * large
+
+
+def _class_of(age: str, edges: Sequence[int]) -> pl.Expr:
+    return pl.sum_horizontal((pl.col(age) >= edge).cast(pl.Int8) for edge in edges)
+
+
+def _household_type() -> pl.Expr:
+    alone, man = pl.col("people") == 1, pl.col("man")
+    unrelated = pl.when(alone).then(4).otherwise(5) + pl.when(man).then(0).otherwise(2)
+    family = pl.when(man).then(2).otherwise(3)
+    return pl.when("married").then(1).when("kin").then(family).otherwise(unrelated)
+
+
+def _detailed_type() -> pl.Expr:
+    own = pl.col("own_children") > 0
+    alone = pl.when(pl.col("people") == 1).then(5)
+    single = alone.when(own).then(6).when(pl.col("kin")).then(7).otherwise(8)
+    return (
+        pl.when("married")
         .then(pl.when(own).then(1).otherwise(2))
         .when("cohabit")
         .then(pl.when(own).then(3).otherwise(4))
-        .otherwise(single),
-        THHSPAN=1 + pl.col("holder_hispanic").cast(pl.Int8),
-        THHLDRAGE=pl.sum_horizontal(
-            (pl.col("holder_age") >= edge).cast(pl.Int8) for edge in HOLDER_AGES
-        ).clip(1),
-        THHRACE=pl.coalesce(*races, pl.lit(7)),
-        TP18=pl.col("minors").cast(pl.Int8),
-        TP65=pl.col("elders").cast(pl.Int8),
-        holder_age="holder_age",
-    ).sort("household")
+        .otherwise(single + pl.when(pl.col("man")).then(4).otherwise(0))
+    )
+
+
+def _race_class() -> pl.Expr:
+    races = [pl.when(pl.col("holder_race") == 1 << bit).then(bit + 1) for bit in range(6)]
+    return pl.coalesce(*races, pl.lit(7))
+
+
+def in_words(units: pl.DataFrame) -> pl.DataFrame:
+    """Units with the words of each feature in place of its code."""
+    return units.with_columns(
+        pl.Series(name, words, dtype=pl.String).gather(units[name]).alias(name)
+        for name, words in FEATURES.items()
+        if words
+    )
 
 
 def occupied_units(units: Units, persons: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     """Occupied units with all features; see `features_of_members` for ``persons``.
 
     Returns:
-        TEN is 1 owned with a mortgage, 2 owned free and clear, 3 rented, 4 without rent; VACS 0.
+        All features as codes.
     """
     known = features_of_members(persons)
     age = known["holder_age"].to_numpy()
@@ -110,14 +206,14 @@ def occupied_units(units: Units, persons: pl.DataFrame, rng: np.random.Generator
     free = rng.random(len(at)) < units.no_rent
     tenure = np.where(owns, np.where(owes, 1, 2), np.where(free, 4, 3))
     return known.drop("holder_age").with_columns(
-        TEN=pl.Series(tenure), VACS=pl.lit(0, dtype=pl.Int64)
+        tenure=pl.Series(tenure), vacancy=pl.lit(0, dtype=pl.Int64)
     )
 
 
 def vacant_units(
     units: Units, occupied: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Vacant units: the position of the block, and VACS of each.
+    """Vacant units: the position of the block, and why each is vacant.
 
     Args:
         units: Parameters.
@@ -125,8 +221,7 @@ def vacant_units(
         rng: Source of chance.
 
     Returns:
-        VACS is 1 for rent, 2 rented and not yet lived in, 3 for sale, 4 sold, 5 seasonal, 6 for
-        migrant workers, 7 other.
+        The latter is a place in `VACANCY`, above 0.
     """
     rate = units.vacant / (1 - units.vacant)
     empty = rng.random(len(occupied)) < units.vacant_in_uninhabited

@@ -69,7 +69,24 @@ def published_rows(
                 key = geoid, table.name, number
                 zero = 0, published.protection.greatest_of_zero(table.name, level)
                 rows.append(Row(key, weights, *ends.get(key, zero)))
-    return rows
+    return rows + _structural_zeros(release, places)
+
+
+def _structural_zeros(release: Release, places: list[list[int]]) -> list[Row]:
+    """A row of no people for each predicate that holds of no record."""
+    return [
+        Row(
+            ("", "structural zero", number),
+            {
+                i: 1
+                for i, at in enumerate(places)
+                if all(m >> place & 1 for m, place in zip(masks, at, strict=True))
+            },
+            0,
+            0,
+        )
+        for number, masks in enumerate(release.impossible)
+    ]
 
 
 def _ends(published: Publication) -> dict[tuple[str, str, int], tuple[int, int]]:

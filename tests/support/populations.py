@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import yaml
 from fixtures import make_fixtures
 from recon_cli.frames import COUNTS
 from recon_cli.publication import CoveragePattern, Publication
-from recon_cli.schema import Release, Table, bits, parse_release
+from recon_cli.schema import Release, StructuralZero, Table, bits, parse_release
 from recon_cli.tabulation import tabulate
 
 
@@ -45,6 +46,38 @@ def random_units(release: Release, seed: int, count: int) -> list[str]:
             geoid, length = geoid + str(part).zfill(width), digits
         geoids.add(geoid)
     return sorted(geoids)
+
+
+def with_random_rules(release: Release, seed: int) -> Release:
+    """The release with one to three structural zeros between two features, some of them assumed.
+
+    The first values of all features are never ruled out, so that some record can be.
+    """
+    rng = np.random.default_rng([seed, 5])
+    zeros = []
+    for _ in range(int(rng.integers(1, 4))):
+        when, only = list(release.full), list(release.full)
+        features = [f for f, full in enumerate(release.full) if full > 1]
+        if len(features) < 2:
+            break
+        asked, said = rng.choice(features, 2, replace=False)
+        when[asked] = int(rng.integers(1, release.full[asked] + 1))
+        only[said] = int(rng.integers(0, release.full[said])) | 1
+        zero = StructuralZero(tuple(when), tuple(only), bool(rng.integers(0, 2)), "made up")
+        zeros += [zero] if zero.impossible else []
+    return replace(release, structural_zeros=tuple(zeros))
+
+
+def possible_records(release: Release, records: pl.DataFrame) -> pl.DataFrame:
+    """The records that no structural zero rules out."""
+    kept = pl.lit(value=True)
+    for masks in release.impossible:
+        broken = pl.lit(value=True)
+        for feature, mask in zip(release.features, masks, strict=True):
+            values = pl.Series([feature.values[at] for at in bits(mask)], dtype=feature.dtype)
+            broken &= pl.col(feature.name).is_in(values.implode())
+        kept &= ~broken
+    return records.filter(kept)
 
 
 def random_records(

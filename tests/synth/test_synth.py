@@ -22,6 +22,7 @@ from recon_cli.synth.origins import vary
 from recon_cli.synth.sizes import block_sizes, class_of
 from recon_cli.synth.units import FEATURES, HOLDER_AGES
 from recon_cli.tabulation import tabulate
+from recon_cli.verification.structural_zeros import count_violations
 from tests.support import nations
 from tests.support.command_line import recon
 
@@ -228,36 +229,47 @@ def test_codes_are_in_range() -> None:
     homes = nations.whole().households
     assert homes.schema == HOUSEHOLDS
     assert homes["household"].is_unique().all()
-    top = {"TEN": 4, "HHSIZE": 7, "HHT": 7, "HHT2": 12, "THHSPAN": 2, "THHLDRAGE": 9, "THHRACE": 7}
-    for vacant, rows in ((True, homes.filter(VACS=0).clear()), (False, homes.filter(VACS=0))):
-        assert vacant == rows.is_empty()
-        for name, most in top.items():
-            assert rows[name].is_between(1, most).all()
-    empty = homes.filter(pl.col("VACS") > 0)
-    assert empty["VACS"].is_between(1, 7).all()
-    assert empty.select(pl.exclude("household", "geoid_block", "VACS")).sum().row(0) == (0,) * 11
+    lived, empty = homes.filter(vacancy="occupied"), homes.filter(pl.col("vacancy") != "occupied")
+    for name, words in FEATURES.items():
+        if not words:
+            assert lived[name].is_between(1, 7).all()
+            assert (empty[name] == 0).all()
+        elif name != "vacancy":
+            assert set(lived[name]) <= set(words) - {"none"}
+            assert set(empty[name]) <= set(words[:1])
+    assert set(empty["vacancy"]) <= set(FEATURES["vacancy"][1:])
+    assert empty.select("people", "adults").sum().row(0) == (0, 0)
     assert len(empty) / len(homes) == pytest.approx(0.13, abs=0.03)
+
+
+@pytest.mark.parametrize("name", ["dhc_2020_households", "sf1_2010_households"])
+def test_households_keep_to_every_structural_zero(name: str) -> None:
+    release, homes = load_release(name), nations.whole().households
+    assert release.has_assumptions
+    assert count_violations(release, homes) == (0,) * len(release.structural_zeros)
+    wrong = homes.filter(vacancy="occupied").with_columns(household_size=pl.lit(1, pl.Int8))
+    assert sum(count_violations(release, wrong)) > 1000
 
 
 def test_every_feature_recomputed_from_the_persons() -> None:
     made = nations.counties()[0]
     homes = {row["household"]: row for row in made.households.iter_rows(named=True)}
     inside = made.persons.filter(pl.col("household").is_not_null())
-    assert inside["household"].n_unique() == made.households.filter(VACS=0).height
+    assert inside["household"].n_unique() == made.households.filter(vacancy="occupied").height
     members: dict[int, list[dict[str, object]]] = {}
     for person in inside.iter_rows(named=True):
         members.setdefault(person["household"], []).append(person)
     for number, people in members.items():
-        assert {name: homes[number][name] for name in FEATURES if name not in {"TEN", "VACS"}} == (
-            features_by_hand(people)
-        )
-        assert homes[number]["VACS"] == 0
+        assert {
+            name: homes[number][name] for name in FEATURES if name not in {"tenure", "vacancy"}
+        } == (features_by_hand(people))
+        assert homes[number]["vacancy"] == "occupied"
         assert {person["geoid_block"] for person in people} == {homes[number]["geoid_block"]}
         assert homes[number]["people"] == len(people)
         assert homes[number]["adults"] == sum(int(str(p["age"])) >= 18 for p in people)
 
 
-def features_by_hand(people: list[dict[str, object]]) -> dict[str, int]:
+def features_by_hand(people: list[dict[str, object]]) -> dict[str, object]:
     """The slow, obvious definition, person by person."""
     heads = [person for person in people if person["relationship"] == "householder"]
     assert len(heads) == 1
@@ -278,16 +290,29 @@ def features_by_hand(people: list[dict[str, object]]) -> dict[str, int]:
             kind2 += 4 if man else 0
     race = int(str(head["race"]))
     alone = {1: 1, 2: 2, 4: 3, 8: 4, 16: 5, 32: 6}
-    return {
-        "HHSIZE": min(len(people), 7),
-        "HHT": kind,
-        "HHT2": kind2,
-        "THHSPAN": 2 if head["hispanic"] else 1,
-        "THHLDRAGE": max(1, sum(int(str(head["age"])) >= edge for edge in HOLDER_AGES)),
-        "THHRACE": alone.get(race, 7),
-        "TP18": int(any(age < 18 for age in ages)),
-        "TP65": int(any(age >= 65 for age in ages)),
+    couple = {"householder", "spouse", "partner"}
+    relatives = {str(r.name).lower() for r in RELATIVES} - {"spouse"}
+
+    def children(roles_of: set[str]) -> int:
+        """1 under 6 only, 2 from 6 to 17 only, 3 both."""
+        young = [a for role, a in zip(roles, ages, strict=True) if role in roles_of and a < 18]
+        return any(age < 6 for age in young) + 2 * any(age >= 6 for age in young)
+
+    codes = {
+        "household_type": kind,
+        "detailed_type": kind2,
+        "householder_origin": 2 if head["hispanic"] else 1,
+        "householder_age": max(1, sum(int(str(head["age"])) >= edge for edge in HOLDER_AGES)),
+        "householder_race": alone.get(race, 7),
+        "minors": children(set(roles)),
+        "oldest": sum(max(ages) >= edge for edge in (60, 65, 75)),
+        "children": int(children(set(roles) - couple) > 0),
+        "own_children": children({"child"}),
+        "related_children": children(relatives),
+        "nonrelatives": int(bool({"partner", "nonrelative"} & set(roles))),
     }
+    words = {name: FEATURES[name][code] for name, code in codes.items()}
+    return {"household_size": min(len(people), 7), **words}
 
 
 def test_families_look_like_families() -> None:

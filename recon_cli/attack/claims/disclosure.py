@@ -45,11 +45,8 @@ def disclosing_groups(
     return found
 
 
-def disclosed_cells(groups: Groups, disclosing: dict[str, BoolArray]) -> npt.NDArray[np.bool_]:
-    """(kinds × columns × histogram cells) whether at most so many known columns settle another."""
-    cells = groups.of_cell.shape[1]
-    covered = np.zeros((len(KINDS), groups.columns, cells), dtype=bool)
-    for at, kind in enumerate(KINDS):
-        for known in range(groups.columns):
-            covered[at, known] = groups.covers(disclosing[kind] & (groups.size <= known))
-    return covered
+def disclosed_groups(groups: Groups, disclosing: dict[str, BoolArray]) -> BoolArray:
+    """(kinds × columns × groups) whether at most so many known columns settle another one."""
+    known = np.arange(groups.columns)
+    few: BoolArray = groups.size <= known[:, None]
+    return np.stack([disclosing[kind] & few for kind in KINDS])

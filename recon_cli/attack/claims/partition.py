@@ -6,7 +6,7 @@ See *verified claim* in docs/glossary.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ import polars as pl
 from recon_cli.attack.claims.batch import BatchClaims, UnitPrograms, verify_batch
 from recon_cli.attack.claims.columns import claim_columns
 from recon_cli.attack.claims.disclosure import KINDS
+from recon_cli.attack.claims.foundations import TABLES, claims_with_foundations
 from recon_cli.attack.claims.settle import PROOFS
 from recon_cli.attack.claims.trivial import TrivialClaims
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
@@ -69,8 +70,9 @@ class VerifiedClaims:
             (null where it does not speak of one), ``count`` and ``exact``: exactly, or at least,
             so many people have these values; ``singleton`` (exactly one), ``maximal`` (no claim
             with further columns has the same count), ``trivial`` (one published cell, or a sum of
-            one table's cells; of at most four columns) and ``proof`` (``propagation``, ``rows``,
-            ``lp``, ``solver``).
+            one table's cells; of at most four columns), ``proof`` (``propagation``, ``rows``,
+            ``lp``, ``solver``) and ``rests_on``: ``tables``, or ``tables and rules``, where it is
+            proven only under structural zeros that are assumptions.
         units: One row a unit: its geoid, ``population``, ``claims``, ``exact_claims``,
             ``undecided`` (groups of people for which effort ended first), ``status``
             (``complete``, ``partial``, ``open``: nothing can be claimed) and ``seconds``.
@@ -105,21 +107,39 @@ def find_claims(
         StageError: The records do not reproduce the published counts.
         SolverError: Two engines disagree on a certificate.
     """
-    plan = make_claim_plan(release, tables, published.coverage, is_exact=published.is_exact)
-    return find_with_plan(plan, published, microdata, options)
+    plans = make_claim_plans(release, tables, published.coverage, is_exact=published.is_exact)
+    return find_with_plans(plans, published, microdata, options)
 
 
-def make_claim_plan(
+@dataclass(frozen=True)
+class ClaimPlans:
+    """What claims are verified under.
+
+    Attributes:
+        assuming: All structural zeros.
+        tables_alone: Those alone that are no assumptions; None where none is.
+    """
+
+    assuming: Plan
+    tables_alone: Plan | None
+
+
+def make_claim_plans(
     release: Release, tables: Sequence[Table], coverage: Coverage, *, is_exact: bool
-) -> Plan:
-    """A plan whose grain resolves the columns of claims; of exact counts or of intervals."""
+) -> ClaimPlans:
+    """Plans whose grain resolves the columns of claims; of exact counts or of intervals."""
     columns = claim_columns(release, tables, coverage)
     make = make_relaxed_plan if is_exact else make_interval_plan
-    return make(release, tables, coverage, histogram_masks(release, columns))
+
+    def plan_of(described: Release) -> Plan:
+        return make(described, tables, coverage, histogram_masks(described, columns))
+
+    alone = plan_of(release.without_assumptions()) if release.has_assumptions else None
+    return ClaimPlans(plan_of(release), alone)
 
 
-def find_with_plan(
-    plan: Plan,
+def find_with_plans(
+    plans: ClaimPlans,
     published: Publication,
     microdata: pl.DataFrame,
     options: ClaimOptions,
@@ -128,11 +148,40 @@ def find_with_plan(
     quarantine: Quarantine = NO_QUARANTINE,
     missing: pl.Series | None = None,
 ) -> VerifiedClaims:
-    """`find_claims` with a plan already made; see there.
+    """`find_claims` with plans already made; see there.
 
     ``quarantine`` is for attempts that died; ``missing`` are the geoids of units that were
     quarantined when ``microdata`` was made.
     """
+
+    def find(plan: Plan, on_progress: OnProgress) -> VerifiedClaims:
+        return _find_with_plan(
+            plan, published, microdata, options, on_progress, quarantine=quarantine, missing=missing
+        )
+
+    found = find(plans.assuming, on_progress)
+    if plans.tables_alone is None:
+        return replace(found, claims=found.claims.with_columns(rests_on=pl.lit(TABLES)))
+    alone = find(plans.tables_alone, ignore_progress)
+    key = [plans.assuming.release.geoid_column, *found.columns]
+    return replace(
+        found,
+        claims=claims_with_foundations(found.claims, alone.claims, key),
+        units=found.units.with_columns(seconds=found.units["seconds"] + alone.units["seconds"]),
+    )
+
+
+def _find_with_plan(
+    plan: Plan,
+    published: Publication,
+    microdata: pl.DataFrame,
+    options: ClaimOptions,
+    on_progress: OnProgress,
+    *,
+    quarantine: Quarantine,
+    missing: pl.Series | None,
+) -> VerifiedClaims:
+    """The claims under one plan; of all but what they rest on."""
     columns = claim_columns(plan.release, plan.tables, published.coverage)
     counts = arrange_counts(plan, published)
     trivial = _Trivial(plan, published.coverage, columns)
@@ -232,20 +281,21 @@ class _Trivial:
             subset: Its columns, as bits.
             groups: (claims × columns) its values; those of other columns are ignored.
         """
+        flags = np.zeros(len(subset), dtype=bool)
+        few = np.flatnonzero(np.bitwise_count(subset) < _TRIVIAL_COLUMNS)
         bit = 1 << np.arange(len(self._groups))
-        values = np.where(subset[:, None] & bit > 0, groups, -1)
-        distinct, number = np.unique(
-            np.column_stack([pattern, values]), axis=0, return_inverse=True
-        )
-        flags = [self._is_trivial(int(row[0]), row[1:].tolist()) for row in distinct]
-        return np.array(flags, dtype=bool)[number.ravel()]
+        values = np.where(subset[few, None] & bit > 0, groups[few] + 1, 0)
+        code = pattern[few]
+        for column, group in zip(values.T, self._groups, strict=True):
+            code = code * (len(group.masks) + 1) + column
+        _, first, number = np.unique(code, return_index=True, return_inverse=True)
+        found = [self._is_trivial(int(pattern[few[at]]), (values[at] - 1).tolist()) for at in first]
+        flags[few] = np.array(found, dtype=bool)[number.ravel()]
+        return flags
 
     def _is_trivial(self, pattern: int, values: list[int]) -> bool:
-        chosen = [at for at, value in enumerate(values) if value >= 0]
-        if len(chosen) >= _TRIVIAL_COLUMNS:
-            return False
         masks = list(self._release.full)
-        for at in chosen:
+        for at in (at for at, value in enumerate(values) if value >= 0):
             masks[self._features[at]] &= self._groups[at].masks[values[at]]
         if pattern not in self._of_pattern:
             self._of_pattern[pattern] = TrivialClaims(

@@ -18,7 +18,7 @@ from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.dual_bounds import least_value, row_combinations
-from recon_cli.solve.linear_relaxation import solve_relaxation
+from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.solve.objectives import LinearFunctionals
 
 BoolArray = npt.NDArray[np.bool_]
@@ -27,6 +27,9 @@ BoolArray = npt.NDArray[np.bool_]
 _DRY = 4
 #: How much a random cost decides beside a functional: only among vertices that are equal else.
 _NOISE = 1e-3
+#: Vertices near an end that is not reached, and how much a random cost decides there.
+_NEAR = 8
+_NEAR_NOISE = 0.1
 
 
 class Proof(Enum):
@@ -113,6 +116,7 @@ def settle(
     search.combine_rows()
     search.refute()
     search.bound_by_duals()
+    search.look_near_ends()
     search.tighten()
     return search.result()
 
@@ -128,6 +132,7 @@ class _Search:
         effort: Effort,
     ) -> None:
         self.program = program
+        self.relaxation = LinearRelaxation(program)
         self.C = functionals
         positive, negative = np.maximum(functionals, 0), np.minimum(functionals, 0)
         low, high = program.lower, program.upper
@@ -181,9 +186,7 @@ class _Search:
             if not len(todo):
                 return
             sign = self.random.choice([-1.0, 1.0], len(todo))
-            vertex = solve_relaxation(
-                self.program, sign @ self.C[todo] + self._noise(), max(self.left, 0.0)
-            )
+            vertex = self.relaxation.solve(sign @ self.C[todo] + self._noise(), self.left)
             self.elapsed += vertex.deterministic_time
             if not len(vertex.values):
                 return
@@ -197,7 +200,7 @@ class _Search:
             for sign, is_open in ((1, self.is_open_below), (-1, self.is_open_above)):
                 if not is_open[k] or self.left <= 0:
                     continue
-                end = least_value(self.program, sign * self.C[k], self.left)
+                end = least_value(self.program, sign * self.C[k], self.left, self.relaxation)
                 self.elapsed += end.deterministic_time
                 if len(end.vertex):
                     self._try(end.vertex)
@@ -208,6 +211,23 @@ class _Search:
             if weights[0].any() or weights[1].any():
                 self._proven_by(k, Proof.LP)
                 self.certificates[k] = Certificate(*weights)
+
+    def look_near_ends(self) -> None:
+        """Look for solutions that reach the ends which duals leave open, before engines are asked.
+
+        Such an end is a vertex that is not whole: others beside it may be.
+        """
+        for k in np.flatnonzero(self.is_open_below | self.is_open_above).tolist():
+            for sign in (1, -1):
+                for _ in range(_NEAR):
+                    is_open = self.is_open_below if sign > 0 else self.is_open_above
+                    if not is_open[k] or self.left <= 0:
+                        break
+                    noise = _NEAR_NOISE * self.random.random(self.program.shape[1])
+                    vertex = self.relaxation.solve(sign * self.C[k] + noise, self.left)
+                    self.elapsed += vertex.deterministic_time
+                    if len(vertex.values):
+                        self._try(vertex.values)
 
     def tighten(self) -> None:
         """Ask two engines about what is left."""

@@ -16,11 +16,13 @@ class Reconstruct(Section):
     Attributes:
         tables: Finest levels joined by ``+``, or table names. Default: every table.
         seed: Which of several solutions; default the run's seed.
+        assumptions: Take the schema's structural zeros that are assumptions for granted.
         verify: Tabulate the result again and compare before it is published.
     """
 
     tables: TableChoice | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
+    assumptions: bool = True
     verify: bool = True
 
     def check(self, release: Release) -> None:
