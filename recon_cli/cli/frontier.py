@@ -28,7 +28,7 @@ def command(options: RunOptions, *, force: bool) -> None:
     Example:
       recon frontier -c al.yaml
       recon frontier -c al.yaml --set frontier.tables=[P1,P12] \\
-        --set frontier.weights={P1: 10}
+        --set 'frontier.weights={P1: 10}'
 
     \b
     Config keys:
@@ -40,6 +40,8 @@ def command(options: RunOptions, *, force: bool) -> None:
       frontier.delta       of Gaussian noise (1e-10)
       frontier.neighbours  add-or-remove, replace
       frontier.people      beside one count (1000)
+      frontier.branching   geounits in each one above
+      frontier.price       of a unit of ε, for the best ε
     """  # noqa: D301 - click wants the character itself
     run_and_print("frontier", options, force=force)
 
@@ -64,4 +66,4 @@ def print_frontier(run: Run, outcome: StageOutcome) -> None:
     rows = errors.filter(pl.col("epsilon") == largest).select(
         "level", "table", "strategy", pl.col("share") * 100, "rmse"
     )
-    show_table(rows, ["level", "table", "strategy", "ε, %", f"rmse at ε {largest:g}"])
+    show_table(rows, ["level", "table", "strategy", "share, %", f"rmse at ε {largest:g}"])

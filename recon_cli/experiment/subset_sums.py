@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy.linalg import blas
 
 from recon_cli.experiment import closed_form
 from recon_cli.experiment.decoders import (
@@ -122,15 +123,17 @@ def _by_squares(
 ) -> list[FloatArray]:
     """Box least squares, a chunk of the queries in memory at a time."""
     bits = len(truth)
-    gram = np.zeros((bits, bits), dtype=np.float32)  # of whole numbers below 2^24, so exact
+    # whole numbers below 2^24, so exact in single precision; only the upper half is added up
+    gram = np.zeros((bits, bits), dtype=np.float32, order="F")
     moments = np.zeros((bits, len(noises)))
     for first in range(0, queries, _CHUNK):
         Q = _subsets(rng, min(_CHUNK, queries - first), bits)
-        gram += Q.T @ Q
+        gram = blas.ssyrk(1.0, Q.T, beta=1.0, c=gram, overwrite_c=1)
         drawn = np.column_stack([noise.draw(rng, len(Q)) for noise in noises])
         moments += Q.T @ drawn
-    full = gram.astype(np.float64)
-    del gram
+    upper = np.triu(gram, 1)
+    full = (gram - np.tril(gram, -1) + upper.T).astype(np.float64)
+    del gram, upper
     moments += (full @ truth)[:, None]
     found = box_least_squares(full, moments, queries)
     return list(found.T)

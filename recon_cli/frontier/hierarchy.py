@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import polars as pl
+
 
 def hierarchy_variances(own: Sequence[float], branching: Sequence[int]) -> list[float]:
     """Variance of one count at each level after least squares: Eq. (hierarchy).
@@ -40,6 +42,35 @@ def level_variances(
     return [
         math.inf if share == 0 else 2 * (sensitivity / (epsilon * share)) ** 2 for share in shares
     ]
+
+
+def hierarchy_errors(branching: Sequence[int], epsilons: Sequence[float]) -> pl.DataFrame:
+    """Errors of one count at each level after least squares, for three ways to spend ε.
+
+    Args:
+        branching: As for `hierarchy_variances`.
+        epsilons: Of all levels together; Laplace noise, sensitivity 1.
+
+    Returns:
+        ``budget`` (``finest``: all at the finest level; ``even``; ``not finest``: even over the
+        others), ``depth`` (0 is the whole), ``epsilon`` and ``rmse``, null where nothing is known.
+    """
+    levels = len(branching) + 1
+    budgets = {
+        "finest": [0.0] * (levels - 1) + [1.0],
+        "even": [1 / levels] * levels,
+        "not finest": [1 / max(levels - 1, 1)] * (levels - 1) + [0.0],
+    }
+    rows = [
+        (budget, depth, epsilon, None if math.isinf(variance) else math.sqrt(variance))
+        for budget, shares in budgets.items()
+        if any(shares)
+        for epsilon in epsilons
+        for depth, variance in enumerate(
+            hierarchy_variances(level_variances(epsilon, shares), branching)
+        )
+    ]
+    return pl.DataFrame(rows, schema=["budget", "depth", "epsilon", "rmse"], orient="row")
 
 
 def _combined(one: float, other: float) -> float:

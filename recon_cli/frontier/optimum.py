@@ -8,12 +8,13 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 
 
-def best_split(weights: FloatArray, errors: FloatArray) -> FloatArray:
-    """Shares of ε that minimise Σ weight·error/share²: Eq. (split).
+def best_split(weights: FloatArray, errors: FloatArray, power: int = 2) -> FloatArray:
+    """Shares that minimise Σ weight·error/share^power: Eq. (split).
 
     Args:
         weights: (measurements,) what an officer states; at least one above 0.
-        errors: (measurements,) total squared error of each at ε = 1.
+        errors: (measurements,) squared error of each with the whole budget.
+        power: 2 where ε is divided, 1 where zCDP's ρ is.
 
     Returns:
         Shares that add up to 1; 0 where the weight is.
@@ -23,7 +24,7 @@ def best_split(weights: FloatArray, errors: FloatArray) -> FloatArray:
     """
     if (weights < 0).any() or not weights.any():
         raise ValueError("weights: numbers from 0 are expected, at least one above 0")
-    roots: FloatArray = np.cbrt(weights * errors)
+    roots: FloatArray = (weights * errors) ** (1 / (power + 1))
     shares: FloatArray = roots / roots.sum()
     return shares
 

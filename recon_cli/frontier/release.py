@@ -47,13 +47,22 @@ class NoiseLaw:
     delta: float = 1e-10
     is_replaced: bool = False
 
-    def variances(self, error: StrategyError, epsilon: float) -> FloatArray:
-        """(queries,) variances with ε in all."""
+    def variances(self, error: StrategyError, epsilon: float, share: float) -> FloatArray:
+        """(queries,) variances with a share of the budget: of ε, of Gaussian noise of ρ."""
         if self.noise == "laplace":
-            return error.laplace_variance(epsilon)
+            return error.laplace_variance(epsilon * share)
         if self.noise == "geometric":
-            return error.geometric_variance(epsilon)
-        return error.gaussian_variance(rho_of(epsilon, self.delta))
+            return error.geometric_variance(epsilon * share)
+        return error.gaussian_variance(rho_of(epsilon, self.delta) * share)
+
+    def coefficients(self, error: StrategyError) -> FloatArray:
+        """(queries,) what variances are in proportion to; of geometric noise nearly."""
+        return error.gaussian if self.noise == "gaussian" else error.laplace
+
+    @property
+    def power(self) -> int:
+        """To which power of its share the error of a measurement falls."""
+        return 1 if self.noise == "gaussian" else 2
 
 
 def rho_of(epsilon: float, delta: float) -> float:
@@ -85,10 +94,13 @@ class TableErrors:
     histogram: int
     by_strategy: Mapping[str, StrategyError]
 
-    @property
-    def best(self) -> str:
-        """The strategy of the least total error under Laplace noise."""
-        return min(self.by_strategy, key=lambda name: self.by_strategy[name].laplace.sum())
+    def best(self, law: NoiseLaw) -> str:
+        """The strategy of the least total error."""
+
+        def total(name: str) -> float:
+            return float(law.coefficients(self.by_strategy[name]).sum())
+
+        return min(self.by_strategy, key=total)
 
 
 def table_workload(release: Release, table: Table) -> FloatArray:
@@ -132,8 +144,8 @@ def frontier(
 ) -> pl.DataFrame:
     """Root mean squared errors of every table, level and strategy.
 
-    ε is divided among all tables of all levels: evenly, or so that the weighted sum of mean
-    squared errors is least, each table by its best strategy. Levels are measured apart; what
+    The budget is divided among all tables of all levels: evenly, or so that the weighted sum of
+    mean squared errors is least, each table by its best strategy. Levels are measured apart; what
     least squares over levels would gain is in `recon_cli.frontier.hierarchy`.
 
     Args:
@@ -145,7 +157,8 @@ def frontier(
 
     Returns:
         ``split`` (``even``, ``optimum``), ``level``, ``table``, ``strategy``, ``is_best``,
-        ``share`` (of ε), ``epsilon`` (of the whole release) and ``rmse``, in people.
+        ``share`` (of ε; of Gaussian noise of ρ), ``epsilon`` (of the whole release) and ``rmse``,
+        in people.
     """
     errors = all_errors(release, tables, law)
     measured = [
@@ -154,11 +167,12 @@ def frontier(
         for table in tables
         if level.name in table.levels
     ]
-    total = np.array([errors[t].by_strategy[errors[t].best].laplace.mean() for _, t in measured])
+    best = {name: found.by_strategy[found.best(law)] for name, found in errors.items()}
+    total = np.array([law.coefficients(best[table]).mean() for _, table in measured])
     wanted = np.array([weights.get(table, 1.0) for _, table in measured])
     splits = {
         EVEN: np.full(len(measured), 1 / len(measured)),
-        OPTIMUM: best_split(wanted, total),
+        OPTIMUM: best_split(wanted, total, law.power),
     }
     rows = [
         (split, level, *row)
@@ -174,11 +188,26 @@ def frontier(
 def _rows(
     errors: TableErrors, share: float, epsilons: Sequence[float], law: NoiseLaw
 ) -> Iterator[tuple[str, str, bool, float, float, float]]:
+    best = errors.best(law)
     for name, error in errors.by_strategy.items():
         for epsilon in epsilons:
-            variances = law.variances(error, epsilon * share)
+            variances = law.variances(error, epsilon, share)
             rmse = float(np.sqrt(variances.mean()))
-            yield errors.table, name, name == errors.best, share, epsilon, rmse
+            yield errors.table, name, name == best, share, epsilon, rmse
+
+
+def weighted_error(errors: pl.DataFrame, weights: Mapping[str, float]) -> dict[float, float]:
+    """ε → the weighted sum of mean squared errors of the optimum, each table at its best.
+
+    Args:
+        errors: From `frontier`.
+        weights: Table → its weight; 1 for others.
+    """
+    chosen = errors.filter(pl.col("split") == OPTIMUM, pl.col("is_best"))
+    found: dict[float, float] = {}
+    for table, epsilon, rmse in chosen.select("table", "epsilon", "rmse").iter_rows():
+        found[epsilon] = found.get(epsilon, 0.0) + weights.get(table, 1.0) * rmse**2
+    return found
 
 
 def one_count(epsilons: Sequence[float], people: int, delta: float) -> pl.DataFrame:

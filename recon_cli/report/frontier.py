@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -25,12 +26,25 @@ _MECHANISMS = {
 _ATTACKER = "any attacker"
 
 
+@dataclass(frozen=True)
+class Frontiers:
+    """What the page shows.
+
+    Attributes:
+        errors: From `recon_cli.frontier.release.frontier`.
+        one: From `recon_cli.frontier.release.one_count`.
+        levels: From `recon_cli.frontier.hierarchy.hierarchy_errors`.
+        budget: The best ε at the officer's price, where one is given.
+    """
+
+    errors: pl.DataFrame
+    one: pl.DataFrame
+    levels: pl.DataFrame
+    budget: float | None
+
+
 def compose_frontier(
-    release: Release,
-    weights: Mapping[str, float],
-    law: NoiseLaw,
-    errors: pl.DataFrame,
-    one: pl.DataFrame,
+    release: Release, weights: Mapping[str, float], law: NoiseLaw, found: Frontiers
 ) -> ReportDocument:
     """The page.
 
@@ -38,8 +52,7 @@ def compose_frontier(
         release: The schema.
         weights: Of tables, where not 1.
         law: Of the noise.
-        errors: From `recon_cli.frontier.release.frontier`.
-        one: From `recon_cli.frontier.release.one_count`.
+        found: What is shown.
     """
     neighbours = (
         "data sets that differ in the values of one record"
@@ -50,7 +63,7 @@ def compose_frontier(
         title=f"What noise would cost the users of {release.title}",
         subject=f"{law.noise.capitalize()} noise; neighbours are {neighbours}",
         headline=Headline(
-            _sentences(errors),
+            _sentences(found),
             (
                 "Errors are before post-processing. Rounding to consistent whole numbers from 0 "
                 "costs no privacy, but raises small counts on average; an exact invariant voids "
@@ -68,16 +81,23 @@ def compose_frontier(
                 "table by its best strategy",
             ),
         ),
-        sections=(_tables_section(weights, errors), _one_section(one)),
+        sections=(
+            _tables_section(weights, found.errors),
+            *_levels_section(found.levels),
+            _one_section(found.one),
+        ),
     )
 
 
-def _sentences(errors: pl.DataFrame) -> tuple[str, ...]:
+def _sentences(found: Frontiers) -> tuple[str, ...]:
+    errors = found.errors
     middle = errors["epsilon"].unique().sort()[errors["epsilon"].n_unique() // 2]
     best = errors.filter(pl.col("is_best"), pl.col("epsilon") == middle)
     worst = best.filter(pl.col("split") == OPTIMUM).sort("rmse")
     first, last = worst.row(0, named=True), worst.row(-1, named=True)
+    priced = () if found.budget is None else (_priced(found.budget),)
     return (
+        *priced,
         f"With ε = **{middle:g}** for everything, split as the weights want it, a count of "
         f"{first['table']} ({first['level']}) is off by **{first['rmse']:,.0f}** people in the "
         f"root mean square, one of {last['table']} ({last['level']}) by "
@@ -85,6 +105,29 @@ def _sentences(errors: pl.DataFrame) -> tuple[str, ...]:
         f"An attacker who knows all other records is right about one fair bit with probability "
         f"at most e^ε/(1+e^ε), {100 / (1 + math.exp(-middle)):.0f}%.",
     )
+
+
+def _priced(budget: float) -> str:
+    return f"At the price given, the best privacy loss is **ε = {budget:.3g}**."
+
+
+def _levels_section(levels: pl.DataFrame) -> tuple[ReportSection, ...]:
+    """One count of each geounit after least squares over levels; nothing without branching."""
+    depths = levels["depth"].n_unique()
+    if depths < 2:
+        return ()
+    rows = []
+    for part in levels.partition_by("budget", "epsilon", maintain_order=True):
+        first = part.row(0, named=True)
+        cells = ["–" if rmse is None else f"{rmse:,.3g}" for rmse in part["rmse"]]
+        rows.append([first["budget"], f"{first['epsilon']:g}", *cells])
+    header = ["budget", "ε", "the whole", *(f"level {depth}" for depth in range(1, depths))]
+    sheet = result_table("Root mean squared error of one count by level", header, rows, 1)
+    text = (
+        "One count of each geounit, Laplace noise, least squares over the balanced tree: all ε at "
+        "the finest level, even over all, or even over all but the finest."
+    )
+    return (ReportSection("levels", "Levels", (text,), sheets=(sheet,)),)
 
 
 def _tables_section(weights: Mapping[str, float], errors: pl.DataFrame) -> ReportSection:
@@ -105,7 +148,7 @@ def _tables_section(weights: Mapping[str, float], errors: pl.DataFrame) -> Repor
     figure = Figure(
         name="strategies",
         title="Error against privacy loss",
-        caption="ε split evenly over tables and levels.",
+        caption="The budget is split evenly over tables and levels.",
         alt="Root mean squared error of a count against ε, falling, a line for each strategy.",
         chart=Chart((panel,), 1),
         sheets=(_sheet(errors, EVEN),),
@@ -132,7 +175,7 @@ def _sheet(errors: pl.DataFrame, split: str) -> ResultTable:
         rows.append(
             [str(level), str(table), str(strategy), f"{100 * float(str(share)):.1f}", *cells]
         )
-    header = ["level", "table", "best strategy", "ε, %", *(f"ε = {e:g}" for e in epsilons)]
+    header = ["level", "table", "best strategy", "share, %", *(f"ε = {e:g}" for e in epsilons)]
     return result_table(f"Root mean squared error, {split} split", header, rows, 3)
 
 

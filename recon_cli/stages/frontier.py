@@ -34,8 +34,10 @@ def frontier(run: Run) -> StageOutcome:
 
 def _write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
     from recon_cli.frontier import release as core  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.frontier.hierarchy import hierarchy_errors  # noqa: PLC0415
+    from recon_cli.frontier.optimum import best_epsilon  # noqa: PLC0415
     from recon_cli.report.files import report_files  # noqa: PLC0415
-    from recon_cli.report.frontier import compose_frontier  # noqa: PLC0415
+    from recon_cli.report.frontier import Frontiers, compose_frontier  # noqa: PLC0415
     from recon_cli.store.files import parquet_bytes  # noqa: PLC0415
 
     law = core.NoiseLaw(config.noise, config.delta, is_replaced=config.neighbours == "replace")
@@ -43,8 +45,15 @@ def _write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
     tables = run.release.select_tables(config.tables)
     errors = core.frontier(run.release, tables, config.weights, epsilons, law)
     one = core.one_count(epsilons, config.people, config.delta)
-    document = compose_frontier(run.release, config.weights, law, errors, one)
-    for name, table in (("errors", errors), ("one_count", one)):
+    levels = hierarchy_errors(config.branching, epsilons)
+    budget = None
+    if config.price is not None:
+        error = core.weighted_error(errors, config.weights)[epsilons[0]] * epsilons[0] ** 2
+        budget = best_epsilon(1.0, config.price, error)
+    document = compose_frontier(
+        run.release, config.weights, law, Frontiers(errors, one, levels, budget)
+    )
+    for name, table in (("errors", errors), ("one_count", one), ("hierarchy", levels)):
         stage.staging.write_extra("frontier", f"{name}.parquet", parquet_bytes(table))
         stage.staging.write_extra("frontier", f"{name}.csv", table.write_csv().encode())
     for name, data in report_files(document, PAGE).items():

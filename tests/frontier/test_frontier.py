@@ -11,7 +11,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
-from recon_cli.frontier.hierarchy import hierarchy_variances, level_variances
+from recon_cli.frontier.hierarchy import (
+    hierarchy_errors,
+    hierarchy_variances,
+    level_variances,
+)
 from recon_cli.frontier.matrix_mechanism import (
     STRATEGIES,
     FloatArray,
@@ -219,6 +223,31 @@ def test_best_split_beats_all_others_on_a_grid() -> None:
         best_split(np.zeros(2), np.ones(2))
 
 
+def test_gaussian_budgets_add_up_in_rho() -> None:
+    release = load_release("clinic_visits")
+    table = release.table_by_name["PATIENTS"]
+    law = NoiseLaw("gaussian", delta=1e-6)
+    rows = frontier(release, [table], {}, [2.0], law)
+    even = rows.filter(split="even", level="clinic", strategy="identity").row(0, named=True)
+    cells = table_workload(release, table).sum(axis=1)  # histogram cells in each count
+    assert even["rmse"] ** 2 == pytest.approx(cells.mean() / (2 * rho_of(2.0, 1e-6) / 2))
+    weights, errors = np.array([1.0, 4.0]), np.array([9.0, 1.0])
+    split = best_split(weights, errors, power=1)
+    grid = np.linspace(0.01, 0.99, 99)
+    least = (weights[0] * errors[0] / grid + weights[1] * errors[1] / (1 - grid)).min()
+    assert (weights * errors / split).sum() <= least
+
+
+def test_errors_of_a_hierarchy_as_a_frame() -> None:
+    found = hierarchy_errors([51, 62, 23, 3, 29], [1.0, 2.0])
+    even = found.filter(budget="even", epsilon=1.0).sort("depth")["rmse"].round(1).to_list()
+    assert even == [8.4, 8.3, 8.2, 7.2, 7.2, 8.3]
+    unknown = found.filter(budget="not finest", depth=5)["rmse"]
+    assert unknown.null_count() == 2
+    half = found.filter(budget="finest", epsilon=2.0, depth=5)["rmse"].item()
+    assert half == pytest.approx(math.sqrt(2) / 2)
+
+
 def test_best_epsilon_is_where_the_slope_is_the_price() -> None:
     epsilon = best_epsilon(benefit=2.0, cost=0.01, error=3.0)
     grid = epsilon * np.geomspace(0.5, 2, 2001)
@@ -265,10 +294,15 @@ def test_weights_move_the_budget() -> None:
 def test_the_command_writes_a_page(tmp_path: Path) -> None:
     shared = ["-c", ROOT / "configs" / "clinic.yaml", "--work", tmp_path]
     small = ["--set", "frontier.tables=[PATIENTS]", "--set", "frontier.weights={PATIENTS: 2}"]
+    small += ["--set", "frontier.branching=[6, 9]", "--set", "frontier.price=50"]
     result = recon("frontier", *shared, *small)
     assert "optimised" in result.stdout or "identity" in result.stdout
     page = (tmp_path / "frontier" / "frontier.md").read_text()
     assert "randomized response" in page
+    assert "level 2" in page
+    assert "the best privacy loss" in page
     assert "up to date" in recon("frontier", *shared, *small).stdout
+    priced = ["--set", "frontier.price=1", "--set", "frontier.noise=gaussian"]
+    assert "laplace noise, not gaussian" in recon("frontier", *shared, *priced, code=2).stderr
     wrong = recon("frontier", *shared, "--set", "frontier.weights={AGES: 2}", code=2)
     assert "'AGES' is not among the tables" in wrong.stderr

@@ -23,6 +23,10 @@ class Frontier(Section):
         neighbours: ``add-or-remove``: data sets that differ in one record; ``replace``: in the
             values of one record.
         people: Among whom one count is published, beside randomized response.
+        branching: How many geounits each one of the level above has, coarsest first; of errors of
+            one count of each geounit after least squares over levels.
+        price: What a unit of ε costs, in units of weighted mean squared error; of the best ε, for
+            ``laplace`` noise.
     """
 
     tables: TableChoice | None = None
@@ -34,9 +38,13 @@ class Frontier(Section):
     delta: Annotated[float, Field(gt=0, lt=1, strict=False)] = 1e-10
     neighbours: Literal["add-or-remove", "replace"] = "add-or-remove"
     people: Annotated[int, Field(ge=1)] = 1000
+    branching: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)] = ()
+    price: Annotated[float, Field(gt=0, strict=False)] | None = None
 
     def check(self, release: Release) -> None:
         """Refuse unknown tables, and weights of tables that are not used."""
+        if self.price is not None and self.noise != "laplace":
+            raise ConfigError(f"price: the best ε is known for laplace noise, not {self.noise}")
         names = [table.name for table in release.select_tables(self.tables)]
         for name in self.weights:
             if name not in names:
