@@ -13,7 +13,7 @@ from recon_cli.attack.audit import partition as audit
 from recon_cli.attack.claims import partition as claims
 from recon_cli.attack.claims.partition import ClaimOptions, VerifiedClaims
 from recon_cli.attack.reconstruction import partition as attack
-from recon_cli.attack.reconstruction.partition import Reconstruction
+from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
 from recon_cli.attack.variability import partition as solvar
 from recon_cli.attack.variability.partition import Intervals, Measurement, Mode, VariabilityOptions
 from recon_cli.errors import SourceError
@@ -96,7 +96,12 @@ def read_published(
 
 
 def reconstruct(
-    release: Release, published: Publication, *, tables: Choice = None, seed: int = 0
+    release: Release,
+    published: Publication,
+    *,
+    tables: Choice = None,
+    seed: int = 0,
+    objective: Objective | None = None,
 ) -> Reconstruction:
     """Records that have exactly the published counts.
 
@@ -105,6 +110,8 @@ def reconstruct(
         published: Of `publish` or `read_published`.
         tables: Which to use.
         seed: Which of several solutions.
+        objective: ``any`` solution, or the ``likely`` one that makes the published counts
+            likeliest; default ``likely`` where a law says that some counts are likelier.
 
     Returns:
         ``microdata``, one row per person, and ``blocks``, how each geounit was solved.
@@ -116,7 +123,8 @@ def reconstruct(
     """
     used = chosen_tables(release, published, tables)
     parts = [
-        attack.reconstruct(release, part, used, seed=seed) for part in split(release, published)
+        attack.reconstruct(release, part, used, seed=seed, objective=objective)
+        for part in split(release, published)
     ]
     return Reconstruction(
         pl.concat(part.microdata for part in parts), pl.concat(part.blocks for part in parts)

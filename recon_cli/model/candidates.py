@@ -47,6 +47,16 @@ class Stratum:
     least: IntArray | None = None
     needed: BoolArray | None = None
 
+    @property
+    def least_or_rhs(self) -> IntArray:
+        """(geounits × rows) lower ends."""
+        return self.rhs if self.least is None else self.least
+
+    @property
+    def is_needed(self) -> BoolArray:
+        """(geounits × rows) which rows say more than others together."""
+        return np.ones(self.rhs.shape, dtype=bool) if self.needed is None else self.needed
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -61,9 +71,38 @@ class Candidates:
     atoms: AtomArray
 
 
+@dataclass(frozen=True)
+class ListingLimit:
+    """Up to how many candidates are listed.
+
+    Attributes:
+        regions: For each unit the number of its region, rising.
+        mean: Candidates of a unit, in the mean of its region.
+    """
+
+    regions: IntArray
+    mean: int
+
+    def exceeded(self, unit: IntArray, number: IntArray) -> BoolArray:
+        """For each unit whether its region has more.
+
+        Args:
+            unit: Units, each any number of times.
+            number: Candidates for each of these.
+        """
+        _, region, size = np.unique(self.regions, return_inverse=True, return_counts=True)
+        found = np.bincount(region[unit], weights=number, minlength=len(size))
+        beyond: BoolArray = (found > self.mean * size)[region]
+        return beyond
+
+
 def find_candidates(
-    grain: Grain, units: int, strata: Sequence[Stratum], impossible: Sequence[RowGroup] = ()
-) -> Candidates:
+    grain: Grain,
+    units: int,
+    strata: Sequence[Stratum],
+    impossible: Sequence[RowGroup] = (),
+    limit: ListingLimit | None = None,
+) -> tuple[Candidates, BoolArray]:
     """Every histogram cell of every unit under no zero, and under some row: Eq. (candidates).
 
     A cell that no row mentions is left out: no table bounds the people in it.
@@ -73,10 +112,15 @@ def find_candidates(
         units: Number of units in the batch.
         strata: All geounits that the units lie in.
         impossible: Structural zeros.
+        limit: Regions with more candidates are not listed.
+
+    Returns:
+        The candidates, and for each unit whether it is listed.
     """
     nowhere: frozenset[int] = frozenset()
-    unit = np.arange(units, dtype=np.int64)
-    atoms = np.zeros((units, len(grain.sizes)), dtype=np.int16)
+    listed = np.full(units, limit is None or limit.mean > 0)
+    unit = np.flatnonzero(listed)
+    atoms = np.zeros((len(unit), len(grain.sizes)), dtype=np.int16)
     unit, atoms = _cut(strata, unit, atoms, done=[], now=nowhere)
     have = nowhere
     for step in _steps(grain, strata):
@@ -86,6 +130,10 @@ def find_candidates(
         now = frozenset(step)
         side = side[_can_be(impossible, side, done=[have], now=now)]
         possible = _possible(strata, units, side, done=[have], now=now)
+        if limit is not None:
+            listed &= ~limit.exceeded(unit, possible.sum(axis=1)[unit])
+            unit, atoms = unit[listed[unit]], atoms[listed[unit]]
+            possible &= listed[:, None]
         side_unit, combination = np.nonzero(possible)
         unit, left, right = _join(unit, side_unit)
         atoms = atoms[left] + side[combination[right]]
@@ -96,7 +144,7 @@ def find_candidates(
     mentioned = _mentioned(strata, unit, atoms)
     unit, atoms = unit[mentioned], atoms[mentioned]
     order = np.lexsort((*atoms.T[::-1], unit))
-    return Candidates(unit[order], atoms[order])
+    return Candidates(unit[order], atoms[order]), listed
 
 
 def _steps(grain: Grain, strata: Sequence[Stratum]) -> list[list[int]]:

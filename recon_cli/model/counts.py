@@ -13,6 +13,7 @@ from recon_cli.errors import SourceError
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.publication import Publication
+from recon_cli.statement.costs import CountCosts, count_costs
 from recon_cli.statement.intervals import CountIntervals, count_intervals
 
 BoolArray = npt.NDArray[np.bool_]
@@ -38,6 +39,7 @@ class PartitionCounts:
         matrix: Sparse (geounits × the plan's `columns`) of published counts; where these are
             intervals, of their lower ends.
         intervals: The intervals of the counts by the plan's `columns`; None where all are exact.
+        costs: The costs of the counts, likewise; None where no law has any.
     """
 
     geoids: pl.Series
@@ -50,6 +52,7 @@ class PartitionCounts:
     parent: dict[str, IntArray]
     matrix: sparse.csr_array
     intervals: CountIntervals | None = None
+    costs: CountCosts | None = None
 
     def geounits_of(self, level: str, pattern: int, batch: slice) -> tuple[IntArray, IntArray]:
         """The geounits of a level and pattern that units of a batch lie in.
@@ -105,6 +108,7 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         _prefix(names[units], plan.release.region.digits), return_inverse=True
     )
     pattern = geounits["pattern"].cast(pl.Int64).to_numpy()
+    statements = plan.release, geounits, published.counts, published.protection, plan.columns
     return PartitionCounts(
         geoids=geounits["geoid"],
         population=geounits["population"],
@@ -115,11 +119,8 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         region_geoids=pl.Series("geoid", regions.tolist(), dtype=pl.String),
         parent=parent,
         matrix=matrix,
-        intervals=None
-        if published.is_exact
-        else count_intervals(
-            plan.release, geounits, published.counts, published.protection, plan.columns
-        ),
+        intervals=None if published.is_exact else count_intervals(*statements),
+        costs=None if published.is_exact else count_costs(*statements),
     )
 
 

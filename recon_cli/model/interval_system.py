@@ -81,9 +81,8 @@ def units_with_total(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolA
         pattern = plan.patterns[stratum.pattern]
         total = _total(plan, pattern)
         if pattern.level == plan.release.geography.unit.name and total is not None:
-            least = stratum.rhs if stratum.least is None else stratum.least
             inside = stratum.of_unit >= 0
-            fixed = least[:, total] == stratum.rhs[:, total]
+            fixed = stratum.least_or_rhs[:, total] == stratum.rhs[:, total]
             known[inside] |= fixed[stratum.of_unit[inside]]
     return known
 

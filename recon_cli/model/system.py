@@ -13,7 +13,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.errors import SolverError
-from recon_cli.model.candidates import AtomArray, Candidates, Stratum, find_candidates
+from recon_cli.model.candidates import (
+    AtomArray,
+    Candidates,
+    ListingLimit,
+    Stratum,
+    find_candidates,
+)
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
@@ -47,6 +53,8 @@ class System:
         has_total: For each unit whether its own tables give its number of people.
         seen: (units × features) whether a published cell in use tells the feature's values apart.
         suspects: Row numbers of geounits whose counts contradict each other before any bound.
+        is_listed: For each unit whether its candidates are among `candidates`. Where they are too
+            many, `recon_cli.model.dense_domain` stands for them.
     """
 
     units: IntArray
@@ -60,15 +68,20 @@ class System:
     has_total: BoolArray
     seen: BoolArray
     suspects: IntArray
+    is_listed: BoolArray
 
 
-def build_systems(plan: Plan, counts: PartitionCounts, batch: int = _BATCH) -> Iterator[System]:
+def build_systems(
+    plan: Plan, counts: PartitionCounts, batch: int = _BATCH, *, most_listed: int | None = None
+) -> Iterator[System]:
     """The systems of a partition, Eq. (published), a batch of whole regions at a time.
 
     Args:
         plan: The static half.
         counts: The partition's counts.
         batch: Units in a batch, exceeded only by a region that is larger.
+        most_listed: Candidates of a unit, in the mean of its region, that are listed; None for
+            any number.
     """
     if counts.intervals is not None:
         batch = min(batch, _INTERVAL_BATCH)
@@ -76,24 +89,25 @@ def build_systems(plan: Plan, counts: PartitionCounts, batch: int = _BATCH) -> I
     first = last = 0
     for end in ends:
         if end - first > batch and last > first:
-            yield _build(plan, counts, slice(first, last))
+            yield _build(plan, counts, slice(first, last), most_listed)
             first = last
         last = end
     if last > first:
-        yield _build(plan, counts, slice(first, last))
+        yield _build(plan, counts, slice(first, last), most_listed)
 
 
-def _build(plan: Plan, counts: PartitionCounts, batch: slice) -> System:
+def _build(plan: Plan, counts: PartitionCounts, batch: slice, most_listed: int | None) -> System:
     units = counts.units[batch]
     strata, fine, suspects = _strata(plan, counts, batch)
-    candidates = find_candidates(plan.grain, len(units), strata, plan.impossible)
+    limit = None if most_listed is None else ListingLimit(counts.region[batch], most_listed)
+    candidates, listed = find_candidates(plan.grain, len(units), strata, plan.impossible, limit)
     if len(candidates.unit) > _MOST_CANDIDATES and counts.intervals is not None:
         raise SolverError(
             f"{plan.release.region.name} {counts.region_geoids[int(counts.region[batch][0])]}: the "
             f"statements allow {len(candidates.unit):,} histogram cells in {len(units):,} units; "
             f"at most {_MOST_CANDIDATES:,} can be listed: more tables with exact zeros are needed"
         )
-    equations = _equations(plan, strata, candidates)
+    equations = _equations(plan, strata, candidates, listed)
     bounded, has_total = _bounded, _has_total
     if counts.intervals is not None:
         bounded, has_total = bounded_units, units_with_total
@@ -109,6 +123,7 @@ def _build(plan: Plan, counts: PartitionCounts, batch: slice) -> System:
         has_total=has_total(plan, strata, len(units)),
         seen=_seen(plan, strata, len(units)),
         suspects=np.unique(np.concatenate([*suspects, equations.unmatched])),
+        is_listed=listed,
     )
 
 
@@ -224,7 +239,9 @@ class _Equations:
     unmatched: IntArray
 
 
-def _equations(plan: Plan, strata: Sequence[Stratum], candidates: Candidates) -> _Equations:
+def _equations(
+    plan: Plan, strata: Sequence[Stratum], candidates: Candidates, listed: BoolArray
+) -> _Equations:
     """Rows with at least one candidate: Eq. (published), less the zeros that candidates meet."""
     none = np.empty(0, dtype=np.int64)  # so that a release that publishes nothing has no rows
     numbers, cells, coefficients = [none], [none], [none]
@@ -246,9 +263,11 @@ def _equations(plan: Plan, strata: Sequence[Stratum], candidates: Candidates) ->
         numbers.append(number[np.concatenate(keys)])
         of_row, column = np.divmod(keys_used, max(width, 1))
         most.append(stratum.rhs[of_row, column])
-        least.append((stratum.rhs if stratum.least is None else stratum.least)[of_row, column])
+        least.append(stratum.least_or_rhs[of_row, column])
         geounits.append(stratum.geounits[of_row])
         hopeless = _is_positive(stratum) & ~used.reshape(stratum.rhs.shape)
+        unlisted = stratum.of_unit[~listed & (stratum.of_unit >= 0)]
+        hopeless[unlisted] = False
         unmatched.append(stratum.geounits[hopeless.any(axis=1)])
     entries = (np.concatenate(numbers), np.concatenate(cells))
     A = sparse.csr_array(
@@ -260,8 +279,8 @@ def _equations(plan: Plan, strata: Sequence[Stratum], candidates: Candidates) ->
 
 def _is_positive(stratum: Stratum) -> BoolArray:
     """(geounits × rows) whether a row needs people."""
-    positive: BoolArray = (stratum.rhs if stratum.least is None else stratum.least) > 0
-    return positive if stratum.needed is None else positive & stratum.needed
+    positive: BoolArray = stratum.least_or_rhs > 0
+    return positive & stratum.is_needed
 
 
 def row_entries(

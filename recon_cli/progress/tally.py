@@ -17,7 +17,7 @@ _SAMPLE = 1.0
 #: How statuses are called here; others are called what they are.
 _WORDS = {"unique": "proven unique"}
 #: What was shown comes first, what was not shown after it.
-_ORDER = ("unique", "proven", "solved", "bounded", "open")
+_ORDER = ("unique", "proven", "likely", "solved", "bounded", "open")
 
 
 @dataclass(frozen=True)

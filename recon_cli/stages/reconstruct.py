@@ -31,13 +31,16 @@ def reconstruct(run: Run) -> StageOutcome:
     selection = select(run.release, config.tables, coverage)
     if selection.unpublished:
         run.reporter.note(f"reconstruct: not published: {', '.join(selection.unpublished)}")
+    settings = {
+        "tables": [table.name for table in selection.tables],
+        "assumptions": config.assumptions,
+        "verify": config.verify,
+    }
+    if has_statements(tables):
+        settings["objective"] = config.objective
     recipe = run.recipe(
         RECONSTRUCT,
-        {
-            "tables": [table.name for table in selection.tables],
-            "assumptions": config.assumptions,
-            "verify": config.verify,
-        },
+        settings,
         seed=seed,
         shared=shared_digests(tables),
         partitions=input_digests(tables, geounits),
@@ -61,7 +64,7 @@ def reconstruct(run: Run) -> StageOutcome:
             release = run.release if config.assumptions else run.release.without_assumptions()
             plan = make(release, selection.tables, coverage)
             return worker.ReconstructionContext(
-                plan, run.work, stage.staging, seed, verify=config.verify
+                plan, run.work, stage.staging, seed, config.objective, verify=config.verify
             )
 
         pieces = read_pieces(geounits)

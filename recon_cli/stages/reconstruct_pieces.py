@@ -10,7 +10,7 @@ import polars as pl
 
 from recon_cli import verification
 from recon_cli.attack.reconstruction import partition as attack
-from recon_cli.attack.reconstruction.partition import Reconstruction
+from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
 from recon_cli.attack.unit_status import QUARANTINED
 from recon_cli.errors import VerificationError
 from recon_cli.execute import OnProgress
@@ -34,6 +34,7 @@ class ReconstructionContext:
     work: Path
     staging: Staging
     seed: int
+    objective: Objective | None
     verify: bool
 
 
@@ -43,7 +44,12 @@ def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProg
     published = read_published(context.work, context.plan.release, piece.partition, piece.span)
     with log_disagreements(context.work), traced_quarantine(context.staging, piece) as quarantine:
         result = attack.reconstruct_plan(
-            context.plan, published, seed=context.seed, on_progress=tick, quarantine=quarantine
+            context.plan,
+            published,
+            seed=context.seed,
+            objective=context.objective,
+            on_progress=tick,
+            quarantine=quarantine,
         )
     compared = 0
     if context.verify:

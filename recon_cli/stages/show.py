@@ -25,10 +25,17 @@ _LISTED = 8
 _STATUSES = {
     "unique": "proven unique: no other records have these counts",
     "solved": "not proven unique: other records may have the same counts",
+    "likely": "not proven unique: no other records make the published counts likelier",
     "open": "open: the tables in use do not bound the number of people, there may be more",
     QUARANTINED: "not solved: workers died on it",
 }
-_SHORT = {"unique": "unique", "solved": "not proven", "open": "open", QUARANTINED: "not solved"}
+_SHORT = {
+    "unique": "unique",
+    "solved": "not proven",
+    "likely": "likeliest",
+    "open": "open",
+    QUARANTINED: "not solved",
+}
 
 
 def view_geounit(run: Run, geoid: str, why: Why) -> GeounitView:

@@ -196,7 +196,7 @@ def test_a_rounded_zero_strikes_nobody_out() -> None:
     published = recon.publish(WARDS, counts, protection=under({"rounded": {"base": 3}}))
     result = recon.reconstruct(WARDS, published)
     assert result.blocks.select("candidates", "status", "population").rows() == [
-        (4, "solved", None)
+        (4, "likely", None)
     ]
     assert not result.microdata["certain"].any()
     assert recon.verify(WARDS, published, result.microdata).ok
@@ -264,6 +264,15 @@ def test_more_candidates_than_can_be_listed_are_refused(monkeypatch: pytest.Monk
     with pytest.raises(
         SolverError, match="ward A10: the statements allow 4 histogram cells in 1 un"
     ):
+        audit_counts(WARDS, published, WARDS.tables, seed=1, effort=1.0)
+
+
+def test_a_domain_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recon_cli.attack.reconstruction.solution._MOST_CELLS", 3)
+    published = recon.publish(
+        WARDS, counts_of(("A101", 1, "3")), protection=under({"rounded": {"base": 3}})
+    )
+    with pytest.raises(SolverError, match="1 unit has 4 histogram cells, at most 3 can be held"):
         recon.reconstruct(WARDS, published)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,11 @@ from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
+#: Which solution: any, or one that makes the published counts likeliest, Eq. (likely).
+Objective = Literal["any", "likely"]
+#: Candidates of a unit, in the mean of its region, that are listed where counts are intervals.
+_LISTED = 300
+
 
 @dataclass(frozen=True)
 class Reconstruction:
@@ -34,7 +39,8 @@ class Reconstruction:
         blocks: One row per unit: its geoid, ``population`` (null where unknown),
             ``candidates``, ``free`` (candidates
             that propagation left open), ``status`` (``unique``: proven the only solution on the
-            release's histogram; ``solved``: not proven unique; ``open``: the tables in use do
+            release's histogram; ``likely``: no other solution makes the published counts likelier
+            (see `Objective`); ``solved``: neither is proven; ``open``: the tables in use do
             not bound the number of people, so there may be more; ``quarantined``: no solver was
             started on it, so that people are missing, see `recon_cli.attack.excluded_units`),
             ``method`` (``propagation``, ``solver``) and ``seconds``, the
@@ -51,6 +57,7 @@ def reconstruct(
     tables: Sequence[Table],
     *,
     seed: int,
+    objective: Objective | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> Reconstruction:
     """Records that have exactly the published counts of ``tables`` (Eq. 4.4 and 4.5).
@@ -60,6 +67,7 @@ def reconstruct(
         published: Counts of one partition.
         tables: Block tables only for Eq. 4.5, block and tract tables for Eq. 4.4, or any others.
         seed: Decides among solutions, the same for any split of the work.
+        objective: Which solution; default ``likely`` where some law makes one likelier.
         on_progress: Told of units and people done since the last call.
 
     Raises:
@@ -69,7 +77,9 @@ def reconstruct(
     """
     make = make_plan if published.is_exact else make_interval_plan
     plan = make(release, tables, published.coverage)
-    return reconstruct_plan(plan, published, seed=seed, on_progress=on_progress)
+    return reconstruct_plan(
+        plan, published, seed=seed, objective=objective, on_progress=on_progress
+    )
 
 
 def reconstruct_plan(
@@ -77,6 +87,7 @@ def reconstruct_plan(
     published: Publication,
     *,
     seed: int,
+    objective: Objective | None = None,
     on_progress: OnProgress = ignore_progress,
     quarantine: Quarantine = NO_QUARANTINE,
 ) -> Reconstruction:
@@ -86,11 +97,22 @@ def reconstruct_plan(
     """
     counts = arrange_counts(plan, published)
     microdata, blocks = [], []
-    for system in build_systems(plan, counts):
-        solved = solve_system(plan, published, counts, system, seed=seed, quarantine=quarantine)
+    is_likely = objective == "likely" or (objective is None and counts.costs is not None)
+    is_likely &= counts.intervals is not None
+    most_listed = None if counts.intervals is None else 0 if is_likely else _LISTED
+    for system in build_systems(plan, counts, most_listed=most_listed):
+        solved = solve_system(
+            plan,
+            published,
+            counts,
+            system,
+            seed=seed,
+            quarantine=quarantine,
+            is_likely=is_likely,
+        )
         records = person_records(plan, counts, solved, seed)
         microdata.append(records)
-        units = _unit_records(plan, counts, solved)
+        units = _unit_records(plan, counts, solved, is_likely=is_likely)
         blocks.append(units)
         on_progress(len(system.units), len(records), count_statuses(units))
     if not blocks:
@@ -122,27 +144,28 @@ def _unit_schema(plan: Plan) -> dict[str, type[pl.DataType]]:
     }
 
 
-def _unit_records(plan: Plan, counts: PartitionCounts, solved: BatchSolution) -> pl.DataFrame:
-    system = solved.system
-    unit = system.candidates.unit
+def _unit_records(
+    plan: Plan, counts: PartitionCounts, solved: BatchSolution, *, is_likely: bool
+) -> pl.DataFrame:
+    system, cells = solved.system, solved.cells
     n = len(system.units)
-    free = solved.bounds.free
-    blurred = (solved.people > 0) & ~histogram_resolved(plan, system.candidates.atoms)
-    varies = np.bincount(unit, weights=free | blurred, minlength=n) > 0
-    status = np.where(system.is_bounded, varies.astype(np.int64), 2)
+    blurred = (solved.people > 0) & ~histogram_resolved(plan, cells.atoms)
+    varies = (solved.free > 0) | (np.bincount(cells.unit, weights=blurred, minlength=n) > 0)
+    status = varies.astype(np.int64)
+    status[varies & solved.is_least & is_likely] = 4
+    status[~system.is_bounded] = 2
     status[solved.unsolved] = 3
-    placed = pl.Series(np.bincount(unit, weights=solved.people, minlength=n).astype(np.int32))
+    placed = pl.Series(np.bincount(cells.unit, weights=solved.people, minlength=n).astype(np.int32))
     unknown = ~system.is_bounded | solved.unsolved
     if counts.intervals is not None:
-        bounds = solved.bounds
-        unknown |= np.bincount(unit, weights=bounds.upper - bounds.lower, minlength=n) > 0
+        unknown |= solved.free > 0
     placed = placed.set(pl.Series(unknown), None)
     columns: list[Any] = [
         counts.geoids[system.units],
         counts.population[system.units].fill_null(placed),
-        np.bincount(unit, minlength=n),
-        np.bincount(unit, weights=free, minlength=n),
-        pl.Series(["unique", "solved", "open", QUARANTINED])[status],
+        solved.candidates,
+        solved.free,
+        pl.Series(["unique", "solved", "open", QUARANTINED, "likely"])[status],
         pl.Series(["propagation", "solver"])[solved.used_solver.astype(np.int64)],
         solved.deterministic_time.round(6),
     ]

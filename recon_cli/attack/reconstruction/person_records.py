@@ -35,7 +35,7 @@ def person_records(
         Columns: the unit's geoid, the release's microdata columns, ``certain``.
     """
     system, people = solved.system, solved.people
-    cells = system.candidates
+    cells = solved.cells
     cell = np.repeat(np.arange(len(people)), people)
     atoms = cells.atoms[cell]
     values = np.stack([lowest[atoms[:, f]] for f, lowest in enumerate(plan.grain.lowest)], axis=1)
@@ -51,7 +51,7 @@ def person_records(
         [
             counts.geoids[system.units[unit]].alias(plan.release.geoid_column),
             *(column.write(values, seen) for column in plan.microdata),
-            pl.Series("certain", (rank < solved.bounds.lower[cell]) & resolved[cell]),
+            pl.Series("certain", (rank < solved.lower[cell]) & resolved[cell]),
         ]
     )
 

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
+from recon_cli.attack.reconstruction.priced import PricedSolution, solve_priced
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.candidates import BoolArray, Candidates
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
+from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
+from recon_cli.model.dense_domain import DenseDomain
+from recon_cli.model.grain import IntArray, unravel
 from recon_cli.model.plan import Plan
+from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.system import System
 from recon_cli.publication import Publication
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
+
+#: Histogram cells of a batch that are held as arrays where candidates are not listed.
+_MOST_CELLS = 60_000_000
 
 
 @contextmanager
@@ -44,8 +53,14 @@ class BatchSolution:
 
     Attributes:
         system: The equations.
-        bounds: What propagation proved.
-        people: People in each candidate.
+        bounds: What propagation proved of the system's candidates.
+        cells: Histogram cells that may have people: the system's candidates where they are
+            listed, else those of the solution.
+        people: People in each of `cells`.
+        lower: Least people in each of `cells`.
+        candidates: For each unit the number of its candidates.
+        free: For each unit how many of them propagation leaves open.
+        is_least: For each unit whether no solution costs less.
         deterministic_time: For each unit its share of the solver's seconds.
         used_solver: For each unit whether the solver placed anyone in it.
         unsolved: For each unit whether a solver was kept from some of it: only the lower bounds
@@ -54,7 +69,12 @@ class BatchSolution:
 
     system: System
     bounds: Bounds
+    cells: Candidates
     people: IntArray
+    lower: IntArray
+    candidates: IntArray
+    free: IntArray
+    is_least: BoolArray
     deterministic_time: npt.NDArray[np.float64]
     used_solver: npt.NDArray[np.bool_]
     unsolved: npt.NDArray[np.bool_]
@@ -68,8 +88,11 @@ def solve_system(
     *,
     seed: int,
     quarantine: Quarantine,
+    is_likely: bool = False,
 ) -> BatchSolution:
     """One solution of a batch: bounds first, the solver on the residue only.
+
+    Where candidates are not listed, columns are priced; with ``is_likely`` those of least cost.
 
     Raises:
         ContradictionError: The batch has no solution; names the cells.
@@ -106,7 +129,126 @@ def solve_system(
         people[component.columns] = solution.values
         np.add.at(deterministic_time, units, solution.deterministic_time / len(units))
         used_solver[units] = True
-    return BatchSolution(system, bounds, people, deterministic_time, used_solver, unsolved)
+    n = len(system.units)
+    unit = system.candidates.unit
+    listed = BatchSolution(
+        system=system,
+        bounds=bounds,
+        cells=system.candidates,
+        people=people,
+        lower=bounds.lower,
+        candidates=np.bincount(unit, minlength=n),
+        free=np.bincount(unit[bounds.free], minlength=n),
+        is_least=np.zeros(n, dtype=bool),
+        deterministic_time=deterministic_time,
+        used_solver=used_solver,
+        unsolved=unsolved,
+    )
+    if system.is_listed.all():
+        return listed
+    dense = _DenseRegions(plan, published, counts, listed, seed, watched, is_likely)
+    return dense.solved()
+
+
+@dataclass(frozen=True)
+class _DenseRegions:
+    """The regions of a batch whose candidates are not listed.
+
+    Attributes:
+        plan: The static half.
+        published: The partition.
+        counts: The same as arrays.
+        listed: The other regions, solved.
+        seed: Of the solver.
+        watched: The quarantine.
+        is_likely: Whether costs count.
+    """
+
+    plan: Plan
+    published: Publication
+    counts: PartitionCounts
+    listed: BatchSolution
+    seed: int
+    watched: BatchQuarantine
+    is_likely: bool
+
+    def solved(self) -> BatchSolution:
+        """All regions of the batch."""
+        system, listed = self.listed.system, self.listed
+        n = len(system.units)
+        self._require_room(n)
+        domain = DenseDomain.of(self.plan, system.strata, n)
+        everyone = np.flatnonzero(~system.is_listed)
+        costs = self.counts.costs if self.is_likely else None
+        rows = PricedRows.of(self.plan, domain, costs).select(everyone)
+        bounds = propagate_dense(rows.domain)
+        if len(bounds.suspects):
+            raise contradiction(self.plan, self.published, self.counts, bounds.suspects)
+        people = bounds.lower.astype(np.int64)
+        least = listed.is_least.copy()
+        seconds, used_solver = listed.deterministic_time.copy(), listed.used_solver.copy()
+        unsolved = listed.unsolved.copy()
+        for units in self._parts(everyone, bounds.free):
+            inside = everyone[units]
+            if not self.watched.admits(inside):
+                unsolved[inside] = True
+                continue
+            found = self._solve(rows.select(units), bounds, units, inside)
+            people[units] = 0
+            people[units[found.unit], found.cell] = found.people
+            least[inside] = found.is_least
+            seconds[inside] += found.deterministic_time
+            used_solver[inside] = True
+        unit, cell = np.nonzero(people)
+        atoms = unravel(cell, self.plan.grain.sizes)
+        both = np.concatenate([listed.cells.unit, everyone[unit]])
+        order = np.argsort(both, kind="stable")
+        candidates, free = listed.candidates.copy(), listed.free.copy()
+        candidates[everyone], free[everyone] = bounds.candidates, bounds.free
+        return replace(
+            listed,
+            cells=Candidates(both[order], np.concatenate([listed.cells.atoms, atoms])[order]),
+            people=np.concatenate([listed.people, people[unit, cell]])[order],
+            lower=np.concatenate([listed.lower, bounds.lower[unit, cell]])[order],
+            candidates=candidates,
+            free=free,
+            is_least=least,
+            deterministic_time=seconds,
+            used_solver=used_solver,
+            unsolved=unsolved,
+        )
+
+    def _require_room(self, units: int) -> None:
+        cells = math.prod(self.plan.grain.sizes)
+        if cells * units > _MOST_CELLS:
+            number = f"{units:,} unit has" if units == 1 else f"each of {units:,} units has"
+            raise SolverError(
+                f"{number} {cells:,} histogram cells, at most {_MOST_CELLS:,} can be held; zeros "
+                "rule out too few of them: choose tables that tell fewer values apart"
+            )
+
+    def _parts(self, everyone: IntArray, free: IntArray) -> Iterator[IntArray]:
+        """Units that are solved together, as places in ``everyone``: regions, those left open."""
+        regions = self.listed.system.regions[everyone]
+        for region in np.unique(regions).tolist():
+            inside = np.flatnonzero(regions == region)
+            if free[inside].any():
+                yield inside
+
+    def _solve(
+        self, rows: PricedRows, bounds: DenseBounds, units: IntArray, inside: IntArray
+    ) -> PricedSolution:
+        system = self.listed.system
+        region = self.counts.region_geoids[int(system.regions[inside[0]])]
+        with errors_naming(self.plan.release.region.name, region):
+            seed = digest_seed(self.seed, region)
+            found = solve_priced(rows, bounds.lower[units], bounds.upper[units], seed)
+        if found is None:
+            suspects = np.unique(
+                np.concatenate([each.stratum.geounits for each in rows.domain.strata])
+            )
+            raise contradiction(self.plan, self.published, self.counts, suspects)
+        return found
 
 
 def _solve(component: Component, seed: int) -> ProgramSolution:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -17,12 +17,15 @@ class Reconstruct(Section):
         tables: Finest levels joined by ``+``, or table names. Default: every table.
         seed: Which of several solutions; default the run's seed.
         assumptions: Take the schema's structural zeros that are assumptions for granted.
+        objective: Which of several solutions: ``any``, or a ``likely`` one, whose true counts make
+            the published ones likeliest. Default: ``likely`` where some law makes one likelier.
         verify: Tabulate the result again and compare before it is published.
     """
 
     tables: TableChoice | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
     assumptions: bool = True
+    objective: Literal["any", "likely"] | None = None
     verify: bool = True
 
     def check(self, release: Release) -> None:

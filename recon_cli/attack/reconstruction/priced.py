@@ -1,0 +1,249 @@
+"""A solution of a region whose candidates are too many to list.
+
+Eq. (likely) of docs/method.md: the least summed cost of the published counts, or without costs any
+solution. Column pricing finds the relaxation's optimum over all histogram cells; integers check the
+rounded vertex; where it is none, CP-SAT decides over every column that an optimum can use.
+
+Units that only coarse counts connect, too many for one program, are solved alone; then people
+move one at a time until every coarse count is met. That is a solution, not shown to be a likeliest
+one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.attack.reconstruction.moves import meet_shared_rows
+from recon_cli.errors import SolverError
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.dense_domain import BoolArray, FloatArray, Int32Array
+from recon_cli.model.grain import IntArray
+from recon_cli.model.priced_rows import PricedRows
+from recon_cli.model.program import IntegerProgram
+from recon_cli.model.row_costs import cost_program
+from recon_cli.solve.column_pricing import PricedVertex, price_columns
+from recon_cli.solve.cp_sat import Effort, SolveResult, Status, maximize
+from recon_cli.solve.feasibility import Feasibility, solve_program
+from recon_cli.statement.costs import SCALE
+
+#: Unit and number in it of each of some histogram cells.
+_Columns = tuple[IntArray, IntArray]
+#: Units whose programs are solved as one, where no row holds two of them.
+_PACK = 8
+#: Candidates of a connected region up to which it is one program.
+_JOINT = 20_000
+#: Columns up to which all candidates are listed where rounding and CP-SAT found nothing.
+_LISTED = 200_000
+#: Deterministic seconds of CP-SAT.
+_LIMIT = 30.0
+#: A value so near to an integer is one.
+_INTEGRAL = 1e-6
+
+
+@dataclass(frozen=True)
+class PricedSolution:
+    """People of some units.
+
+    Attributes:
+        unit: Of each histogram cell with people, rising.
+        cell: Its number in the unit.
+        people: How many.
+        is_least: For each unit whether no solution costs less.
+        deterministic_time: For each unit its share of the engines' seconds.
+    """
+
+    unit: IntArray
+    cell: IntArray
+    people: IntArray
+    is_least: BoolArray
+    deterministic_time: FloatArray
+
+
+@dataclass(frozen=True)
+class _Pack:
+    """Some units with their rows and bounds.
+
+    Attributes:
+        rows: Their rows.
+        lower: (units × cells) least people.
+        upper: (units × cells) most.
+        base: What other units add to each row.
+        seed: Of the solver.
+    """
+
+    rows: PricedRows
+    lower: Int32Array
+    upper: Int32Array
+    base: IntArray
+    seed: int
+
+    def select(self, units: IntArray) -> _Pack:
+        kept = self.rows.rows_of(units)
+        rows = self.rows.select(units)
+        return _Pack(rows, self.lower[units], self.upper[units], self.base[kept], self.seed)
+
+
+def solve_priced(
+    rows: PricedRows, lower: Int32Array, upper: Int32Array, seed: int
+) -> PricedSolution | None:
+    """A solution of some units, of least cost where that can be shown.
+
+    Args:
+        rows: The rows of the units.
+        lower: (units × cells) least people.
+        upper: (units × cells) most.
+        seed: Of the solver.
+
+    Returns:
+        None where two engines agree that there is none.
+
+    Raises:
+        SolverError: It could not be decided.
+    """
+    whole = _Pack(rows, lower, upper, np.zeros(len(rows.least), dtype=np.int64), seed)
+    if rows.is_coupled and np.count_nonzero(upper) > _JOINT:
+        return _moved(whole)
+    number = rows.domain.units if rows.is_coupled else _PACK
+    found = [_solve(whole.select(units), units) for units in _in_parts(rows.domain.units, number)]
+    return _joined([each for each in found if each is not None], len(found))
+
+
+def _in_parts(units: int, number: int) -> list[IntArray]:
+    return [np.arange(k, min(k + number, units)) for k in range(0, units, number)]
+
+
+def _joined(parts: list[PricedSolution], number: int) -> PricedSolution | None:
+    if len(parts) < number:
+        return None
+    return PricedSolution(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("unit", "cell", "people", "is_least", "deterministic_time")
+        )
+    )
+
+
+def _solve(pack: _Pack, units: IntArray) -> PricedSolution | None:
+    """The likeliest counts of units that share rows with no others."""
+    vertex = price_columns(
+        pack.rows, pack.lower, pack.upper, pack.base, np.zeros(pack.upper.shape, dtype=bool)
+    )
+    values = np.rint(vertex.values).astype(np.int64)
+    fractional = np.unique(vertex.unit[np.abs(vertex.values - values) > _INTEGRAL])
+    if not len(fractional) and vertex.lacking < _INTEGRAL and _is_solution(pack, vertex, values):
+        columns = vertex.unit, vertex.cell
+        return _solution(units, columns, values, vertex.deterministic_time, is_least=True)
+    if pack.rows.is_coupled or len(units) == 1:
+        return _integral(pack, vertex, units)
+    alone = []
+    for place in range(len(units)):
+        here = vertex.unit == place
+        if vertex.lacking >= _INTEGRAL or place in fractional:
+            alone.append(_solve(pack.select(np.array([place])), units[place : place + 1]))
+        else:
+            columns = np.zeros(here.sum(), dtype=np.int64), vertex.cell[here]
+            seconds = vertex.deterministic_time / len(units)
+            unit = units[place : place + 1]
+            alone.append(_solution(unit, columns, values[here], seconds, is_least=True))
+    return _joined([each for each in alone if each is not None], len(alone))
+
+
+def _is_solution(pack: _Pack, vertex: PricedVertex, values: IntArray) -> bool:
+    counts = vertex.A @ values + pack.base
+    within = (counts >= pack.rows.least) & (counts <= pack.rows.most)
+    return bool(within[pack.rows.used].all())
+
+
+def _solution(
+    units: IntArray, columns: _Columns, people: IntArray, seconds: float, *, is_least: bool
+) -> PricedSolution:
+    unit, cell = columns
+    placed = people > 0
+    return PricedSolution(
+        units[unit[placed]],
+        cell[placed],
+        people[placed],
+        np.full(len(units), is_least),
+        np.full(len(units), seconds / len(units)),
+    )
+
+
+def _integral(pack: _Pack, vertex: PricedVertex, units: IntArray) -> PricedSolution | None:
+    """The likeliest counts where the relaxation's are not whole, or there are none."""
+    active = np.zeros(pack.upper.shape, dtype=bool)
+    active[vertex.unit, vertex.cell] = True
+    seconds = vertex.deterministic_time
+    if vertex.lacking < _INTEGRAL:
+        answer = _least_cost(pack, active)
+        seconds += answer.deterministic_time
+        if len(answer.values):
+            # Whoever is in a cell of greater reduced cost than the gap costs more than this does.
+            gap = -answer.objective / SCALE - vertex.cost
+            further = ~active & (pack.upper > 0) & (vertex.reduced <= gap + _INTEGRAL)
+            if further.any():
+                active |= further
+                answer = _least_cost(pack, active)
+                seconds += answer.deterministic_time
+            columns = np.nonzero(active)
+            people = answer.values[: len(columns[0])]
+            is_least = answer.status is Status.OPTIMAL
+            return _solution(units, (columns[0], columns[1]), people, seconds, is_least=is_least)
+    return _any_solution(pack, units, seconds)
+
+
+def _least_cost(pack: _Pack, active: BoolArray) -> SolveResult:
+    unit, cell = np.nonzero(active)
+    A = sparse.csr_array(pack.rows.columns(unit, cell))
+    used = np.flatnonzero(pack.rows.used & ((np.diff(A.indptr) > 0) | (pack.rows.least > 0)))
+    costs = pack.rows.costs_of(used).less(pack.base[used])
+    least, most = (each[unit, cell].astype(np.int64) for each in (pack.lower, pack.upper))
+    program = cost_program(sparse.csr_array(A[used]), least, most, costs, is_elastic=False)
+    return maximize(program.program, -program.cost, Effort(pack.seed, _LIMIT))
+
+
+def _any_solution(pack: _Pack, units: IntArray, seconds: float) -> PricedSolution | None:
+    """Any solution over all candidates, or the certificate that there is none."""
+    unit, cell = np.nonzero(pack.upper)
+    if len(unit) > _LISTED:
+        raise SolverError(
+            f"no solution was found, and {len(unit):,} histogram cells are too many to show that "
+            f"there is none (at most {_LISTED:,})"
+        )
+    rows = np.flatnonzero(pack.rows.used)
+    A = sparse.csr_array(sparse.csr_array(pack.rows.columns(unit, cell))[rows])
+    ends = pack.rows.least[rows] - pack.base[rows], pack.rows.most[rows] - pack.base[rows]
+    bounds = (each[unit, cell].astype(np.int64) for each in (pack.lower, pack.upper))
+    found = solve_program(IntegerProgram(LinearConstraints(A, *ends), *bounds), pack.seed)
+    if found.outcome is Feasibility.INFEASIBLE:
+        return None
+    seconds += found.deterministic_time
+    return _solution(units, (unit, cell), found.values, seconds, is_least=False)
+
+
+def _moved(whole: _Pack) -> PricedSolution | None:
+    """The units alone, then one person moved at a time until every coarse count is met."""
+    rows = whole.rows
+    alone = replace(whole, rows=rows.without_shared())
+    parts = _in_parts(rows.domain.units, _PACK)
+    found = [_solve(alone.select(units), units) for units in parts]
+    started = _joined([each for each in found if each is not None], len(found))
+    if started is None:
+        return None
+    people = np.zeros(whole.upper.shape, dtype=np.int64)
+    people[started.unit, started.cell] = started.people
+    if not meet_shared_rows(rows, whole.lower, whole.upper, people):
+        raise SolverError(
+            "the counts of the units were met, those of the geounits that they lie in were not: "
+            "no solution and no proof that there is none"
+        )
+    unit, cell = np.nonzero(people)
+    return replace(
+        started,
+        unit=unit,
+        cell=cell,
+        people=people[unit, cell],
+        is_least=np.zeros_like(started.is_least),
+    )

@@ -1,0 +1,318 @@
+"""All histogram cells of some units as arrays: rows by look-up, nothing listed.
+
+Where a published zero rules nobody out, nearly every histogram cell of every unit is a candidate,
+and a sparse matrix of them would take gigabytes. Here a row is what a look-up from atoms to rows
+says (`RowGroup`), and what is asked of all cells at once, sums and least values over the rows that
+hold them, is answered feature by feature.
+
+See *dense domain* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from recon_cli.model.candidates import Stratum
+from recon_cli.model.grain import IntArray, RowGroup, enumerate_domain, unravel
+from recon_cli.model.plan import Plan
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+Int32Array = npt.NDArray[np.int32]
+_Whole = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+
+#: More than any count: the room of a row that says nothing.
+NO_LIMIT: Final = 2**30
+#: Units that are worked on at a time: their arrays stay in the processor's cache.
+_UNITS: Final = 32
+#: At least what one person adds to any row.
+_COEFFICIENT: Final = 64
+#: Atoms of a feature that is summed atom by atom.
+_SHORT: Final = 8
+
+
+@dataclass(frozen=True)
+class GroupLookup:
+    """The rows of a group by the codes of its features.
+
+    Attributes:
+        features: The features.
+        shape: Numbers of atoms of all features, 1 for those that are not of the group.
+        rows: (layers × codes) row of each code; the number of rows where there is none.
+        coefficients: (layers × codes) what one person adds to it; None where it is always one.
+        matrix: Sparse (rows × codes) coefficients.
+    """
+
+    features: tuple[int, ...]
+    shape: tuple[int, ...]
+    rows: IntArray
+    coefficients: Int32Array | None
+    matrix: sparse.csr_array
+
+    @classmethod
+    def of(cls, plan: Plan, pattern: int, group: RowGroup) -> GroupLookup:
+        """The look-up of a group of a pattern's rows."""
+        tally = plan.patterns[pattern].tally
+        sizes = plan.grain.sizes
+        layers, codes = np.nonzero(group.layers >= 0)
+        rows = group.layers[layers, codes]
+        coefficients = np.ones(group.layers.shape, dtype=np.int32)
+        for at, feature in enumerate(group.features):
+            tallied = np.array([each == feature for each in tally], dtype=bool)[rows]
+            if tallied.any():
+                picked = plan.grain.picked(plan.release, feature)
+                stride = math.prod(group.sizes[at + 1 :])
+                atom = codes[tallied] // stride % group.sizes[at]
+                coefficients[layers[tallied], codes[tallied]] = picked[atom]
+        matrix = sparse.csr_array(
+            (coefficients[layers, codes].astype(np.int64), (rows, codes)),
+            shape=(len(tally), math.prod(group.sizes)),
+        )
+        return cls(
+            features=group.features,
+            shape=tuple(n if f in group.features else 1 for f, n in enumerate(sizes)),
+            rows=np.where(group.layers >= 0, group.layers, len(tally)),
+            coefficients=None if (coefficients == 1).all() else coefficients,
+            matrix=matrix.astype(np.int32),
+        )
+
+    def least(self, room: Int32Array) -> Int32Array:
+        """(geounits × codes) how many people each code has room for in every row that holds it.
+
+        Args:
+            room: (geounits × rows and one more without limit) people that the rows have room for.
+        """
+        found: Int32Array | None = None
+        for layer, rows in enumerate(self.rows):
+            here = room[:, rows]
+            if self.coefficients is not None:
+                here //= self.coefficients[layer]
+            found = here if found is None else np.minimum(found, here, out=found)
+        if found is None:
+            raise ValueError("a group has rows")
+        return found
+
+
+@dataclass(frozen=True)
+class DenseRows:
+    """The rows of one stratum over all histogram cells of its units.
+
+    Attributes:
+        stratum: The geounits and their counts.
+        lookups: The rows, by the features that they constrain.
+    """
+
+    stratum: Stratum
+    lookups: tuple[GroupLookup, ...]
+
+    @property
+    def width(self) -> int:
+        """Number of rows of a geounit."""
+        return int(self.stratum.rhs.shape[1])
+
+    @cached_property
+    def into(self) -> tuple[int | None, ...]:
+        """For each look-up the smallest one with more features, where its values may go first."""
+        features = [set(lookup.features) for lookup in self.lookups]
+
+        found: list[int | None] = []
+        for mine in features:
+            wider = [(len(other), j) for j, other in enumerate(features) if mine < other]
+            found.append(min(wider)[1] if wider else None)
+        return tuple(found)
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The look-ups, few features first."""
+        return sorted(range(len(self.lookups)), key=lambda i: len(self.lookups[i].features))
+
+    def entries(
+        self, sizes: Sequence[int], unit: IntArray, cell: IntArray
+    ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Rows of some histogram cells, the places of the cells, and coefficients.
+
+        Args:
+            sizes: Number of atoms of each feature.
+            unit: The cells' units.
+            cell: The cells' numbers in their units.
+
+        Yields:
+            Row numbers are by geounit and node.
+        """
+        place = self.stratum.of_unit[unit]
+        atoms = unravel(cell, sizes)
+        for lookup in self.lookups:
+            code = np.zeros(len(cell), dtype=np.int64)
+            for f in lookup.features:
+                code = code * sizes[f] + atoms[:, f]
+            for layer, rows in enumerate(lookup.rows):
+                row = rows[code]
+                column = np.flatnonzero((row < self.width) & (place >= 0))
+                coefficient = np.ones(len(column), dtype=np.int64)
+                if lookup.coefficients is not None:
+                    coefficient[:] = lookup.coefficients[layer, code[column]]
+                yield place[column] * self.width + row[column], column, coefficient
+
+    def folded(self, values: list[npt.NDArray[np.generic]], join: np.ufunc) -> Iterator[object]:
+        """Arrays by code → few arrays over more features; see `DenseDomain`."""
+        held = list(values)
+        for i in self.order:
+            to = self.into[i]
+            if to is None:
+                yield held[i]
+            else:
+                held[to] = join(held[to], held[i])
+
+
+@dataclass(frozen=True)
+class DenseDomain:
+    """Every histogram cell of some units.
+
+    Arrays over it are (units × histogram cells), the cells in mixed-radix order.
+
+    Attributes:
+        sizes: Number of atoms of each feature.
+        units: Number of units.
+        strata: The rows over them.
+        possible: For each cell whether no structural zero rules it out.
+    """
+
+    sizes: tuple[int, ...]
+    units: int
+    strata: tuple[DenseRows, ...]
+    possible: BoolArray
+
+    @classmethod
+    def of(cls, plan: Plan, strata: Sequence[Stratum], units: int) -> DenseDomain:
+        """The domain of all units of some strata."""
+        lookups = {
+            stratum.pattern: tuple(
+                GroupLookup.of(plan, stratum.pattern, group) for group in stratum.groups
+            )
+            for stratum in strata
+        }
+        rows = tuple(DenseRows(stratum, lookups[stratum.pattern]) for stratum in strata)
+        possible = np.ones(math.prod(plan.grain.sizes), dtype=bool)
+        if plan.impossible:
+            everything = enumerate_domain(plan.grain.sizes)
+            for group in plan.impossible:
+                possible &= (group.layers[:, group.codes(everything)] < 0).all(axis=0)
+        return cls(plan.grain.sizes, units, rows, possible)
+
+    @property
+    def cells(self) -> int:
+        """Histogram cells of a unit."""
+        return math.prod(self.sizes)
+
+    def least_over_rows(self, values: Sequence[IntArray]) -> Int32Array:
+        """For each cell the least ``value // coefficient`` of the rows that hold it.
+
+        Args:
+            values: For each stratum (geounits × rows) numbers.
+
+        Returns:
+            `NO_LIMIT` where no row holds a cell.
+        """
+        found = np.full((self.units, *self.sizes), NO_LIMIT, dtype=np.int32)
+        for rows, numbers in zip(self.strata, values, strict=True):
+            for units, places in _slabs(rows.stratum.of_unit):
+                geounits, back = np.unique(places, return_inverse=True)
+                room = np.full((len(geounits), rows.width + 1), NO_LIMIT, dtype=np.int32)
+                room[:, :-1] = np.clip(numbers[geounits], -NO_LIMIT, NO_LIMIT)
+                by_code: list[npt.NDArray[np.generic]] = [
+                    lookup.least(room).reshape(-1, *lookup.shape) for lookup in rows.lookups
+                ]
+                for each in rows.folded(by_code, np.minimum):
+                    slab = np.asarray(each)
+                    slab = slab if len(geounits) == len(units) else slab[back]
+                    found[units] = np.minimum(found[units], slab)
+        return found.reshape(self.units, self.cells)
+
+    def sum_over_rows(self, values: Sequence[FloatArray]) -> FloatArray:
+        """For each cell the sum of ``value × coefficient`` of the rows that hold it.
+
+        Args:
+            values: For each stratum (geounits × rows) numbers.
+        """
+        found = np.zeros((self.units, *self.sizes))
+        for rows, numbers in zip(self.strata, values, strict=True):
+            for units, places in _slabs(rows.stratum.of_unit):
+                geounits, back = np.unique(places, return_inverse=True)
+                by_row = np.ascontiguousarray(numbers[geounits].T)
+                by_code: list[npt.NDArray[np.generic]] = [
+                    (lookup.matrix.T @ by_row).T.reshape(-1, *lookup.shape)
+                    for lookup in rows.lookups
+                ]
+                for each in rows.folded(by_code, np.add):
+                    slab = np.asarray(each)
+                    found[units] += slab if len(geounits) == len(units) else slab[back]
+        return found.reshape(self.units, self.cells)
+
+    def row_sums(self, values: Int32Array) -> list[IntArray]:
+        """For each stratum (geounits × rows) sums of an array over the domain."""
+        return [self._row_sums(rows, values) for rows in self.strata]
+
+    def _row_sums(self, rows: DenseRows, values: Int32Array) -> IntArray:
+        total = np.zeros((len(rows.stratum.geounits), rows.width), dtype=np.int64)
+        is_small = int(values.max(initial=0)) * self.cells * _UNITS * _COEFFICIENT < NO_LIMIT
+        number = np.dtype(np.int32 if is_small else np.int64)
+        for units, places in _slabs(rows.stratum.of_unit):
+            here = np.asarray(values[units], dtype=number)
+            if not here.any():
+                continue
+            geounits, back = np.unique(places, return_inverse=True)
+            if len(geounits) < len(units):
+                starts = np.flatnonzero(np.diff(back, prepend=-1))
+                here = np.add.reduceat(here, starts, axis=0, dtype=number)
+            sums = _Marginals(here.reshape(-1, *self.sizes))
+            for lookup in rows.lookups:
+                by_code = sums.over(lookup.features)
+                total[geounits] += (lookup.matrix @ by_code.T).T
+        return total
+
+
+class _Marginals:
+    """Sums of an array over its axes but some, each made of the smallest one that is known."""
+
+    def __init__(self, every: _Whole) -> None:
+        self._known = {tuple(range(every.ndim - 1)): every}
+
+    def over(self, features: tuple[int, ...]) -> _Whole:
+        """(geounits × codes of the features)."""
+        if features not in self._known:
+            wider = min(
+                (known for known in self._known if set(features) < set(known)),
+                key=lambda known: self._known[known].size,
+            )
+            sums = self._known[wider]
+            for at in reversed([at for at, f in enumerate(wider) if f not in features]):
+                sums = _sum_over(sums, 1 + at)
+            self._known[features] = sums
+        known = self._known[features]
+        return known.reshape(len(known), -1)
+
+
+def _sum_over(values: _Whole, axis: int) -> _Whole:
+    """The sum over an axis; over a short one slice by slice, which keeps the inner loops long."""
+    if values.shape[axis] > _SHORT:
+        return np.asarray(values.sum(axis=axis, dtype=values.dtype))
+    slices = (values.take([at], axis) for at in range(values.shape[axis]))
+    sums: _Whole = functools.reduce(np.add, slices)
+    return sums.squeeze(axis)
+
+
+def _slabs(of_unit: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Some units at a time that lie in the stratum, and the places of their geounits."""
+    inside = np.flatnonzero(of_unit >= 0)
+    for start in range(0, len(inside), _UNITS):
+        units = inside[start : start + _UNITS]
+        yield units, of_unit[units]

@@ -1,0 +1,234 @@
+"""Rows with costs over a dense domain: what column pricing needs to know of them.
+
+A dense domain is never written out as columns. Those of a solution enter a linear program by their
+reduced cost, which the duals of its rows give for all histogram cells at once.
+
+See *column pricing* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.model.candidates import Stratum
+from recon_cli.model.counts import MOST_PEOPLE
+from recon_cli.model.dense_domain import BoolArray, DenseDomain, DenseRows, FloatArray
+from recon_cli.model.grain import IntArray
+from recon_cli.model.plan import Plan
+from recon_cli.model.row_costs import RECORD, SHORTAGE, RowCosts, row_costs
+from recon_cli.statement.costs import SCALE, CountCosts
+
+
+@dataclass(frozen=True)
+class PricedRows:
+    """The published cells of some units and of the geounits that they lie in, as rows.
+
+    A row has one number over all strata: `offsets` says where a stratum's begin, by geounit and
+    node of the lattice.
+
+    Attributes:
+        domain: The histogram cells.
+        least: What each row comes to at least.
+        most: At most.
+        used: Whether a published cell says anything of the row. What is only implied by others is
+            left out.
+        kinds: Kinds of the costs of the rows' cells; see `row_costs`.
+        costs: What the kinds are; None if no count has a cost, or none is to count.
+    """
+
+    domain: DenseDomain
+    least: IntArray
+    most: IntArray
+    used: BoolArray
+    kinds: tuple[IntArray, ...]
+    costs: CountCosts | None
+
+    @classmethod
+    def of(cls, plan: Plan, domain: DenseDomain, costs: CountCosts | None) -> PricedRows:
+        """The rows of a domain; ``costs`` None where any solution will do."""
+        parts = [_of_stratum(plan, rows, costs) for rows in domain.strata]
+        layers = max((len(part.kinds) for part in parts), default=0)
+        nothing = [np.full(part.least.shape, -1) for part in parts]
+        return cls(
+            domain,
+            np.concatenate([part.least for part in parts]),
+            np.concatenate([part.most for part in parts]),
+            np.concatenate([part.used for part in parts]),
+            tuple(
+                np.concatenate(
+                    [
+                        part.kinds[layer] if layer < len(part.kinds) else none
+                        for part, none in zip(parts, nothing, strict=True)
+                    ]
+                )
+                for layer in range(layers)
+            ),
+            costs,
+        )
+
+    @property
+    def offsets(self) -> IntArray:
+        """Number of the first row of each stratum."""
+        sizes = [each.stratum.rhs.size for each in self.domain.strata]
+        ends: IntArray = np.cumsum([0, *sizes], dtype=np.int64)
+        return ends[:-1]
+
+    @property
+    def shared(self) -> BoolArray:
+        """The rows of geounits that hold several units."""
+        found = []
+        for rows in self.domain.strata:
+            of_unit = rows.stratum.of_unit
+            number = np.bincount(of_unit[of_unit >= 0], minlength=len(rows.stratum.geounits))
+            found.append(np.repeat(number > 1, rows.width))
+        return np.concatenate([np.empty(0, dtype=bool), *found])
+
+    @property
+    def is_coupled(self) -> bool:
+        """Whether a used row holds several units."""
+        return bool((self.used & self.shared).any())
+
+    @property
+    def record_cost(self) -> float:
+        """What each person costs besides."""
+        return RECORD / SCALE
+
+    def without_shared(self) -> PricedRows:
+        """The rows of each unit alone."""
+        return replace(self, used=self.used & ~self.shared)
+
+    def marginal(self, counts: IntArray) -> FloatArray:
+        """What one more person in each row costs, if it comes to ``counts`` now.
+
+        Rows that lack people, or have no room, cost `SHORTAGE` less or more.
+        """
+        slope = np.zeros(len(self.least), dtype=np.int64)
+        if self.costs is not None:
+            for kind in self.kinds:
+                has = np.flatnonzero(kind >= 0)
+                slope[has] += self.costs.slopes_at(kind[has], counts[has])
+        slope[counts < self.least] = -SHORTAGE
+        slope[counts >= self.most] = SHORTAGE
+        return np.where(self.used, slope / SCALE, 0.0)
+
+    def select(self, units: IntArray) -> PricedRows:
+        """The rows of some units and of the geounits that they lie in."""
+        strata = [
+            replace(each, stratum=_selected(each.stratum, units))
+            for each in self.domain.strata
+            if (each.stratum.of_unit[units] >= 0).any()
+        ]
+        kept = self.rows_of(units)
+        return PricedRows(
+            replace(self.domain, units=len(units), strata=tuple(strata)),
+            self.least[kept],
+            self.most[kept],
+            self.used[kept],
+            tuple(kind[kept] for kind in self.kinds),
+            self.costs,
+        )
+
+    def costs_of(self, rows: IntArray) -> RowCosts:
+        """The costs of some rows."""
+        kinds = [kind[rows] for kind in self.kinds]
+        return row_costs(self.least[rows], self.most[rows], kinds, self.costs)
+
+    def rows_of(self, units: IntArray) -> IntArray:
+        """The rows of `select`, as rows of these."""
+        rows = [np.empty(0, dtype=np.int64)]
+        for offset, each in zip(self.offsets.tolist(), self.domain.strata, strict=True):
+            geounits = _held(each.stratum.of_unit[units])
+            rows.append((offset + geounits[:, None] * each.width + np.arange(each.width)).ravel())
+        return np.concatenate(rows)
+
+    def columns(self, unit: IntArray, cell: IntArray) -> sparse.csc_array:
+        """Sparse (rows × columns) coefficients of histogram cells given by unit and number."""
+        numbers, columns, values = [np.empty(0, dtype=np.int64)] * 3
+        parts = [(numbers, columns, values)]
+        for offset, rows in zip(self.offsets.tolist(), self.domain.strata, strict=True):
+            parts += [
+                (offset + row, column, coefficient)
+                for row, column, coefficient in rows.entries(self.domain.sizes, unit, cell)
+            ]
+        numbers, columns, values = (np.concatenate(each) for each in zip(*parts, strict=True))
+        kept = self.used[numbers]
+        entries = values[kept], (numbers[kept], columns[kept])
+        return sparse.csc_array(entries, shape=(len(self.least), len(unit)))
+
+    def reduced_costs(self, duals: FloatArray) -> FloatArray:
+        """(units × cells) what one more person in a cell changes the least cost by.
+
+        Args:
+            duals: For each row what the cost changes by for one more in its bounds.
+        """
+        ends = [*self.offsets.tolist()[1:], len(duals)]
+        values = [
+            duals[start:end].reshape(rows.stratum.rhs.shape)
+            for start, end, rows in zip(
+                self.offsets.tolist(), ends, self.domain.strata, strict=True
+            )
+        ]
+        return self.record_cost - self.domain.sum_over_rows(values)
+
+
+@dataclass(frozen=True)
+class _StratumRows:
+    """The part of `PricedRows` that one stratum has."""
+
+    least: IntArray
+    most: IntArray
+    used: BoolArray
+    kinds: tuple[IntArray, ...]
+
+
+def _of_stratum(plan: Plan, rows: DenseRows, costs: CountCosts | None) -> _StratumRows:
+    stratum = rows.stratum
+    pattern = plan.patterns[stratum.pattern]
+    if pattern.lattice is None:
+        raise ValueError("column pricing needs a plan for intervals")
+    cells = np.array([plan.columns[cell] for cell in pattern.margins.columns])
+    kinds: list[IntArray] = []
+    if costs is not None:
+        kind_of = costs.of(stratum.geounits)[:, cells]
+        for columns in _layers(pattern.lattice.node):
+            kind = np.full(stratum.rhs.shape, -1, dtype=np.int64)
+            kind[:, pattern.lattice.node[columns]] = kind_of[:, columns]
+            kinds.append(kind.ravel())
+    published = np.zeros(rows.width, dtype=bool)
+    published[pattern.lattice.node] = True
+    says: BoolArray = np.logical_or(stratum.least_or_rhs > 0, stratum.rhs < MOST_PEOPLE)
+    for kind in kinds:
+        says |= kind.reshape(says.shape) >= 0
+    return _StratumRows(
+        stratum.least_or_rhs.ravel(), stratum.rhs.ravel(), (says & published).ravel(), tuple(kinds)
+    )
+
+
+def _held(of_unit: IntArray) -> IntArray:
+    """The geounits that hold some units, rising."""
+    return np.unique(of_unit[of_unit >= 0])
+
+
+def _selected(stratum: Stratum, units: IntArray) -> Stratum:
+    places = stratum.of_unit[units]
+    geounits = _held(places)
+    return replace(
+        stratum,
+        geounits=stratum.geounits[geounits],
+        of_unit=np.where(places >= 0, np.searchsorted(geounits, places), -1),
+        rhs=stratum.rhs[geounits],
+        screen_counts=stratum.screen_counts[geounits],
+        least=None if stratum.least is None else stratum.least[geounits],
+        needed=None if stratum.needed is None else stratum.needed[geounits],
+    )
+
+
+def _layers(node: IntArray) -> Sequence[IntArray]:
+    """The first published cell of every node, the second of those that have two, and so on."""
+    order = np.argsort(node, kind="stable")
+    _, first, number = np.unique(node[order], return_index=True, return_counts=True)
+    return [order[first[number > k] + k] for k in range(int(number.max(initial=0)))]

@@ -1,0 +1,173 @@
+"""Convex costs of rows: programs whose objective is the likelihood of the published counts.
+
+Eq. (likely) of docs/method.md. A row's cost is that of the published cells that it stands for. It
+is least at the row's likeliest count, and rises on either side in segments of constant slope, so
+that the least sum over rows is an integer program with one variable a segment.
+
+See *cost* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram
+from recon_cli.statement.costs import REACH, SCALE, CountCosts
+
+#: What each record costs, in 1/`SCALE`: of solutions that are about as likely, the one with the
+#: fewest people.
+RECORD = SCALE * 3 // 1000
+#: What each person costs that a row lacks or has too many, in 1/`SCALE`: more than any cost.
+SHORTAGE = 100 * SCALE
+
+
+@dataclass(frozen=True)
+class RowCosts:
+    """Costs of rows as functions of what they come to.
+
+    Attributes:
+        least: What each row comes to at least.
+        most: At most.
+        likeliest: Where it costs least.
+        row: The row of each segment.
+        sign: 1 for segments above the likeliest count, −1 for those below.
+        start: People between the likeliest count and the segment.
+        width: People in the segment.
+        slope: What each of them costs, not negative, in 1/`SCALE`.
+    """
+
+    least: IntArray
+    most: IntArray
+    likeliest: IntArray
+    row: IntArray
+    sign: IntArray
+    start: IntArray
+    width: IntArray
+    slope: IntArray
+
+    def less(self, counts: IntArray) -> RowCosts:
+        """The costs as functions of what comes on top of ``counts``."""
+        return replace(
+            self,
+            least=self.least - counts,
+            most=self.most - counts,
+            likeliest=self.likeliest - counts,
+        )
+
+    def cost(self, counts: IntArray) -> int:
+        """The sum of the rows' costs, each within its ends, in 1/`SCALE`."""
+        beyond = (counts - self.likeliest)[self.row] * self.sign
+        return int(np.clip(beyond - self.start, 0, self.width) @ self.slope)
+
+
+def row_costs(
+    least: IntArray, most: IntArray, kinds: Sequence[IntArray], costs: CountCosts | None
+) -> RowCosts:
+    """The costs of rows.
+
+    Args:
+        least: What each row comes to at least.
+        most: At most.
+        kinds: Kinds of the first published cell of each row, of the second, and so on; −1 where
+            there is none, or it has no cost.
+        costs: What the kinds are; None if no count has a cost.
+    """
+    slope = np.zeros((len(least), 2 * REACH), dtype=np.int64)
+    centre = least.copy()
+    if costs is not None:
+        for kind in reversed(kinds):
+            centre = np.where(kind >= 0, costs.likeliest[kind], centre)
+        centre = np.clip(centre, least, most)
+        steps = np.arange(-REACH, REACH)
+        for kind in kinds:
+            has = np.flatnonzero(kind >= 0)
+            slope[has] += costs.slopes_at(kind[has, None], centre[has, None] + steps)
+    likeliest = np.clip(centre - REACH + (slope < 0).sum(axis=1), least, most)
+    flat = ~slope.any(axis=1)
+    likeliest[flat] = least[flat]
+    first = likeliest - centre + REACH
+    parts = [
+        _segments(slope, first, np.where(flat, most - least, most - likeliest), 1),
+        _segments(slope, first, likeliest - least, -1),
+    ]
+    row, sign, start, width, cost = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return RowCosts(least, most, likeliest, row, sign, start, width, cost)
+
+
+def _segments(
+    slope: IntArray, first: IntArray, room: IntArray, sign: int
+) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
+    """Row, sign, start, width and slope of the segments on one side of the likeliest counts."""
+    steps = np.arange(REACH)
+    at = first[:, None] + (steps if sign > 0 else -1 - steps)
+    here = sign * np.take_along_axis(slope, np.clip(at, 0, 2 * REACH - 1), axis=1)
+    begins = np.ones(here.shape, dtype=bool)
+    begins[:, 1:] = here[:, 1:] != here[:, :-1]
+    begins &= steps < room[:, None]
+    row, start = np.nonzero(begins)
+    # A segment ends where the next one of its row begins, the last one with the room.
+    end = np.append(start[1:], 0)
+    last = np.append(row[1:] != row[:-1], True)[: len(row)]
+    end = np.where(last, room[row], end[: len(row)])
+    return row, np.full(len(row), sign), start, end - start, here[row, start]
+
+
+@dataclass(frozen=True)
+class CostProgram:
+    """Rows with costs as an integer program.
+
+    Attributes:
+        program: The columns first, then the segments, then what rows lack or have too many.
+        cost: What one more of each variable costs, in 1/`SCALE`.
+        columns: Number of columns.
+        segments: Number of segments.
+    """
+
+    program: IntegerProgram
+    cost: IntArray
+    columns: int
+    segments: int
+
+
+def cost_program(
+    A: sparse.csr_array, lower: IntArray, upper: IntArray, rows: RowCosts, *, is_elastic: bool
+) -> CostProgram:
+    """The program whose least cost is that of the likeliest counts: Eq. (likely).
+
+    Args:
+        A: Sparse (rows × columns) coefficients.
+        lower: Least people in each column.
+        upper: Most.
+        rows: The costs.
+        is_elastic: Whether rows may lack people, or have too many, at `SHORTAGE` each.
+    """
+    height, columns = A.shape
+    short, over = np.flatnonzero(rows.least > 0), np.flatnonzero(rows.most < 0)
+    if not is_elastic:
+        short = over = np.empty(0, dtype=np.int64)
+    sign = np.concatenate([-rows.sign, np.repeat([1, -1], [len(short), len(over)])])
+    at = np.concatenate([rows.row, short, over])
+    slack = sparse.csr_array((sign, (at, np.arange(len(at)))), shape=(height, len(at)))
+    limit = int(A.sum(axis=0).max(initial=0)) * int(upper.sum()) + int(-rows.most.min(initial=0))
+    return CostProgram(
+        program=IntegerProgram(
+            LinearConstraints(
+                sparse.csr_array(sparse.hstack([A, slack], format="csr")),
+                rows.likeliest,
+                rows.likeliest,
+            ),
+            lower=np.concatenate([lower, np.zeros(len(at), dtype=np.int64)]),
+            upper=np.concatenate([upper, rows.width, rows.least[short], np.full(len(over), limit)]),
+        ),
+        cost=np.concatenate(
+            [np.full(columns, RECORD), rows.slope, np.full(len(short) + len(over), SHORTAGE)]
+        ),
+        columns=columns,
+        segments=len(rows.row),
+    )

@@ -1,0 +1,158 @@
+"""The costs of published counts: what makes some true counts likelier than others.
+
+A cost is −log p(published | count) of one published number. Every law's costs are convex on the
+integers, or are replaced by their lower convex hull, so that the least sum is a linear program with
+segments of one person. They are whole multiples of 1/`SCALE`: sums are exact.
+
+See *cost* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.schema import Release
+from recon_cli.statement.law import OPEN, FloatArray, IntArray, Law
+from recon_cli.statement.protection import Protection
+
+#: Parts of a cost of one.
+SCALE: Final = 10_000
+#: Counts on either side of the likeliest one whose costs are told apart; beyond, each further
+#: person costs what the last one did.
+REACH: Final = 16
+
+
+@dataclass(frozen=True)
+class CountCosts:
+    """Costs of the cells of many geounits.
+
+    A *kind* is a law and a published number: the same costs wherever it is published.
+
+    Attributes:
+        likeliest: For each kind the least of its likeliest counts.
+        slopes: (kinds × 2 `REACH`) what each further person costs, in 1/`SCALE`, from `REACH`
+            below the likeliest count; rising.
+        kind: Sparse (geounits × cells) kind of the stored rows that have a cost, and one more.
+        stored: Sparse (geounits × cells) ones where a row is stored.
+        absent: (levels × cells) kind of a published zero without a row, −1 without a cost.
+        level: For each geounit its row in `absent`.
+    """
+
+    likeliest: IntArray
+    slopes: IntArray
+    kind: sparse.csr_array
+    stored: sparse.csr_array
+    absent: IntArray
+    level: IntArray
+
+    def slopes_at(self, kind: IntArray, counts: IntArray) -> IntArray:
+        """What one more person costs at some counts of some kinds, in 1/`SCALE`."""
+        at = counts - self.likeliest[kind] + REACH
+        slopes: IntArray = self.slopes[kind, np.clip(at, 0, 2 * REACH - 1)]
+        return slopes
+
+    def of(self, geounits: IntArray) -> IntArray:
+        """(geounits × cells) kinds, −1 for cells whose counts are all as likely."""
+        stored = self.stored[geounits].toarray() > 0
+        return np.where(
+            stored, self.kind[geounits].toarray() - 1, self.absent[self.level[geounits]]
+        )
+
+
+def count_costs(
+    release: Release,
+    geounits: pl.DataFrame,
+    counts: pl.DataFrame,
+    protection: Protection,
+    places: Mapping[tuple[str, int], int],
+) -> CountCosts | None:
+    """The costs of protected counts; None where no law has any. Arguments as for `count_intervals`.
+
+    A row that gives its own interval has no cost, nor has a flag.
+    """
+    laws = protection.laws
+    if not any(law.has_cost for law in laws):
+        return None
+    kinds: dict[tuple[int, int], int] = {}
+    levels = [level.name for level in release.geography.levels]
+    absent = np.full((len(levels), len(places)), -1, dtype=np.int64)
+    for (table, _), place in places.items():
+        for i, level in enumerate(levels):
+            number = protection.number(table, level)
+            if laws[number].has_cost:
+                absent[i, place] = kinds.setdefault((number, 0), len(kinds))
+    cells = pl.DataFrame(
+        [(table, number, place) for (table, number), place in places.items()],
+        schema={"table": pl.String, "cell": pl.Int16, "_column": pl.Int64},
+        orient="row",
+    )
+    rows = geounits.select("geoid").with_row_index("_row")
+    stored = counts.join(rows, on="geoid").join(cells, on=["table", "cell"])
+    distinct = stored.select("law", "count").unique(maintain_order=True)
+    numbered = [
+        kinds.setdefault((law, count), len(kinds))
+        if law is not None and count is not None and laws[law].has_cost
+        else -1
+        for law, count in distinct.iter_rows()
+    ]
+    distinct = distinct.with_columns(_kind=pl.Series(numbered, dtype=pl.Int64))
+    stored = stored.join(
+        distinct, on=["law", "count"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    at = (stored["_row"].cast(pl.Int64).to_numpy(), stored["_column"].to_numpy())
+    shape = (len(geounits), len(places))
+    likeliest, slopes = zip(*(_slopes(laws[law], count) for law, count in kinds), strict=True)
+    return CountCosts(
+        likeliest=np.array(likeliest, dtype=np.int64),
+        slopes=np.stack(slopes),
+        kind=sparse.csr_array((stored["_kind"].to_numpy() + 1, at), shape=shape),
+        stored=sparse.csr_array((np.ones(len(stored), dtype=np.int64), at), shape=shape),
+        absent=absent,
+        level=geounits["level"].cast(pl.Enum(levels)).to_physical().cast(pl.Int64).to_numpy(),
+    )
+
+
+def _slopes(law: Law, published: int) -> tuple[int, IntArray]:
+    """The least of the likeliest counts of a published number, and the slopes around it."""
+    low, high = (int(end) for end in law.intervals(np.array(published)))
+    near = max(low, published - 2 * REACH)
+    counts = np.arange(near, min(high, near + 4 * REACH, OPEN) + 1)
+    cost = law.cost(np.array(published), counts)
+    likeliest = int(counts[np.argmin(cost)])
+    inside = np.abs(counts - likeliest) <= REACH
+    counts, slope = counts[inside], _hull_slopes(cost[inside])
+    rounded = np.rint(slope * SCALE).astype(np.int64)
+    below = rounded[: likeliest - int(counts[0])]
+    above = rounded[likeliest - int(counts[0]) :]
+    first = below[:1] if len(below) else np.zeros(1, dtype=np.int64)
+    last = above[-1:] if len(above) else np.zeros(1, dtype=np.int64)
+    return likeliest, np.concatenate(
+        [
+            np.repeat(first, REACH - len(below)),
+            below,
+            above,
+            np.repeat(last, REACH - len(above)),
+        ]
+    )
+
+
+def _hull_slopes(cost: FloatArray) -> FloatArray:
+    """Differences of the lower convex hull of costs at neighbouring counts; infinite ones aside."""
+    corners: list[int] = []
+    for at in np.flatnonzero(np.isfinite(cost)).tolist():
+        while len(corners) > 1:
+            left, middle = corners[-2:]
+            rise = (cost[at] - cost[left]) * (middle - left) / (at - left)
+            if cost[middle] - cost[left] <= rise:
+                break
+            corners.pop()
+        corners.append(at)
+    hull = np.interp(np.arange(len(cost)), corners, cost[corners])
+    slopes: FloatArray = np.diff(hull)
+    return slopes

@@ -1,0 +1,118 @@
+"""The likeliest solution, and regions whose candidates are not listed, against enumeration."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+
+import recon_cli as recon
+from recon_cli.model.bounds import propagate
+from recon_cli.model.counts import arrange_counts
+from recon_cli.model.dense_bounds import propagate_dense
+from recon_cli.model.dense_domain import DenseDomain
+from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.system import build_systems
+from recon_cli.publication import Publication
+from recon_cli.schema import Release
+from tests.attack.test_protected import enumerate_or_skip, protected_release
+from tests.support.enumeration import Solution, check_claims, is_solution, record_counts
+
+SEEDS = st.integers(0, 2**32 - 1)
+many = settings(
+    max_examples=int(os.environ.get("RECON_EXAMPLES", "25")),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],
+)
+#: What each record adds to the cost: Eq. (likely).
+RECORD = 0.003
+
+
+def cost_of(release: Release, published: Publication, solution: Solution) -> float:
+    """−log p of all published counts, by the laws themselves, and the price of the records."""
+    shown = {
+        (geoid, table, cell): (count, law)
+        for geoid, table, cell, count, law in published.counts.select(
+            "geoid", "table", "cell", "count", "law"
+        ).rows()
+    }
+    laws = published.protection.laws
+    total = RECORD * sum(n for _, n in solution)
+    for geoid, level, pattern in published.geounits.select("geoid", "level", "pattern").rows():
+        for table, numbers in published.coverage[pattern].cells.items():
+            for number in numbers:
+                zero = 0, published.protection.number(table, level)
+                count, law = shown.get((geoid, table, number), zero)
+                if law is None or count is None or not laws[law].has_cost:
+                    continue
+                true = sum(
+                    n * weight(release, table, number, values)
+                    for (unit, values), n in solution
+                    if unit.startswith(geoid)
+                )
+                total += float(laws[law].cost(np.array(count), np.array(true)))
+    return total
+
+
+def weight(release: Release, table: str, number: int, values: tuple[Any, ...]) -> int:
+    cell = release.table_by_name[table].cells[number - 1]
+    places = [f.position[v] for f, v in zip(release.features, values, strict=True)]
+    if not all(m >> at & 1 for m, at in zip(cell.masks, places, strict=True)):
+        return 0
+    return 1 if cell.tally is None else int(values[cell.tally]).bit_count()
+
+
+@many
+@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.3, 0.6]))
+def test_the_likeliest_solution_is_that_of_brute_force(seed: int, exact: float) -> None:
+    release, _, published = protected_release(seed, exact)
+    assume(not published.is_exact)
+    every = enumerate_or_skip(release, published)
+    result = recon.reconstruct(release, published, seed=seed, objective="likely")
+    found = record_counts(release, result.microdata)
+    mine = [solution for solution in every if is_solution(found, solution)]
+    assert mine
+    assert recon.verify(release, published, result.microdata).ok
+    check_claims(release, result.microdata.drop_nulls(), result.blocks, every)
+    if set(result.blocks["status"]) <= {"likely", "unique"}:
+        costs = [cost_of(release, published, solution) for solution in every]
+        least = min(cost_of(release, published, solution) for solution in mine)
+        assert least == pytest.approx(min(costs), abs=1e-2)
+
+
+@many
+@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.5]))
+def test_any_solution_of_regions_that_are_not_listed(seed: int, exact: float) -> None:
+    release, _, published = protected_release(seed, exact)
+    assume(not published.is_exact)
+    every = enumerate_or_skip(release, published)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("recon_cli.attack.reconstruction.partition._LISTED", 0)
+        result = recon.reconstruct(release, published, seed=seed, objective="any")
+    found = record_counts(release, result.microdata)
+    assert any(is_solution(found, solution) for solution in every)
+    check_claims(release, result.microdata.drop_nulls(), result.blocks, every)
+
+
+@many
+@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.5, 1.0]))
+def test_dense_bounds_are_those_of_listed_candidates(seed: int, exact: float) -> None:
+    release, _, published = protected_release(seed, exact)
+    assume(not published.is_exact)
+    plan = make_interval_plan(release, release.tables, published.coverage)
+    counts = arrange_counts(plan, published)
+    for system in build_systems(plan, counts):
+        bounds = propagate(system.rows)
+        domain = DenseDomain.of(plan, system.strata, len(system.units))
+        dense = propagate_dense(domain)
+        assert not len(dense.suspects)
+        cells = system.candidates
+        code = np.ravel_multi_index(tuple(cells.atoms.T.astype(np.int64)), plan.grain.sizes)
+        assert (dense.lower[cells.unit, code] == bounds.lower).all()
+        assert (dense.upper[cells.unit, code] == bounds.upper).all()
+        assert dense.upper.sum() == bounds.upper.sum()
