@@ -264,7 +264,7 @@ def test_more_candidates_than_can_be_listed_are_refused(monkeypatch: pytest.Monk
     with pytest.raises(
         SolverError, match="ward A10: the statements allow 4 histogram cells in 1 un"
     ):
-        audit_counts(WARDS, published, WARDS.tables, seed=1, effort=1.0)
+        recon.audit_counts(WARDS, published)
 
 
 def test_a_domain_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
