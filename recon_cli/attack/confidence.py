@@ -139,16 +139,16 @@ def confidence_with_plan(
 
 
 def confidence_of(lower: IntArray, held: IntArray, sampled: IntArray) -> FloatArray:
-    """The share of the records beyond the certain ones that solutions contain: Eq. (confidence).
+    """The share of the records beyond the certain ones that solutions have: Eq. (confidence).
 
     Args:
         lower: Certain records of each histogram cell.
-        held: Records of each in the reconstruction.
-        sampled: (solutions × histogram cells) records of each.
+        held: Records of each in the reconstruction, which is one of the solutions.
+        sampled: (solutions × histogram cells) records of each in the others.
     """
     beyond = np.maximum(held - lower, 1)
     shared = np.maximum(np.minimum(sampled, held) - lower, 0)
-    share: FloatArray = shared.mean(axis=0) / beyond
+    share: FloatArray = (1 + (shared / beyond).sum(axis=0)) / (1 + len(sampled))
     return share
 
 

@@ -28,12 +28,12 @@ def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
     \b
     Example:
       recon confidence -c al.yaml
-      recon confidence --set confidence.solutions=100
+      recon confidence --set confidence.solutions=400
 
     \b
     Config keys:
       release, work, seed, workers
-      confidence.solutions  to sample (40)
+      confidence.solutions  to sample (100)
       confidence.seed       default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("confidence", options.sharded(shard, force=force), force=force)

@@ -20,7 +20,7 @@ from recon_cli.errors import ConfigError, ContradictionError, SourceError
 from tests.support import command_line, layouts
 from tests.support.attacks import aged, people, swapped
 from tests.support.paths import ROOT
-from tests.support.populations import random_records
+from tests.support.populations import patients, random_records
 
 CLINIC = ROOT / "fixtures" / "clinic_visits.csv"
 TOY = ROOT / "fixtures" / "toy2010.sf1.zip"
@@ -210,3 +210,38 @@ def test_every_name_of_the_api_is_there_and_no_module_hides_it() -> None:
     assert set(recon.__all__) <= set(dir(recon))
     with pytest.raises(AttributeError, match="no attribute 'guess'"):
         recon.guess  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_leaving_one_out_agrees_for_exact_counts_from_both_sides() -> None:
+    release = SURVEY
+    some = patients().filter(pl.col("geoid_clinic").str.starts_with("D01")).head(60)
+    published = recon.publish(release, recon.tabulate(release, some))
+    question: dict[str, Any] = {"gains": ["conditions"], "solutions": 2, "seed": 1}
+    found = recon.leave_one_out(release, published, some, **question)
+    assert found["people"].sum() == some.height
+    unit = some["geoid_clinic"][0]
+
+    def publish(records: pl.DataFrame) -> recon.Publication:
+        listed = published.geounits["geoid"].to_list()
+        return recon.publish(release, recon.tabulate(release, records), geounits=listed)
+
+    again = recon.leave_one_out_protected(release, some, publish, within=unit, **question)
+    proven = ["settled", "settled_without", "certain", "certain_without"]
+    key = ["gender", "ageband", "conditions"]
+    here = found.filter(geoid_clinic=unit).select(*key, *proven).unique().sort(key)
+    assert here.height > 1
+    assert here.equals(again.select(*key, *proven).unique().sort(key))
+
+
+def test_confidence_is_that_of_the_command(tmp_path: Path) -> None:
+    config = tmp_path / "run.yaml"
+    config.write_text((ROOT / "configs" / "toy.yaml").read_text().replace("../", f"{ROOT}/"))
+    shared = ["-c", str(config), "--work", str(tmp_path / "work"), "-q"]
+    command_line.recon("run", *shared, "--until", "reconstruct")
+    command_line.recon("confidence", *shared, "--set", "confidence.solutions=3")
+    published = recon.read_published(CENSUS, [TOY], source="sf1-legacy")
+    records = read(tmp_path / "work" / "microdata")
+    found = recon.measure_confidence(
+        CENSUS, published, records, tables="block+tract", solutions=3, seed=1
+    )
+    same(found, tmp_path / "work" / "confidence")

@@ -29,7 +29,7 @@ from tests.support.populations import publish, random_records, random_release, r
 from tests.support.properties import SEEDS, examples
 
 
-@examples(40)
+@examples(25)
 @given(seed=SEEDS, people=st.integers(1, 6))
 def test_confidence_lies_between_what_solutions_show(seed: int, people: int) -> None:
     release = random_release(seed)
@@ -48,7 +48,6 @@ def test_confidence_lies_between_what_solutions_show(seed: int, people: int) -> 
     )
     key = [release.geoid_column, *columns]
     assert found.select(key).equals(microdata.select(key))
-    assert not (microdata["certain"] & ~found["certain"]).any()
     assert (found["confidence"].is_null() == found["certain"]).all()
 
     def labels(unit: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -70,6 +69,8 @@ def test_confidence_lies_between_what_solutions_show(seed: int, people: int) -> 
     for (*cell,), rows in found.group_by(key, maintain_order=True):
         lower, held = int(rows["certain"].sum()), rows.height
         assert min(h[tuple(cell)] for h in histograms) >= lower
+        same = [pl.col(name) == value for name, value in zip(key, cell, strict=True)]
+        assert lower >= microdata.filter(*same)["certain"].sum()
         if lower == held:
             continue
         shares = [(min(h[tuple(cell)], held) - lower) / (held - lower) for h in histograms]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +57,20 @@ class BatchComparison:
     included: Conclusions
     left_out: Conclusions
     deterministic_time: FloatArray
+
+    def spread(self, places: IntArray, people: int) -> BatchComparison:
+        """The same at some places among more people, of whom nothing is concluded."""
+
+        def wide(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            spread = np.zeros(people, dtype=values.dtype)
+            spread[places] = values
+            return spread
+
+        included, left_out = (
+            Conclusions(*(wide(values) for values in vars(each).values()))
+            for each in (self.included, self.left_out)
+        )
+        return BatchComparison(included, left_out, wide(self.deterministic_time))
 
 
 def compare_batch(

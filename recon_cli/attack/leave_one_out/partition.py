@@ -7,17 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
-from recon_cli.attack.leave_one_out.batch import BatchComparison, compare_batch
+from recon_cli.attack.leave_one_out.batch import compare_batch
+from recon_cli.attack.leave_one_out.frame import (
+    KNOWN,
+    OPEN,
+    QUARANTINED,
+    LeftOut,
+    left_out_frame,
+    left_out_schema,
+)
 from recon_cli.attack.leave_one_out.modes import ModalValues
 from recon_cli.attack.leave_one_out.reference import gained_columns, make_classes
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
-from recon_cli.attack.sampling import SampledSolutions, sample_batch, vertices
+from recon_cli.attack.sampling import sample_batch, vertices
 from recon_cli.attack.variability.histogram import Histogram, histogram_columns, histogram_of
 from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.attack.variability.partition import make_variability_plan
@@ -30,9 +37,6 @@ from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Coverage, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed, generator
-
-#: Of a record: all is known, something is undecided, nothing can be said.
-STATUSES = ("complete", "partial", "open", "quarantined")
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,14 @@ def leave_out(
     """
     plan = make_variability_plan(release, tables, published.coverage, "exact")
     return leave_out_with_plan(plan, published, records, options)
+
+
+def solution_seeds(options: LeaveOneOutOptions, region: str) -> list[int]:
+    """The seeds of the solutions that are sampled in a region, with each person and without."""
+    return [
+        digest_seed(options.seed, "solution", region, str(number))
+        for number in range(options.solutions)
+    ]
 
 
 def compared_columns(
@@ -139,7 +151,7 @@ def leave_out_with_plan(
     columns = compared_columns(release, plan.tables, published.coverage, options.gains)
     counts = arrange_counts(plan, published)
     modes = ModalValues.of(release, records, gained_columns(release, columns, options.gains), mode)
-    frames = [pl.DataFrame(schema=_schema(release, columns))]
+    frames = [pl.DataFrame(schema=left_out_schema(release, columns))]
     for system in build_systems(plan, counts):
         truth = _encoded(plan, counts, system, records)
         histogram = histogram_of(plan, system.candidates, columns)
@@ -181,17 +193,6 @@ def _chosen(
     return chosen
 
 
-def _schema(release: Release, columns: Sequence[str]) -> pl.Schema:
-    schema = pl.Schema({release.geoid_column: pl.String})
-    schema.update({name: release.column_groups(name).dtype() for name in columns})
-    schema.update({"people": pl.Int32(), "population": pl.Int32(), "modal": pl.Boolean()})
-    schema.update(dict.fromkeys(("chance", "chance_without"), pl.Float64()))
-    names = ("settled", "settled_without", "certain", "certain_without")
-    schema.update(dict.fromkeys(names, pl.Boolean()))
-    schema.update({"status": pl.String(), "seconds": pl.Float64()})
-    return schema
-
-
 class _Batch:
     """The people of one batch, and what is concluded about them."""
 
@@ -216,72 +217,24 @@ class _Batch:
     def compare(self, options: LeaveOneOutOptions, quarantine: BatchQuarantine) -> pl.DataFrame:
         """One row for each of the candidates."""
         names = {region: self.region_geoids[region] for region in self.system.regions.tolist()}
-        seeds = {
-            region: [
-                digest_seed(options.seed, "solution", name, str(number))
-                for number in range(options.solutions)
-            ]
-            for region, name in names.items()
-        }
+        seeds = {region: solution_seeds(options, name) for region, name in names.items()}
         with errors_naming(f"{self.release.region.name}s from", next(iter(names.values()))):
             sampled = sample_batch(
                 self.system, seeds, quarantine, vertices, together=self.classes.whole[0], pack=1
             )
             is_known = self.system.is_bounded & ~sampled.is_missing
-            asked = self.candidates[is_known[self.unit[self.candidates]]]
-            compared = compare_batch(self.system, sampled, self.classes, asked, options.seconds)
-        return self._frame(asked, compared, sampled)
-
-    def _frame(
-        self, asked: IntArray, compared: BatchComparison, sampled: SampledSolutions
-    ) -> pl.DataFrame:
-        unit = self.unit[self.candidates]
-        place = np.searchsorted(asked, self.candidates)
-        is_asked = np.isin(self.candidates, asked)
-        place = np.where(is_asked, place, len(asked))
-        answers = _answers(compared)
-        undecided = np.append((_decisions(compared) < 0).any(axis=0), False)[place]
-        status = np.where(is_asked, undecided, np.where(sampled.is_missing[unit], 3, 2))
-        cells = self.histogram.groups[self.histogram.of_cell[self.candidates]]
-        columns: dict[str, Any] = {
-            self.release.geoid_column: self.geoids.gather(unit),
-            "people": self.people[self.candidates],
-            "population": self.modes.population(self.geoids).gather(unit),
-            "modal": self.modes.are_modal(
-                self.geoids.gather(unit), self.classes.gain[self.candidates]
-            ),
-            "status": pl.Series(STATUSES).gather(status),
-            "seconds": np.append(compared.deterministic_time.round(6), 0.0)[place],
-            **{name: values.gather(place) for name, values in answers.items()},
-        }
-        for at, name in enumerate(self.histogram.columns):
-            groups = self.release.column_groups(name)
-            labels = pl.Series(name, list(groups.labels), dtype=groups.dtype)
-            columns[name] = labels.gather(cells[:, at])
-        schema = _schema(self.release, self.histogram.columns)
-        return pl.DataFrame(
-            [pl.Series(name, columns[name]).cast(dtype) for name, dtype in schema.items()]
+            of_unit = self.unit[self.candidates]
+            asked = np.flatnonzero(is_known[of_unit])
+            compared = compare_batch(
+                self.system, sampled, self.classes, self.candidates[asked], options.seconds
+            )
+        unknown = np.where(sampled.is_missing[of_unit], QUARANTINED, OPEN)
+        left_out = LeftOut(
+            geoids=self.geoids.gather(of_unit),
+            groups=self.histogram.groups[self.histogram.of_cell[self.candidates]],
+            gain=self.classes.gain[self.candidates],
+            people=self.people[self.candidates],
+            unknown=np.where(is_known[of_unit], KNOWN, unknown),
         )
-
-
-def _decisions(compared: BatchComparison) -> IntArray:
-    """(4 × people) settled and certain, with the person and without."""
-    both = (compared.included, compared.left_out)
-    settled, certain = (
-        [getattr(each, name) for each in both] for name in ("is_settled", "is_certain")
-    )
-    return np.stack([*settled, *certain])
-
-
-def _answers(compared: BatchComparison) -> dict[str, pl.Series]:
-    """The columns of conclusions, with a null behind them."""
-    chances = {"chance": compared.included.chance, "chance_without": compared.left_out.chance}
-    found = {
-        name: pl.Series([*values.tolist(), None], dtype=pl.Float64)
-        for name, values in chances.items()
-    }
-    decided = pl.Series([False, True, None])
-    names = ("settled", "settled_without", "certain", "certain_without")
-    for name, values in zip(names, _decisions(compared), strict=True):
-        found[name] = decided.gather(np.append(np.where(values < 0, 2, values), 2))
-    return found
+        whole = compared.spread(asked, len(self.candidates))
+        return left_out_frame(left_out, whole, self.histogram.columns, self.modes)

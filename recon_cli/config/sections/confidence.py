@@ -13,9 +13,9 @@ class Confidence(Section):
     """The section ``confidence``.
 
     Attributes:
-        solutions: Solutions to sample.
+        solutions: Solutions to sample besides the reconstruction.
         seed: For the sampled solutions; default the run's seed.
     """
 
-    solutions: Annotated[int, Field(ge=2)] = 40
+    solutions: Annotated[int, Field(ge=2)] = 100
     seed: Annotated[int, Field(ge=0)] | None = None

@@ -21,9 +21,9 @@ def confidence_sections(findings: Findings) -> tuple[ReportSection, ...]:
     left = totals["people"] - totals["certain"] - totals["not_sampled"]
     text = [
         f"Of {totals['people']:,} records {left:,} are not shown to be certain by propagation. "
-        "The confidence of such a record is how often it appears among "
-        f"{notes['solutions']} sampled reconstructions. They are not drawn uniformly from all, and "
-        "a record in each of them may be missing from another one: **confidence is no proof**, and "
+        "The confidence of such a record is how often it appears among this reconstruction and "
+        f"{notes['solutions']} other ones, sampled. They are not drawn uniformly from all, and a "
+        "record in each of them may be missing from another one: **confidence is no proof**, and "
         "certain records have none.",
     ]
     if found.calibration is None:
