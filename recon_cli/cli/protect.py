@@ -50,9 +50,11 @@ def swap(options: RunOptions, *, setting: str | None, force: bool) -> None:
     \b
     Config keys:
       release, work, seed, workers
-      swap.setting  targeted (default), lo, hi,
-                    or the path of a .yaml file
-      swap.seed     default the run's seed
+      swap.population  work folder with persons/
+                       and households/
+      swap.setting     targeted (default), lo, hi,
+                       or the path of a .yaml file
+      swap.seed        default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("swap", options.setting(swap__setting=setting), force=force)
 

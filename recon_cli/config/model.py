@@ -22,6 +22,8 @@ class FromCommandLine(str):
 
 def place(value: object, info: ValidationInfo) -> object:
     """A path relative to where it was written: the config file's folder, or the current one."""
+    if isinstance(value, Path):
+        return value  # given by a program, not written anywhere
     if not isinstance(value, str) or not value:
         raise PydanticCustomError("path", "a path is expected")
     base = (info.context or {}).get("base", Path())

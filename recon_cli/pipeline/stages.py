@@ -157,6 +157,14 @@ SCORE = Stage(
     section="score",
     function="recon_cli.stages.score:score",
 )
+#: Its protections have work folders of their own, in ``compare/``.
+COMPARE = Stage(
+    "compare",
+    reads=("persons", "households"),
+    folders=("comparison",),
+    section="compare",
+    function="recon_cli.stages.compare:compare",
+)
 #: It shows every folder that there is, so it comes last.
 REPORT = Stage(
     "report",
@@ -191,6 +199,7 @@ STAGES = (
     LINK,
     RISK,
     SCORE,
+    COMPARE,
     REPORT,
 )
 

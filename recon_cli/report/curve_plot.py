@@ -78,10 +78,19 @@ class CurvePlot:
                 low, high = (svg.number(self._y(end)) for end in point.interval)
                 yield f'<path stroke-width="1.3" d="M{x} {low}V{high}"/>'
             yield svg.shape(curve.look, self._x(point.x), self._y(point.y)) + "</g>"
+            if point.label:
+                yield self._label(point)
+
+    def _label(self, point: CurvePoint) -> str:
+        """A point's name at its right, or left where it would leave the plot."""
+        x, y = self._x(point.x), self._y(point.y) - 6
+        if x + 8 + len(point.label) * svg.LETTER > self.width:
+            return svg.text(x - 8, y, point.label, "soft end")
+        return svg.text(x + 8, y, point.label, "soft")
 
 
 def _about(curve: Curve, point: CurvePoint) -> str:
-    return f"{curve.look.name}: {point.y:.4g} at {point.x:.4g}"
+    return f"{point.label or curve.look.name}: {point.y:.4g} at {point.x:.4g}"
 
 
 def _ends(scale: Scale, values: list[float]) -> tuple[float, float]:

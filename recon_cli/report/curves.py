@@ -32,11 +32,13 @@ class CurvePoint:
         x: On the horizontal scale.
         y: On the vertical one.
         interval: Of ``y``, where it was measured.
+        label: Written beside a mark.
     """
 
     x: float
     y: float
     interval: tuple[float, float] | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True)

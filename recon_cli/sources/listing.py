@@ -64,11 +64,13 @@ class CompletedSource:
         self._absent = absent
         self._listed = listed
         self._coverage = list(source.coverage)
+        known = {pattern.level for pattern in self._coverage}
+        if listed is not None:
+            known |= set(listed["level"])  # listed units exist though nothing is published of them
         self._levels = [
             level
             for level in release.geography.levels
-            if level.digits >= release.geography.partition_digits
-            and any(level.name == pattern.level for pattern in self._coverage)
+            if level.digits >= release.geography.partition_digits and level.name in known
         ]
 
         self._no_counts = (STATEMENTS if has_statements else COUNTS).to_frame()

@@ -46,7 +46,8 @@ def swap(run: Run) -> StageOutcome:
     seed = run.config.top.seed if config.seed is None else config.seed
     settings = load_swap(config.setting)
     digits = _digits(run.release)
-    folders = [open_folder(run.work, SYNTH, name) for name in _SOURCES]
+    home = config.population or run.work
+    folders = [open_folder(home, SYNTH, name) for name in _SOURCES]
     pieces = pieces_of(folders[0].manifest)
     states = _by_state(pieces, digits["state"])
     recipe = run.recipe(
@@ -63,7 +64,7 @@ def swap(run: Run) -> StageOutcome:
             for state, inside in states.items()
             if not all(stage.is_done(piece) for piece in inside)
         ]
-        context = SwapContext(settings, states, digits, run.work, stage.staging, seed)
+        context = SwapContext(settings, states, digits, home, stage.staging, seed)
         results = run.map_pieces("swap", swap_state, lambda: context, todo)
         manifest = stage.publish(
             pieces,
@@ -111,7 +112,7 @@ class SwapContext:
     settings: Swap
     counties: Mapping[str, Sequence[Piece]]
     digits: Mapping[str, int]
-    work: Path
+    population: Path
     staging: Staging
     seed: int
 
@@ -155,7 +156,7 @@ def swap_state(context: SwapContext, piece: Piece, tick: OnProgress) -> None:
 
 
 def _read(context: SwapContext, name: str, state: str) -> pl.DataFrame:
-    folder = open_folder(context.work, SYNTH, name)
+    folder = open_folder(context.population, SYNTH, name)
     return pl.concat([folder.read(county.partition) for county in context.counties[state]])
 
 

@@ -21,11 +21,13 @@ class _Sections(Mapping[str, type[Section]]):
     def __getitem__(self, name: str) -> type[Section]:
         if name not in self._names:
             raise KeyError(name)
-        members = vars(importlib.import_module(f"{__name__}.{name}")).values()
+        module = importlib.import_module(f"{__name__}.{name}")
         return next(
             member
-            for member in members
-            if isinstance(member, type) and issubclass(member, Section) and member is not Section
+            for member in vars(module).values()
+            if isinstance(member, type)
+            and issubclass(member, Section)
+            and member.__module__ == module.__name__
         )
 
     def __contains__(self, name: object) -> bool:

@@ -1,0 +1,178 @@
+"""How far what is published is from the truth, whatever protects it.
+
+Every cell of the truth counts. A cell that is not published counts with its whole true count:
+whoever needs it has no number for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import polars as pl
+
+from recon_cli.protect.accuracy import SIZES
+from recon_cli.publication import Coverage, Publication
+from recon_cli.schema import Release
+from recon_cli.score.sizes import ALL
+
+#: Sums over the cells of some geounits. ``table`` is `TOTAL` for the cells that count everybody;
+#: ``size`` is the class of `SIZES`, −1 where nobody lives.
+SUMS: Final = pl.Schema(
+    {
+        "level": pl.String,
+        "table": pl.String,
+        "size": pl.Int8,
+        "cells": pl.Int64,
+        "unpublished": pl.Int64,
+        "absolute": pl.Int64,
+        "squared": pl.Int64,
+        "count": pl.Int64,
+    }
+)
+#: What the cell that counts everybody is called among the tables.
+TOTAL: Final = "Total"
+#: Errors in people: ``mae`` is the mean absolute error of a cell, ``rmse`` the root of the mean
+#: squared one; ``total_absolute`` in percent of what the cells count; ``unpublished`` in percent
+#: of the cells.
+ERRORS: Final = pl.Schema(
+    {
+        "level": pl.String,
+        "table": pl.String,
+        "size": pl.String,
+        "cells": pl.Int64,
+        "mae": pl.Float64,
+        "rmse": pl.Float64,
+        "total_absolute": pl.Float64,
+        "unpublished": pl.Float64,
+    }
+)
+_KEYS: Final = ["level", "table", "size"]
+
+
+def sum_errors(release: Release, truth: Publication, shown: Publication) -> pl.DataFrame:
+    """Add up the errors of one partition.
+
+    Args:
+        release: The schema.
+        truth: The exact counts of every cell.
+        shown: What is published in their place.
+
+    Returns:
+        Columns of `SUMS`.
+    """
+    size = pl.when(pl.col("population") > 0).then(SIZES.number(pl.col("population"))).otherwise(-1)
+    there = shown.geounits.select("geoid", _shown_pattern="pattern")
+    geounits = truth.geounits.select("geoid", "level", "pattern", size=size.cast(pl.Int8))
+    geounits = geounits.join(there, on="geoid", how="left")
+    cells = _cells_of(release, truth.coverage)
+    counted = _count_cells(geounits, cells, _cells_of(release, shown.coverage))
+    joined = counted.join(_sum_differences(truth, shown, geounits, cells), on=_KEYS, how="left")
+    filled = joined.with_columns(pl.exclude(_KEYS).fill_null(0))
+    hidden = (pl.col("unpublished") + pl.col("_hidden")).alias("unpublished")
+    return filled.with_columns(hidden).select(SUMS.names()).cast(SUMS)
+
+
+def _cells_of(release: Release, coverage: Coverage) -> pl.DataFrame:
+    """Columns ``pattern, table, cell, is_total``: what is published for each pattern."""
+    rows = []
+    for number, pattern in enumerate(coverage):
+        total = pattern.total_cell(release)
+        for name, cells in pattern.cells.items():
+            rows += [(number, name, cell, (name, cell) == total) for cell in cells]
+    schema = {"pattern": pl.Int16, "table": pl.String, "cell": pl.Int16, "is_total": pl.Boolean}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _count_cells(geounits: pl.DataFrame, cells: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
+    """How many cells there are, and how many of them are published for no geounit of a group."""
+    groups = geounits.group_by("level", "size", "pattern", "_shown_pattern").len("_units")
+    units = pl.col("_units").cast(pl.Int64)
+    there = shown.select(pl.col("pattern").alias("_shown_pattern"), "table", "cell", _is_shown=True)
+    each = groups.join(cells, on="pattern").join(
+        there, on=["_shown_pattern", "table", "cell"], how="left"
+    )
+    return _by_table(
+        each, cells=units.sum(), unpublished=units.filter(pl.col("_is_shown").is_null()).sum()
+    )
+
+
+def _sum_differences(
+    truth: Publication, shown: Publication, geounits: pl.DataFrame, cells: pl.DataFrame
+) -> pl.DataFrame:
+    """Errors of the cells that are above zero in the truth or in what is published."""
+    place = ["geoid", "table", "cell"]
+    true = truth.counts.select(*place, _true="count")
+    published = shown.counts.select(*place, _shown="count", _is_hidden=pl.col("count").is_null())
+    both = (
+        true.join(published, on=place, how="full", coalesce=True)
+        .join(geounits, on="geoid")
+        .join(cells, on=["pattern", "table", "cell"])
+    )
+    count = pl.col("_true").fill_null(0).cast(pl.Int64)
+    error = pl.col("_shown").fill_null(0).cast(pl.Int64) - count
+    return _by_table(
+        both,
+        absolute=error.abs().sum(),
+        squared=(error**2).sum(),
+        count=count.sum(),
+        _hidden=pl.col("_is_hidden").sum().cast(pl.Int64),
+    )
+
+
+def _by_table(rows: pl.DataFrame, **sums: pl.Expr) -> pl.DataFrame:
+    """Sums by level, table and size; the cells that count everybody are a table of their own."""
+    total = rows.filter("is_total").with_columns(table=pl.lit(TOTAL))
+    return pl.concat([each.group_by(_KEYS).agg(**sums) for each in (rows, total)])
+
+
+def error_table(
+    release: Release, sums: Iterable[pl.DataFrame], weights: Mapping[str, float]
+) -> pl.DataFrame:
+    """Errors by level, then table, then size.
+
+    The rows over all tables weigh each table's cells; those over all sizes come first.
+
+    Args:
+        release: Orders levels and tables.
+        sums: Columns of `SUMS`.
+        weights: Table → how much its errors count; 1 for those that are not named.
+
+    Returns:
+        Columns of `ERRORS`.
+    """
+    total = pl.concat([SUMS.to_frame(), *sums]).with_columns(pl.col("size").cast(pl.Int64))
+    weight = pl.col("table").replace_strict(weights, default=1.0, return_dtype=pl.Float64)
+    weighed = total.with_columns(_weight=pl.lit(1.0))
+    of_all = total.filter(pl.col("table") != TOTAL).with_columns(_weight=weight, table=pl.lit(ALL))
+    rows = pl.concat([of_all, weighed])
+    rows = pl.concat([rows.with_columns(size=pl.lit(-2, pl.Int64)), rows])
+    labels = {-2: ALL, -1: "0", **{at: SIZES.label(at) for at in range(len(SIZES.lowest))}}
+    levels = {level.name: at for at, level in enumerate(release.geography.levels)}
+    names = (ALL, TOTAL, *(table.name for table in release.tables))
+    order = {name: at for at, name in enumerate(names)}
+
+    def sum_of(name: str) -> pl.Expr:
+        return (pl.col(name) * pl.col("_weight")).sum()
+
+    return (
+        rows.group_by(_KEYS)
+        .agg(
+            pl.col("cells").sum(),
+            mae=sum_of("absolute") / sum_of("cells"),
+            rmse=(sum_of("squared") / sum_of("cells")).sqrt(),
+            total_absolute=100 * sum_of("absolute") / sum_of("count"),
+            unpublished=100 * sum_of("unpublished") / sum_of("cells"),
+        )
+        .sort(
+            pl.col("level").replace_strict(levels, return_dtype=pl.Int64),
+            pl.col("table").replace_strict(order, return_dtype=pl.Int64),
+            "size",
+        )
+        .with_columns(
+            pl.col("size").replace_strict(labels, return_dtype=pl.String),
+            pl.col("mae", "rmse", "total_absolute", "unpublished").fill_nan(None),
+        )
+        .select(ERRORS.names())
+        .cast(ERRORS)
+    )

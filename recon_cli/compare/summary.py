@@ -1,0 +1,125 @@
+"""What one protection costs and what it leaves to find, in a row."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import polars as pl
+
+from recon_cli.compare.errors import TOTAL
+from recon_cli.schema import Release
+from recon_cli.score.sizes import ALL
+
+Measure = Literal["gain", "agreement", "certain", "disclosed"]
+
+
+@dataclass(frozen=True)
+class ProtectionSummary:
+    """A protection in numbers. Errors are mean absolute errors, in people; rates in percent.
+
+    Attributes:
+        name: As in the config.
+        settings: What it is.
+        unit_error: Of a cell of a geounit of the finest level; tables weigh what was said.
+        region_error: Of a cell of the next coarser level with tables; None if there is none.
+        total_error: Of the number of people of a geounit of the finest level.
+        unpublished: Share of the finest level's cells without a number.
+        people: Reconstructed.
+        certain: Records proven to be in every solution, in percent of the people.
+        disclosed: People of whom some columns settle another one, in percent; None if not asked.
+        agreement: Reconstructed records that the truth has, by coarse columns, in the same place.
+        precision: Of links of nonmodal people who are unique in their place.
+        guessed: The better guesser's precision for the same people.
+    """
+
+    name: str
+    settings: str
+    unit_error: float
+    region_error: float | None
+    total_error: float | None
+    unpublished: float
+    people: int
+    certain: float
+    disclosed: float | None
+    agreement: float | None
+    precision: float | None
+    guessed: float | None
+
+    @property
+    def gain(self) -> float | None:
+        """Percentage points of precision beyond guessing."""
+        if self.precision is None or self.guessed is None:
+            return None
+        return self.precision - self.guessed
+
+    def measure(self, name: Measure) -> float | None:
+        """One of the measures of risk."""
+        found: float | None = getattr(self, name)
+        return found
+
+    def as_row(self) -> dict[str, object]:
+        """For a table."""
+        return {**asdict(self), "gain": self.gain}
+
+
+def summarise(
+    release: Release,
+    name: str,
+    settings: str,
+    errors: pl.DataFrame,
+    rates: pl.DataFrame | None,
+    *,
+    people: int,
+    certain: int,
+    disclosed: int | None,
+) -> ProtectionSummary:
+    """Put the measures of one protection together.
+
+    Args:
+        release: Its schema.
+        name: As in the config, and as the source of its links.
+        settings: What it is.
+        errors: Columns of `recon_cli.compare.errors.ERRORS`.
+        rates: Of `recon_cli.score.tables.make_rates`, of all protections; None where nobody was
+            linked.
+        people: Reconstructed.
+        certain: Of their records, how many are in every solution.
+        disclosed: How many people are disclosed; None if that was not asked.
+    """
+    levels = [e.name for e in release.geography.levels if e.name in set(errors["level"])]
+    of_all = {
+        (level, table): row
+        for row in errors.filter(size=ALL).iter_rows(named=True)
+        for level, table in [(row["level"], row["table"])]
+    }
+    finest = of_all[levels[0], ALL]
+    total = of_all.get((levels[0], TOTAL))
+    linked = {} if rates is None else _rates(rates, name)
+    return ProtectionSummary(
+        name,
+        settings,
+        unit_error=finest["mae"],
+        region_error=of_all[levels[1], ALL]["mae"] if len(levels) > 1 else None,
+        total_error=None if total is None else total["mae"],
+        unpublished=finest["unpublished"],
+        people=people,
+        certain=100 * certain / max(people, 1),
+        disclosed=None if disclosed is None else 100 * disclosed / max(people, 1),
+        agreement=linked.get("agreement"),
+        precision=linked.get("precision"),
+        guessed=linked.get("guessed"),
+    )
+
+
+def _rates(rates: pl.DataFrame, name: str) -> dict[str, float | None]:
+    """Agreement with the truth, and precision for nonmodal uniques beside guessing."""
+    whole = rates.filter(pl.col("source") == name, pl.col("block_size") == ALL)
+    agreement = whole.filter(table="table08_agreement", rate="agree_binned")["pct"]
+    hard = whole.filter(table="uniques_by_size", panel="nonmodal_unique", rate="precision")
+    guesses = hard.select(pl.max_horizontal("modal_pct", "proportional_pct")).to_series()
+    return {
+        "agreement": agreement[0] if len(agreement) else None,
+        "precision": hard["pct"][0] if len(hard) else None,
+        "guessed": guesses[0] if len(guesses) else None,
+    }

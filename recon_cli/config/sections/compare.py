@@ -1,0 +1,141 @@
+"""``compare:`` one truth, several protections, and how each is attacked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from recon_cli.config.model import ConfigPath, Names, Section, TableChoice
+from recon_cli.config.sections.cellkey import Cellkey
+from recon_cli.config.sections.claims import Claims
+from recon_cli.config.sections.reconstruct import Reconstruct
+from recon_cli.config.sections.round import Round
+from recon_cli.config.sections.solvar import Solvar
+from recon_cli.config.sections.swap import Swap
+from recon_cli.config.sections.topdown import Topdown
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+Risk = Literal["gain", "agreement", "certain", "disclosed"]
+
+
+class Coarser(BaseModel):
+    """A release with less in it, exact.
+
+    Attributes:
+        tables: The tables that are published, as in ``reconstruct``; default every table.
+        levels: The levels that are published, with the tables that all of them have; default all.
+    """
+
+    model_config = Section.model_config
+
+    tables: TableChoice | None = None
+    levels: Names | None = None
+
+
+def _bare(value: object) -> object:
+    """A bare ``claims:`` asks for it with its defaults."""
+    return {} if value is None else value
+
+
+def _asked(value: object) -> object:
+    """A bare ``cellkey:`` in a protection, too; a bare protection is none at all."""
+    if isinstance(value, dict):
+        return {key: _bare(each) for key, each in value.items()}
+    return _bare(value)
+
+
+class Protected(BaseModel):
+    """A protection: one of these, or none of them for the truth as it is.
+
+    Attributes:
+        swap: Swapped households; needs a population with households.
+        round: Rounded counts.
+        cellkey: Counts perturbed by cell keys.
+        topdown: Records made from noisy measurements.
+        coarser: Fewer tables or levels.
+    """
+
+    model_config = Section.model_config
+
+    swap: Swap | None = None
+    round: Round | None = None
+    cellkey: Cellkey | None = None
+    topdown: Topdown | None = None
+    coarser: Coarser | None = None
+
+    @model_validator(mode="after")
+    def _at_most_one(self) -> Protected:
+        if len(self.model_fields_set) > 1:
+            raise PydanticCustomError("protection", "one protection each is expected")
+        return self
+
+    @property
+    def kind(self) -> str:
+        """Which it is; ``none`` for the truth as it is."""
+        return next(iter(self.model_fields_set), "none")
+
+
+class Compare(Section):
+    """The section ``compare``.
+
+    Attributes:
+        truth: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
+        protections: Name → protection; the name is that of its folder in ``compare/``.
+        tables: The tables that are published; default every table.
+        weights: Table → how much its errors count; default 1 each.
+        risk: What the vertical axis of the frontier is; default ``gain`` where people can be
+            linked, else ``certain``.
+        reconstruct: How each is reconstructed.
+        solvar: How the variability of each is measured; left out, it is not.
+        claims: How claims about people are proven; left out, they are not.
+        id: Column of the truth with a person's identifier; without one nobody is linked.
+        threshold: Rates of fewer people are withheld.
+    """
+
+    truth: ConfigPath | None = None
+    protections: Annotated[
+        dict[str, Annotated[Protected, BeforeValidator(_asked)]], Field(min_length=1)
+    ]
+    tables: TableChoice | None = None
+    weights: dict[str, Annotated[float, Field(ge=0, strict=False)]] = Field(default_factory=dict)
+    risk: Risk | None = None
+    reconstruct: Reconstruct = Field(default_factory=Reconstruct)
+    solvar: Annotated[Solvar | None, BeforeValidator(_bare)] = None
+    claims: Annotated[Claims | None, BeforeValidator(_bare)] = None
+    id: str = "pik"
+    threshold: Annotated[int, Field(ge=0)] = 10
+
+    def check(self, release: Release) -> None:
+        """Refuse unknown tables and levels, and names that are no folders."""
+        release.select_tables(self.tables)
+        self.reconstruct.check(release)
+        for name, protection in self.protections.items():
+            if not _NAME.fullmatch(name):
+                raise ConfigError(
+                    f"protections.{name}: a name is letters, digits and any of - _ . between them"
+                )
+            for each in (protection.round, protection.cellkey):
+                if each is not None:
+                    each.check(release)
+            if protection.coarser is not None:
+                release.select_tables(protection.coarser.tables)
+                for level in protection.coarser.levels or ():
+                    if level not in release.geography.by_name:
+                        known = ", ".join(release.geography.by_name)
+                        raise ConfigError(
+                            f"protections.{name}.coarser.levels: no level {level!r} "
+                            f"(levels: {known})"
+                        )
+        for name in self.weights:
+            if name not in release.table_by_name:
+                raise ConfigError(f"weights: no table {name!r} in release {release.name!r}")
+
+    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
+        """The truth, where the section names it."""
+        return () if self.truth is None else (self.truth,)

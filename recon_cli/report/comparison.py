@@ -1,0 +1,306 @@
+"""The page of `recon compare`: what each protection costs, and what it leaves to find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import polars as pl
+
+from recon_cli.compare.dominance import Choice, dominated_by, undominated
+from recon_cli.compare.errors import TOTAL
+from recon_cli.compare.summary import Measure, ProtectionSummary
+from recon_cli.report.charts import Chart
+from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale
+from recon_cli.report.document import (
+    Figure,
+    KeyFigure,
+    ReportDocument,
+    ReportSection,
+    Term,
+    result_table,
+)
+from recon_cli.report.headline import Headline
+from recon_cli.report.palette import BLUE, GREY, Look
+from recon_cli.report.words import Words, enumerate_words, size_label, words_of
+from recon_cli.schema import Release
+from recon_cli.score.sheet import ResultTable
+from recon_cli.score.sizes import ALL
+
+#: Measure of risk → what it is called, with its unit.
+RISKS: Final[Mapping[Measure, str]] = {
+    "gain": "precision for nonmodal uniques less guessing, points",
+    "agreement": "reconstructed records that are true, %",
+    "certain": "people with a proven record, %",
+    "disclosed": "people of whom something is proven, %",
+}
+_NONE: Final = "–"
+
+
+def compose_comparison(
+    release: Release,
+    summaries: Sequence[ProtectionSummary],
+    errors: Mapping[str, pl.DataFrame],
+    *,
+    risk: Measure | None = None,
+) -> ReportDocument:
+    """The page.
+
+    Args:
+        release: The schema.
+        summaries: One a protection.
+        errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
+        risk: What the frontier is drawn by; default the first measure that every protection has.
+    """
+    words = words_of(release)
+    whole = [name for name in RISKS if all(s.measure(name) is not None for s in summaries)]
+    by: Measure = risk or whole[0]
+    choices = [Choice(each.name, each.unit_error, each.measure(by)) for each in summaries]
+    beaten, best = dominated_by(choices), undominated(choices)
+    return ReportDocument(
+        title=f"What to publish of {release.title}",
+        subject=f"{len(summaries)} protections of one truth, each attacked",
+        headline=Headline(
+            tuple(_sentences(summaries, best, by, words)),
+            (
+                f"On the frontier: no other protection here has both a smaller error in the cells "
+                f"of {words.units} and less risk, measured as {_risk_words(by)}. Other attacks, "
+                "and other truths, may order them otherwise.",
+            ),
+        ),
+        facts=(
+            KeyFigure("protections", str(len(summaries))),
+            KeyFigure("on the frontier", str(len(best))),
+            KeyFigure("people", f"{max(each.people for each in summaries):,}"),
+        ),
+        terms=tuple(_terms(words, summaries)),
+        sections=(
+            ReportSection(
+                "frontier",
+                "Error and risk",
+                (_beaten_words(beaten),),
+                figures=(_figure(release, summaries, beaten, words),),
+            ),
+            ReportSection("table", "The numbers", sheets=(_sheet(summaries, beaten, words),)),
+            ReportSection(
+                "errors", "Errors by level, table and size", sheets=tuple(_error_sheets(errors))
+            ),
+            _commands(summaries),
+        ),
+    )
+
+
+def _risk_words(by: Measure) -> str:
+    return RISKS[by].rpartition(",")[0]
+
+
+def _sentences(
+    summaries: Sequence[ProtectionSummary],
+    best: Sequence[Choice],
+    by: Measure,
+    words: Words,
+) -> list[str]:
+    """Names the choices on the frontier, from the least error on, and what each gives up."""
+    if not best:
+        return ["**Unknown:** the risk of no protection was measured."]
+    names = enumerate_words([f"**{each.name}**" for each in best])
+    verb = "is" if len(best) == 1 else "are"
+    sentences = [f"{names} {verb} on the frontier of error and risk."]
+    of = {each.name: each for each in summaries}
+    for before, each in zip([None, *best], best, strict=False):
+        risk = f"{each.risk:.1f} ({_risk_words(by)})"
+        what = (
+            f"**{each.name}** has an error of {each.error:.2f} people in a cell of a {words.unit}"
+        )
+        if before is None:
+            sentences.append(f"{what}, the least, and a risk of {risk}, the greatest of these.")
+            continue
+        less = (before.risk or 0) - (each.risk or 0)
+        more = each.error - before.error
+        sentences.append(
+            f"{what}, {more:.2f} more than {before.name}, for {less:.1f} less risk: {risk}"
+            + _unpublished(of[each.name])
+        )
+    return sentences
+
+
+def _unpublished(summary: ProtectionSummary) -> str:
+    if summary.unpublished < 0.05:
+        return "."
+    return f"; {summary.unpublished:.0f}% of the cells have no number."
+
+
+def _beaten_words(beaten: Mapping[str, str]) -> str:
+    if not beaten:
+        return "No protection is dominated: each is the best choice for some weight of both."
+    said = enumerate_words([f"**{name}** (by {other})" for name, other in beaten.items()])
+    return f"Dominated, and grey in the charts: {said}. Others cost no more and leave less to find."
+
+
+def _figure(
+    release: Release,
+    summaries: Sequence[ProtectionSummary],
+    beaten: Mapping[str, str],
+    words: Words,
+) -> Figure:
+    """A panel for each measure of risk that was taken."""
+    levels = [level.name.replace("_", " ") for level in release.geography.levels]
+    accuracy = [("unit_error", f"mean absolute error of a {words.unit}'s cell, people")]
+    if any(each.region_error is not None for each in summaries):
+        coarse = levels[1] if len(levels) > 1 else words.unit
+        accuracy.append(("region_error", f"mean absolute error of a {coarse}'s cell, people"))
+    risks = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
+    panels = tuple(
+        _panel(summaries, beaten, risk, error, axis) for risk in risks for error, axis in accuracy
+    )
+    return Figure(
+        name="frontier",
+        title="Each protection as a dot: down and to the left is better",
+        caption="Blue: on the frontier of the first chart. Grey: dominated.",
+        alt=" ".join(_reading(each, words) for each in summaries),
+        chart=Chart(panels, columns=len(accuracy)),
+        sheets=(),
+    )
+
+
+def _panel(
+    summaries: Sequence[ProtectionSummary],
+    beaten: Mapping[str, str],
+    risk: Measure,
+    error: str,
+    axis: str,
+) -> CurvePanel:
+    free, grey = Look("on the frontier", BLUE[0], "circle"), Look("dominated", GREY[2], "diamond")
+    points: dict[Look, list[CurvePoint]] = {free: [], grey: []}
+    for each in summaries:
+        x, y = getattr(each, error), each.measure(risk)
+        if x is not None and y is not None:
+            points[grey if each.name in beaten else free].append(CurvePoint(x, y, label=each.name))
+    every = [point for some in points.values() for point in some]
+    low = min((point.y for point in every), default=0.0)
+    curves = tuple(Curve(look, tuple(some), is_line=False) for look, some in points.items() if some)
+    return CurvePanel(
+        RISKS[risk].capitalize(),
+        Scale(axis, 0.0, max((point.x for point in every), default=1.0) * 1.02 or 1.0),
+        Scale("", min(low, 0.0), max((point.y for point in every), default=1.0) * 1.02 or 1.0),
+        curves,
+    )
+
+
+def _reading(each: ProtectionSummary, words: Words) -> str:
+    said = [f"error {each.unit_error:.2f} people in a cell of a {words.unit}"]
+    said += [
+        f"{RISKS[name]} {value:.1f}" for name in RISKS if (value := each.measure(name)) is not None
+    ]
+    return f"{each.name}: {'; '.join(said)}."
+
+
+def _sheet(
+    summaries: Sequence[ProtectionSummary], beaten: Mapping[str, str], words: Words
+) -> ResultTable:
+    header = (
+        "protection", "what it is", "dominated by", f"error in a {words.unit}'s cell",
+        "a coarser one's", f"people of a {words.unit}", "no number, %", "proven record, %",
+        "something proven, %", "true records, %", "nonmodal uniques, %", "guessed, %", "gain",
+    )  # fmt: skip
+    rows = [
+        (
+            each.name,
+            each.settings,
+            beaten.get(each.name, ""),
+            *(_number(value, 2) for value in (each.unit_error, each.region_error)),
+            _number(each.total_error, 2),
+            *(
+                _number(value, 1)
+                for value in (
+                    each.unpublished,
+                    each.certain,
+                    each.disclosed,
+                    each.agreement,
+                    each.precision,
+                    each.guessed,
+                    each.gain,
+                )
+            ),
+        )
+        for each in summaries
+    ]
+    return result_table("Every protection", header, rows, words=3)
+
+
+def _error_sheets(errors: Mapping[str, pl.DataFrame]) -> list[ResultTable]:
+    """By table, and by number of people; a column a protection."""
+    names = list(errors)
+    joined = pl.concat(
+        frame.select("level", "table", "size", "mae", protection=pl.lit(name))
+        for name, frame in errors.items()
+    ).pivot("protection", index=["level", "table", "size"], values="mae", maintain_order=True)
+    by_table = joined.filter(size=ALL)
+    by_size = joined.filter(pl.col("size") != ALL, pl.col("table").is_in([ALL, TOTAL]))
+    tables = [
+        (f"{row['level']}, {_table_words(row['table'])}", *(_number(row[n], 2) for n in names))
+        for row in by_table.iter_rows(named=True)
+    ]
+    sizes = [
+        (
+            f"{row['level']}, {_table_words(row['table'])}, {size_label(row['size'])}",
+            *(_number(row[n], 2) for n in names),
+        )
+        for row in by_size.iter_rows(named=True)
+    ]
+    return [
+        result_table("Mean absolute error by table, in people", ("cells of", *names), tables),
+        result_table("By people in the geounit", ("cells of", *names), sizes),
+    ]
+
+
+def _table_words(name: str) -> str:
+    return {ALL: "all tables", TOTAL: "everybody"}.get(name, name)
+
+
+def _commands(summaries: Sequence[ProtectionSummary]) -> ReportSection:
+    return ReportSection(
+        "commands",
+        "Commands",
+        (
+            "`recon compare` made this page; the same command resumes after an interruption, and "
+            "makes only what a changed config asks for.",
+            "Each protection is a run of its own: look at one with "
+            f"`recon status --work WORK/compare/{summaries[0].name}`, or with `recon show` and "
+            "`recon report` and the same `--work`.",
+        ),
+    )
+
+
+def _terms(words: Words, summaries: Sequence[ProtectionSummary]) -> list[Term]:
+    terms = [
+        Term(
+            "Error",
+            "published less true, without its sign, averaged over all cells, zeros included. A "
+            "cell without a number counts with its whole true count.",
+        ),
+        Term(
+            "Proven record",
+            "it is in every set of records that fits what is published. What was swapped or made "
+            "of noise is published as if exact: there a proven record may be of nobody.",
+        ),
+        Term(
+            "Something proven",
+            "of people with some values, all that fit share another one (attribute disclosure).",
+        ),
+    ]
+    if any(each.agreement is not None for each in summaries):
+        terms += [
+            Term("True record", f"a person of the truth has it in the same {words.unit}."),
+            Term(
+                "Nonmodal unique",
+                f"a person alone in the {words.unit} with what an attacker knows, whose other "
+                "values are not its most frequent ones; guessed: by the better of two guessers "
+                "who see the truth's frequencies, the same for all protections.",
+            ),
+        ]
+    return terms
+
+
+def _number(value: float | None, digits: int) -> str:
+    return _NONE if value is None else f"{value:,.{digits}f}"

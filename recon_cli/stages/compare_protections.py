@@ -1,0 +1,166 @@
+"""How each kind of protection becomes a run of its own: a line a kind in `PROTECTIONS`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Literal
+
+from recon_cli.attack.linkage.specification import CEF, CEF_ATKR
+from recon_cli.config import Ingest, RunConfig, Tabulate
+from recon_cli.config.model import Section, TableChoice, Top
+from recon_cli.config.sections.compare import Compare, Protected
+from recon_cli.config.sections.link import FROM_CEF, Link
+from recon_cli.config.sections.score import Score
+from recon_cli.pipeline.run import Run
+from recon_cli.schema import Release
+
+#: Of which every protection's name is a folder, in the work folder.
+FOLDER: Final = "compare"
+#: The kind of protection that is none: its tables are the truth's own.
+EXACT: Final = "none"
+#: Folders of the truth's own tables where no protection is ``none``, and of the links; the name
+#: of no protection begins so.
+TRUTH, LINKED = "_truth", "_linked"
+UNITS: Final = "_units.parquet"
+
+
+@dataclass(frozen=True)
+class ProtectionKind:
+    """What a protection makes of the truth.
+
+    Attributes:
+        folder: Where its stage publishes; empty where it has no stage.
+        publishes: ``records``, of which exact tables are made, or ``counts`` with their law.
+        attacks: Sections of the stages that can attack what is published.
+    """
+
+    folder: str = ""
+    publishes: Literal["records", "counts"] = "records"
+    attacks: tuple[str, ...] = ("reconstruct", "solvar", "claims")
+
+
+_OF_COUNTS: Final = ("reconstruct", "claims")
+PROTECTIONS: Final[Mapping[str, ProtectionKind]] = MappingProxyType(
+    {
+        EXACT: ProtectionKind(),
+        "coarser": ProtectionKind(),
+        "swap": ProtectionKind("hdf"),
+        "topdown": ProtectionKind("mdf"),
+        "round": ProtectionKind("rounded", "counts", _OF_COUNTS),
+        "cellkey": ProtectionKind("perturbed", "counts", _OF_COUNTS),
+    }
+)
+
+
+def truth_of(run: Run, config: Compare) -> Path:
+    """The records of the truth."""
+    return config.truth or run.work / "persons"
+
+
+def home_of(run: Run, name: str) -> Path:
+    """The work folder of a protection."""
+    return run.work / FOLDER / name
+
+
+def units_path(run: Run) -> Path:
+    """The list of all units, which everybody knows whatever is published of them."""
+    return run.work / FOLDER / UNITS
+
+
+def protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
+    """The run that protects the truth, publishes and attacks it, in a folder of its own.
+
+    Args:
+        run: The comparison.
+        name: Of the protection.
+        protection: What it is.
+    """
+    config = run.config.section(Compare)
+    kind, work, truth = PROTECTIONS[protection.kind], home_of(run, name), truth_of(run, config)
+    sections: dict[str, Section] = _protecting(protection, config, truth)
+    if kind.publishes == "counts":
+        sections["ingest"] = Ingest(source="tidy", paths=(work / kind.folder,))
+    else:
+        published = work / "published.parquet"
+        levels = None if protection.coarser is None else protection.coarser.levels
+        sections["tabulate"] = Tabulate(
+            records=work / kind.folder if kind.folder else truth,
+            to=published,
+            tables=_published_tables(run.release, config, protection),
+            levels=levels,
+        )
+        listed = None if protection.coarser is None else units_path(run)
+        sections["ingest"] = Ingest(source="tidy", paths=(published,), geounits=listed)
+    asked = {"reconstruct": config.reconstruct, "solvar": config.solvar, "claims": config.claims}
+    sections |= {
+        stage: section
+        for stage, section in asked.items()
+        if section is not None and stage in kind.attacks
+    }
+    top = _top(run, work, workers=1)
+    return RunConfig(top, sections, f"{run.config.source}: compare.{name}")
+
+
+def _published_tables(
+    release: Release, config: Compare, protection: Protected
+) -> TableChoice | None:
+    """The tables of a release with exact counts: of fewer levels, those that all of them have."""
+    coarser = protection.coarser
+    if coarser is None:
+        return config.tables
+    chosen = release.select_tables(coarser.tables or config.tables)
+    return tuple(t.name for t in chosen if set(coarser.levels or ()) <= set(t.levels))
+
+
+def _top(run: Run, work: Path, *, workers: int | None) -> Top:
+    """The keys beside the sections, for another work folder."""
+    own = {name: getattr(run.config.top, name) for name in Top.model_fields}
+    return Top(**{**own, "work": work, "workers": workers})
+
+
+def truth_config(run: Run) -> RunConfig:
+    """The run that only publishes the truth's own tables, for a comparison without ``none``."""
+    made = protection_config(run, TRUTH, Protected())
+    kept = {name: made.sections[name] for name in ("tabulate", "ingest")}
+    return RunConfig(made.top, kept, made.source)
+
+
+def _protecting(protection: Protected, config: Compare, truth: Path) -> dict[str, Section]:
+    """The section of its stage, with the truth in the place of what it would take itself."""
+    if protection.swap is not None:
+        return {"swap": protection.swap.model_copy(update={"population": truth.parent})}
+    if protection.topdown is not None:
+        return {"topdown": protection.topdown.model_copy(update={"records": truth})}
+    for name, section in (("round", protection.round), ("cellkey", protection.cellkey)):
+        if section is not None:
+            tables = section.tables or config.tables
+            return {name: section.model_copy(update={"records": truth, "tables": tables})}
+    return {}
+
+
+def linking_config(run: Run) -> RunConfig:
+    """The run that links all reconstructions with the truth, and scores them side by side.
+
+    Guessers, and what an attacker knows, are the same for all and made once.
+    """
+    config = run.config.section(Compare)
+    link = Link.model_validate(
+        {
+            "cef": truth_of(run, config),
+            "sources": {name: home_of(run, name) / "microdata" for name in config.protections},
+            "guessers": {
+                "MDG": {"guess": "modal", "of": CEF},
+                "PRG": {"guess": "proportional", "of": CEF},
+            },
+            "attackers": {CEF_ATKR: FROM_CEF},
+            "id": config.id,
+            "rows": False,
+        }
+    )
+    score = Score.model_validate({"bootstrap": 0, "threshold": config.threshold})
+    top = _top(run, run.work / FOLDER / LINKED, workers=run.config.top.workers)
+    sections: dict[str, Section] = {"link": link, "score": score}
+    return RunConfig(top, sections, f"{run.config.source}: compare")

@@ -1,0 +1,283 @@
+"""Running the protections of `recon compare`, and measuring what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.compare.errors import error_table, sum_errors
+from recon_cli.compare.summary import ProtectionSummary, summarise
+from recon_cli.config import RunConfig
+from recon_cli.config.sections.compare import Compare, Protected
+from recon_cli.errors import ReconError, StageError
+from recon_cli.execute import OnProgress, Results, WorkItem, run_items
+from recon_cli.pipeline.execution import plan, run_stages
+from recon_cli.pipeline.order import dependencies, stages_of
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
+from recon_cli.progress import Reporter, Task
+from recon_cli.publication import Publication
+from recon_cli.schema import Release
+from recon_cli.sources.records import open_records
+from recon_cli.stages.claims_pieces import read_disclosures
+from recon_cli.stages.compare_protections import (
+    EXACT,
+    linking_config,
+    protection_config,
+    truth_config,
+    truth_of,
+    units_path,
+)
+from recon_cli.stages.score import read_rates
+from recon_cli.store import Stage, open_folder, read_published, transaction
+from recon_cli.store.files import key_of, parquet_bytes, write_bytes
+from recon_cli.store.folder import Folder
+from recon_cli.store.manifest import MANIFEST, read_manifest
+from recon_cli.store.published import open_published
+
+#: In place of a digest where something is still to be made.
+_TO_BE_MADE = "to be made"
+
+
+@dataclass(frozen=True)
+class ComparedRuns:
+    """The runs of a comparison.
+
+    Attributes:
+        truth: The run whose tables are the truth's own.
+        protected: Name → run.
+        linking: The run that links and scores them; None where nobody can be linked.
+    """
+
+    truth: RunConfig
+    protected: Mapping[str, RunConfig]
+    linking: RunConfig | None
+
+    @classmethod
+    def of(cls, run: Run) -> ComparedRuns:
+        """What the config asks for."""
+        config = run.config.section(Compare)
+        protected = {
+            name: protection_config(run, name, each) for name, each in config.protections.items()
+        }
+        exact = next((n for n, each in config.protections.items() if each.kind == EXACT), None)
+        truth = truth_config(run) if exact is None else protected[exact]
+        return cls(truth, protected, linking_config(run) if _can_link(run, config) else None)
+
+    @property
+    def first(self) -> dict[str, RunConfig]:
+        """By name the runs that wait for none of the others."""
+        own = self.truth not in self.protected.values()
+        return {**({EXACT: self.truth} if own else {}), **self.protected}
+
+    @property
+    def every(self) -> dict[str, RunConfig]:
+        """By name all runs, in order."""
+        return {**self.first, **({} if self.linking is None else {"links": self.linking})}
+
+
+def _can_link(run: Run, config: Compare) -> bool:
+    columns = open_records("compare.truth", truth_of(run, config), run.release).columns()
+    return run.release.attack is not None and config.id in columns
+
+
+def run_compared(run: Run, runs: ComparedRuns) -> None:
+    """Run what is not up to date: protections side by side, then the links.
+
+    Raises:
+        StageError: Some failed; all others are done, and stay done.
+        ReconError: What linking raised.
+    """
+    _write_units(run)
+    items = [WorkItem(name, (name, config), 1) for name, config in runs.first.items()]
+    with run.reporter.bar(Task("compare", "protection", len(items))) as bar:
+        done: Results[str | None] = run_items(
+            _run_one,
+            lambda: (run.release, run.force),
+            items,
+            workers=run.config.top.workers,
+            on_tick=bar.advance,
+        )
+    outcomes = zip(items, done.values, strict=True)
+    failed = [f"{item.name}: {failure}" for item, failure in outcomes if failure]
+    if failed:
+        raise StageError(
+            f"{len(failed)} of {len(items)} protections failed, the others are done and kept; "
+            "mend or leave out, and run `recon compare` again\n  " + "\n  ".join(failed)
+        )
+    if runs.linking is not None:
+        _run_stages(replace(run, config=runs.linking))
+
+
+def _write_units(run: Run) -> None:
+    """Write the list of the units that people of the truth live in."""
+    place = run.release.geoid_column
+    truth = open_records("compare.truth", truth_of(run, run.config.section(Compare)), run.release)
+    parts = [truth.read(name, [place]).select(geoid=place) for name in truth.slices()]
+    units = pl.concat(parts).unique().sort("geoid")
+    write_bytes(units_path(run), parquet_bytes(units))
+
+
+def _run_one(
+    shared: tuple[Release, bool], item: tuple[str, RunConfig], tick: OnProgress
+) -> str | None:
+    """Run one protection; why it failed, so that the others go on. Runs in a worker."""
+    (release, force), (_, config) = shared, item
+    try:
+        _run_stages(Run(config, release, force=force))
+    except ReconError as error:
+        return str(error)
+    tick(1, 0)
+    return None
+
+
+def _run_stages(run: Run) -> None:
+    run_stages(stages_of(run.config), run, _Silent(run.reporter))
+
+
+@dataclass(frozen=True)
+class _Silent:
+    """Follows the stages of a run within a stage: its progress bars are all there is to see."""
+
+    reporter: Reporter
+
+    def stage_started(self, stage: Stage, index: int, of: int) -> Reporter:  # noqa: ARG002
+        return self.reporter
+
+    def stage_done(self, stage: Stage, outcome: StageOutcome) -> None:
+        pass
+
+    def stage_failed(self, stage: Stage, error: BaseException) -> None:
+        pass
+
+
+def digests(run: Run, runs: ComparedRuns) -> dict[str, str]:
+    """What each run has made, as digests; or that it would make something."""
+    found = {}
+    for name, config in runs.every.items():
+        stages = stages_of(config)
+        keys = [_key(config.work, stage) for stage in stages]
+        if run.opener is not transaction and None not in keys:  # a preview changes nothing
+            of_run = replace(run, config=config, opener=transaction)
+            planned = plan(of_run, stages, dependencies(stages, config))
+            keys = [None] if any(each.would_run for each in planned) else keys
+        found[name] = _TO_BE_MADE if None in keys else key_of(keys)
+    return found
+
+
+def _key(work: Path, stage: Stage) -> str | None:
+    path = work / stage.folders[0]
+    if not (path / MANIFEST).is_file():
+        return None
+    return read_manifest(path, command=stage.command).key
+
+
+# --- what came of them ----------------------------------------------------------------------------
+
+
+def measure_errors(run: Run, runs: ComparedRuns) -> dict[str, pl.DataFrame]:
+    """Name of each protection → its errors, see `recon_cli.compare.errors.ERRORS`."""
+    weights = run.config.section(Compare).weights
+    items = [WorkItem(name, config.work, 1) for name, config in runs.protected.items()]
+    with run.reporter.bar(Task("errors", "protection", len(items))) as bar:
+        sums: Results[pl.DataFrame] = run_items(
+            _sum_errors,
+            lambda: (run.release, runs.truth.work),
+            items,
+            workers=run.config.top.workers,
+            on_tick=bar.advance,
+        )
+    return {
+        item.name: error_table(run.release, [each], weights)
+        for item, each in zip(items, sums.values, strict=True)
+    }
+
+
+def _sum_errors(shared: tuple[Release, Path], work: Path, tick: OnProgress) -> pl.DataFrame:
+    release, home = shared
+    tables, _ = open_published(work, release)
+    parts = []
+    for partition in open_published(home, release)[0].partitions:
+        truth = read_published(home, release, partition)
+        shown = _nothing(truth)
+        if partition in tables.partitions:
+            shown = read_published(work, release, partition)
+        parts.append(sum_errors(release, truth, shown))
+    tick(1, 0)
+    return pl.concat(parts)
+
+
+def _nothing(truth: Publication) -> Publication:
+    return replace(truth, geounits=truth.geounits.clear(), counts=truth.counts.clear())
+
+
+def summarise_runs(
+    run: Run, runs: ComparedRuns, errors: Mapping[str, pl.DataFrame]
+) -> tuple[ProtectionSummary, ...]:
+    """One row a protection."""
+    config = run.config.section(Compare)
+    rates = None if runs.linking is None else read_rates(replace(run, config=runs.linking))
+    return tuple(
+        summarise(
+            run.release,
+            name,
+            describe(config.protections[name]),
+            errors[name],
+            rates,
+            people=_microdata(made).manifest.rows,
+            certain=_certain(made),
+            disclosed=_disclosed(made),
+        )
+        for name, made in runs.protected.items()
+    )
+
+
+def describe(protection: Protected) -> str:
+    """``round: base 5, how nearest``."""
+    said = protection.model_dump(mode="json", exclude_unset=True).get(protection.kind, {})
+    settings = ", ".join(f"{key} {_words(value)}" for key, value in said.items())
+    return f"{protection.kind}: {settings}" if settings else protection.kind
+
+
+def _words(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return Path(value).name if isinstance(value, str) and "/" in value else str(value)
+
+
+def _microdata(config: RunConfig) -> Folder:
+    return open_folder(config.work, RECONSTRUCT, "microdata")
+
+
+def _certain(config: RunConfig) -> int:
+    """Records proven to be in every solution: the most that any stage has proven."""
+    if "solvar" in config.sections:
+        return int(open_folder(config.work, SOLVAR, "certainty").manifest.totals["certain"])
+    return int(_microdata(config).manifest.totals["certain"])
+
+
+def _disclosed(config: RunConfig) -> int | None:
+    """People of whom some columns settle another one, in every solution; None if not asked."""
+    if "claims" not in config.sections:
+        return None
+    found = read_disclosures(config.work)["attribute"]
+    return int(found[-1]) if len(found) else 0
+
+
+def table_files(
+    summaries: Iterable[ProtectionSummary], errors: Mapping[str, pl.DataFrame]
+) -> dict[str, bytes]:
+    """File name → bytes: the comparison and all errors, as Parquet and CSV."""
+    compared = pl.DataFrame([each.as_row() for each in summaries], infer_schema_length=None)
+    every = pl.concat(
+        frame.select(pl.lit(name).alias("protection"), pl.all()) for name, frame in errors.items()
+    )
+    return {
+        "comparison.parquet": parquet_bytes(compared),
+        "comparison.csv": compared.write_csv(float_precision=4).encode(),
+        "errors.parquet": parquet_bytes(every),
+        "errors.csv": every.write_csv(float_precision=4).encode(),
+    }

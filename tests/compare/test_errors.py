@@ -1,0 +1,110 @@
+"""Errors of what is published, and which protections are on the frontier, against plain loops."""
+
+from __future__ import annotations
+
+import random
+
+import polars as pl
+import pytest
+
+import recon_cli as recon
+from recon_cli.compare.dominance import Choice, dominated_by, undominated
+from recon_cli.compare.errors import TOTAL, error_table, sum_errors
+from recon_cli.publication import Publication
+from recon_cli.schema import Release
+from tests.support import layouts
+
+RELEASE = recon.parse_release(layouts.SCHEMA, source="sexage.yaml")
+TRUTH = layouts.counts_of(
+    {
+        "340210001001000": [3, 0, 1, 12, 5, 0],
+        "340210001001001": [0, 0, 0, 0, 0, 0],
+        "340210002002000": [1, 2, 7, 0, 4, 9],
+    }
+)
+
+
+def published(rows: dict[str, list[int]], **options: object) -> Publication:
+    frame = pl.DataFrame(
+        [
+            {"geoid": geoid, "table": "P99", "cell": cell, "count": count}
+            for geoid, row in rows.items()
+            for cell, count in enumerate(row, start=1)
+        ]
+    )
+    return recon.publish(RELEASE, frame, **options)  # type: ignore[arg-type]
+
+
+def mean_error(level: int, shown: dict[str, list[int]], cells: slice = slice(None)) -> float:
+    errors = [
+        abs(s - t)
+        for geoid, row in TRUTH.items()
+        if len(geoid) == level
+        for s, t in zip(shown.get(geoid, [0] * 12)[cells], row[cells], strict=True)
+    ]
+    return sum(errors) / len(errors)
+
+
+def found(table: pl.DataFrame, level: str, name: str, measure: str = "mae") -> float:
+    return float(table.filter(level=level, table=name, size="All")[measure].item())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_errors_are_those_of_every_cell(seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311 - cases of a test
+    shown = {g: [max(0, n + draw.choice([-1, 0, 0, 2])) for n in row] for g, row in TRUTH.items()}
+    sums = sum_errors(RELEASE, published(TRUTH), published(shown))
+    table = error_table(RELEASE, [sums], {})
+    for level, digits in (("block", 15), ("tract", 11)):
+        assert found(table, level, "P99") == pytest.approx(mean_error(digits, shown))
+        assert found(table, level, "All") == pytest.approx(mean_error(digits, shown))
+        assert found(table, level, TOTAL) == pytest.approx(mean_error(digits, shown, slice(1)))
+        assert found(table, level, "P99", "unpublished") == 0
+
+
+def test_a_cell_without_a_number_counts_whole() -> None:
+    coarse = {geoid: row for geoid, row in TRUTH.items() if len(geoid) == 11}
+    sums = sum_errors(RELEASE, published(TRUTH), published(coarse))
+    table = error_table(RELEASE, [sums], {})
+    assert found(table, "tract", "All") == 0
+    assert found(table, "block", "All") == pytest.approx(mean_error(15, {}))
+    assert found(table, "block", "All", "unpublished") == 100
+    assert found(table, "block", "All", "total_absolute") == 100
+
+
+def test_sums_of_partitions_add_up_and_weights_choose_tables() -> None:
+    sums = sum_errors(RELEASE, published(TRUTH), published({g: [1] * 12 for g in TRUTH}))
+    once, twice = (error_table(RELEASE, [sums] * n, {}) for n in (1, 2))
+    assert once.drop("cells").equals(twice.drop("cells"))
+    none = error_table(RELEASE, [sums], {"P99": 0.0})
+    assert none.filter(level="block", table="All", size="All")["mae"].to_list() == [None]
+    assert found(none, "block", "P99") == found(once, "block", "P99")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_frontier_is_what_no_other_choice_beats(seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311 - cases of a test
+    choices = [
+        Choice(str(i), draw.randint(0, 4), draw.choice([None, 0, 1, 2, 3])) for i in range(7)
+    ]
+    beaten = dominated_by(choices)
+
+    def beats(one: Choice, other: Choice) -> bool:
+        if one.risk is None or other.risk is None:
+            return False
+        pair, others = (one.error, one.risk), (other.error, other.risk)
+        return pair != others and pair[0] <= others[0] and pair[1] <= others[1]
+
+    expected = {each.name for each in choices if any(beats(other, each) for other in choices)}
+    assert set(beaten) == expected
+    by_name = {each.name: each for each in choices}
+    assert all(beats(by_name[by], by_name[name]) for name, by in beaten.items())
+    assert set(beaten.values()) <= {each.name for each in undominated(choices)}
+
+
+def test_levels_of_the_release_are_kept_in_order() -> None:
+    release: Release = RELEASE
+    sums = sum_errors(release, published(TRUTH), published(TRUTH))
+    table = error_table(release, [sums], {})
+    assert table["level"].unique(maintain_order=True).to_list() == ["block", "tract"]
+    assert table["mae"].sum() == 0

@@ -1,0 +1,148 @@
+"""`recon compare`: several protections of one small truth, resumed, and with a page."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+
+from tests.support.browser import chromium, needs_browser
+from tests.support.command_line import recon
+from tests.support.layouts import SCHEMA
+
+ATTACK = "attack: {exact: [sex], binned: [sex], gains: [age]}\n"
+PROTECTIONS = {
+    "none": None,
+    "tracts": {"coarser": {"levels": ["tract"]}},
+    "rounded": {"round": {"base": 3}},
+    "keys": {"cellkey": {"max": 2, "variance": 1.0}},
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    draw = random.Random(4)  # noqa: S311 - cases of a test
+    place = [f"34021000{tract}00{block}" for tract in (1, 2) for block in (1001, 1002)]
+    rows = [
+        (draw.choice(place), draw.choice(["male", "female"]), draw.choice(["0-14", "15-64", "65+"]))
+        for _ in range(30)
+    ]
+    frame = pl.DataFrame(rows, schema=["geoid_block", "sex", "age"], orient="row")
+    frame.with_columns(pik=pl.int_range(pl.len()).cast(pl.String)).write_parquet(
+        tmp_path / "truth.parquet"
+    )
+    (tmp_path / "sexage.yaml").write_text(SCHEMA + ATTACK)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def config(home: Path, work: str, **compare: object) -> Path:
+    """A config that compares; its path."""
+    section = {"truth": "truth.parquet", "claims": {}, "threshold": 0, **compare}
+    content = {"release": "sexage.yaml", "work": work, "seed": 2, "compare": section}
+    path = home / f"{work}.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path
+
+
+def content(work: Path) -> dict[str, bytes]:
+    """Every file of the comparison, but for the times in its manifest."""
+    return {
+        path.name: path.read_bytes()
+        for path in (work / "comparison").iterdir()
+        if path.name != "_manifest.json"
+    }
+
+
+def test_each_protection_is_published_attacked_and_compared(home: Path) -> None:
+    path = config(home, "all", protections=PROTECTIONS)
+    said = recon("compare", "-c", path, "--workers", "1").stdout
+    assert "on the frontier of error and risk" in said
+    table = pl.read_parquet(home / "all" / "comparison" / "comparison.parquet")
+    assert table["name"].to_list() == list(PROTECTIONS)
+    rows = {row["name"]: row for row in table.iter_rows(named=True)}
+    assert rows["none"]["unit_error"] == rows["none"]["total_error"] == 0
+    assert rows["tracts"]["unpublished"] == 100
+    assert rows["tracts"]["region_error"] == 0
+    assert min(rows["rounded"]["unit_error"], rows["keys"]["unit_error"]) > 0
+    assert all(row["people"] > 0 and row["agreement"] is not None for row in rows.values())
+    assert rows["none"]["certain"] == 100  # one table of all there is
+    assert rows["none"]["certain"] > rows["rounded"]["certain"]
+    assert len({row["guessed"] for row in rows.values()}) == 1
+    assert "compare: up to date" in recon("compare", "-c", path).stdout
+
+
+def test_a_killed_comparison_is_resumed_with_the_same_content(home: Path) -> None:
+    whole = config(home, "whole", protections=PROTECTIONS)
+    recon("compare", "-c", whole, "--workers", "1", "-q")
+    killed = config(home, "killed", protections=PROTECTIONS)
+    command = [sys.executable, "-m", "recon_cli", "compare", "-c", killed, "-q"]
+    process = subprocess.Popen([*map(str, command), "--workers", "2"])
+    first = home / "killed" / "compare" / "tracts" / "microdata" / "_manifest.json"
+    deadline = time.monotonic() + 120
+    while not first.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    assert first.exists()
+    before = first.stat().st_mtime_ns
+    recon("compare", "-c", killed, "--workers", "1", "-q")
+    assert first.stat().st_mtime_ns == before
+    assert content(home / "killed") == content(home / "whole")
+
+
+def test_a_protection_that_fails_is_named_and_the_others_are_kept(home: Path) -> None:
+    wrong: dict[str, object] = {"swapped": {"swap": {}}, "none": None}
+    path = config(home, "wrong", protections=wrong)
+    error = recon("compare", "-c", path, "--workers", "1", code=5).stderr
+    assert "1 of 2 protections failed, the others are done and kept" in error
+    assert "swapped: " in error
+    assert (home / "wrong" / "compare" / "none" / "claims" / "_manifest.json").is_file()
+    assert not (home / "wrong" / "comparison").exists()
+
+
+@pytest.mark.parametrize(
+    ("compare", "message"),
+    [
+        ({"protections": {"a/b": None}}, "compare.protections.a/b: a name is letters"),
+        ({"protections": {"a": {"round": {}, "cellkey": {}}}}, "one protection each"),
+        ({"protections": {"a": {"coarser": {"levels": ["town"]}}}}, "no level 'town'"),
+        ({"protections": {"a": None}, "weights": {"P1": 2}}, "weights: no table 'P1'"),
+        ({"protections": {"a": None}, "truth": "gone.parquet"}, "compare.truth: missing"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    home: Path, compare: dict[str, object], message: str
+) -> None:
+    path = config(home, "refused", **compare)
+    assert message in recon("compare", "-c", path, code=2).stderr
+
+
+def test_status_tells_what_is_to_be_made_and_changes_nothing(home: Path) -> None:
+    path = config(home, "status", protections={"none": None})
+    assert "not run" in recon("status", "-c", path).stdout
+    assert not (home / "status").exists()
+    recon("compare", "-c", path, "-q")
+    assert "up to date" in recon("status", "-c", path).stdout
+
+
+@needs_browser
+def test_the_page_fits_a_phone_and_fetches_nothing(home: Path) -> None:
+    path = config(home, "page", protections={"none": None, "tracts": PROTECTIONS["tracts"]})
+    recon("compare", "-c", path, "--workers", "1", "-q")
+    page = home / "page" / "comparison" / "comparison.html"
+    with chromium() as browser:
+        opened = browser.new_page(viewport={"width": 390, "height": 844})
+        asked: list[str] = []
+        opened.on("request", lambda request: asked.append(request.url))
+        opened.goto(page.as_uri())
+        root = "document.documentElement"
+        assert opened.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
+        assert opened.locator("svg.chart").count() == 2
+        assert asked == [page.as_uri()]
