@@ -74,7 +74,23 @@ def find_ends(
     search = _Search(program, functionals, known, effort)
     search.explore()
     search.prove_constants()
+    search.bound_undecided()
     search.bound_ends()
+    search.tighten_undecided()
+    return search.result()
+
+
+def find_witnesses(
+    program: IntegerProgram, functionals: DistinctFunctionals, known: IntArray, effort: Effort
+) -> FunctionalEnds:
+    """Solutions in which functionals differ, or proofs that all solutions agree.
+
+    As `find_ends`, but ends are left where they are once a functional is known to vary.
+    """
+    search = _Search(program, functionals, known, effort)
+    search.explore()
+    search.prove_constants()
+    search.bound_undecided()
     search.tighten_undecided()
     return search.result()
 
@@ -156,9 +172,12 @@ class _Search:
             if 2 * np.count_nonzero(self.is_undecided) > len(k):
                 return
 
-    def bound_ends(self) -> None:
-        """Bound open ends by duals, of functionals that are undecided first."""
+    def bound_undecided(self) -> None:
+        """Bound by duals what is not known to vary."""
         self._bound_widest(lambda: self.is_undecided, 0.0)
+
+    def bound_ends(self) -> None:
+        """Bound open ends by duals, as far as half of the effort goes."""
         self._bound_widest(lambda: self.is_open, self.left * (1 - _ENDS))
 
     def _bound_widest(self, wanted: Callable[[], BoolArray], reserve: float) -> None:
