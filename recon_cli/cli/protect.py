@@ -1,4 +1,4 @@
-"""``recon protect``: swap, round, cellkey, noise, topdown."""
+"""``recon protect``: swap, round, cellkey, suppress, noise, topdown."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def command() -> None:
     Example:
       recon protect swap -c nation.yaml
       recon protect round -c nation.yaml
+      recon protect suppress -c clinic.yaml
 
     \b
     Config keys: those of each command.
@@ -276,6 +277,63 @@ def _spent(notes: Mapping[str, Any], which: str) -> str:
     if notes["mechanism"] == "geometric":
         return epsilon
     return f"ρ {notes[f'{which}budget']:.4f}, {epsilon} at δ {notes['delta']:.0e}"
+
+
+@command.command()
+@run_options
+@force_option
+def suppress(options: RunOptions, *, force: bool) -> None:
+    """Suppress small counts, and those that would give them away.
+
+    Counts under a threshold, or that few people dominate, are primary cells. Complementary ones are
+    chosen by elimination over all tables and levels of a region; then every primary cell is
+    audited, and more are suppressed, until two solutions are known in which it differs. Writes
+    suppressed/ (a tidy publication and its protection.yaml, as recon ingest reads them) and
+    suppressed_accuracy/. For study: a seeded run is no release mechanism.
+
+    \b
+    Example:
+      recon protect suppress -c clinic.yaml
+      recon protect suppress --set suppress.zeros=hide
+
+    \b
+    Config keys:
+      release, work, seed
+      suppress.records    .parquet or .csv, or a folder
+                          (default the run's persons/)
+      suppress.counts     or a work folder with ingested
+                          exact counts
+      suppress.below      default 3
+      suppress.zeros      publish (default), hide
+      suppress.value      a column of the records, for
+      suppress.dominance  [n, k]: the n largest values
+                          are over k percent of a cell
+      suppress.p_percent  or the others are under p
+                          percent of the largest
+      suppress.safety     how far apart two possible
+                          counts of a primary cell are
+                          at least (1)
+      suppress.tables     as reconstruct.tables
+      suppress.seed       default the run's seed
+    """  # noqa: D301 - click wants the character itself
+    run_and_print("suppress", options, force=force)
+
+
+def print_suppress(_run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage, and what published zeros mean."""
+    totals, notes = outcome.manifest.totals, outcome.manifest.notes
+    suppressed, primary = totals["suppressed"], totals["primary"]
+    facts = [
+        ("people", f"{totals['people']:,}"),
+        ("counts above zero", f"{totals['cells']:,}"),
+        ("suppressed", f"{suppressed:,}"),
+        (f"  primary, below {notes['below']} or dominated", share(primary, suppressed)),
+        ("  complementary", share(suppressed - primary, suppressed)),
+        ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+    ]
+    if notes["zeros"] == "publish":
+        facts.append(("warning", "zeros are published, so every flag says at least 1"))
+    show(title_of(outcome), facts)
 
 
 def print_round(run: Run, outcome: StageOutcome) -> None:

@@ -42,6 +42,13 @@ CELLKEY = Stage(
     section="cellkey",
     function="recon_cli.stages.protect_counts:perturb_counts",
 )
+SUPPRESS = Stage(
+    "protect suppress",
+    reads=("persons",),
+    folders=("suppressed", "suppressed_accuracy"),
+    section="suppress",
+    function="recon_cli.stages.suppress:suppress",
+)
 NOISE = Stage(
     "protect noise",
     reads=("persons",),
@@ -183,6 +190,7 @@ STAGES = (
     SWAP,
     ROUND,
     CELLKEY,
+    SUPPRESS,
     NOISE,
     TOPDOWN,
     TABULATE,

@@ -73,7 +73,8 @@ class _Elimination:
         """A row less its part in the row space, its first entry 1; zeros if nothing is left."""
         pivots, basis = self.pivots[: self.rank], self.basis[: self.rank]
         values = row.astype(np.float64)
-        return _normalised(((values - values[pivots] @ basis) % PRIME)[None, :])[0]
+        rest: FloatArray = _normalised(((values - values[pivots] @ basis) % PRIME)[None, :])[0]
+        return rest
 
     def would_reveal(self, row: FloatArray) -> bool:
         """Whether a primary row is a multiple of a reduced row, so that publishing it is enough."""

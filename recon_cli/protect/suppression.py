@@ -38,7 +38,9 @@ from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility, solve_program
 from recon_cli.solve.linear_relaxation import solve_relaxation
+from recon_cli.statement import Protection, Statement
 from recon_cli.statement.law import BoolArray, FloatArray, IntArray
+from recon_cli.statement.suppression import Suppressed
 
 #: Published counts after suppression: ``count`` null where it is suppressed, and ``primary``.
 SUPPRESSED: Final = pl.Schema([*PROTECTED.items(), ("primary", pl.Boolean)])
@@ -128,6 +130,16 @@ def suppress_counts(
         .sort("geoid", "table", "cell")
         .cast(SUPPRESSED)
     )
+
+
+def suppression_protection(rules: PrimaryRules) -> Protection:
+    """The law of suppressed counts: a flag may hide any count that zeros do not rule out."""
+    law = Suppressed(
+        below=rules.below,
+        flagged="may-be-zero" if rules.zeros_hidden else "positive",
+        complementary=True,
+    )
+    return Protection((Statement(law),))
 
 
 def _require_size(linked: LinkedCells) -> None:

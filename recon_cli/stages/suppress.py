@@ -1,0 +1,82 @@
+"""`recon protect suppress`: records, or exact counts → counts with cells suppressed.
+
+``suppressed/`` is a tidy publication with its ``protection.yaml``, as `recon ingest` reads it; the
+folder beside it says how much is missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recon_cli.config.sections.suppress import Suppress
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import SUPPRESS
+
+
+def suppress(run: Run) -> StageOutcome:
+    """Suppress sensitive counts, and those that would give them away.
+
+    Raises:
+        ConfigError: There are no records, or no such column.
+        SourceError: The records do not fit the schema, or what is published differs within a level.
+        SolverError: A region is too large, or a solver could not decide.
+        StageError: The work folder is in use.
+        WorkerError: A worker died.
+    """
+    from recon_cli.protect.primary import PrimaryRules  # noqa: PLC0415 - loads polars
+    from recon_cli.protect.suppression import (  # noqa: PLC0415
+        SuppressionOptions,
+        suppression_protection,
+    )
+    from recon_cli.stages import suppress_pieces as work  # noqa: PLC0415
+    from recon_cli.stages.protect_counts_pieces import (  # noqa: PLC0415
+        Origin,
+        accuracy_files,
+        protection_files,
+    )
+
+    config = run.config.section(Suppress)
+    seed = run.config.top.seed if config.seed is None else config.seed
+    rules = PrimaryRules(
+        config.below,
+        zeros_hidden=config.zeros == "hide",
+        value=config.value,
+        dominance=config.dominance,
+        p_percent=config.p_percent,
+    )
+    options = SuppressionOptions(rules, config.safety, seed)
+    tables = run.release.select_tables(config.tables)
+    origin = Origin(
+        SUPPRESS.section,
+        tables,
+        config.records or run.work / "persons",
+        counts=config.counts,
+        identifier=config.value,
+    )
+    beside = protection_files(run.release, suppression_protection(rules))
+    recipe = run.recipe(
+        SUPPRESS, _settings(config, tables), seed=seed, partitions=origin.digests(run.release)
+    )
+    with run.transaction(recipe) as transaction:
+        if transaction.current is not None:
+            return StageOutcome(SUPPRESS, transaction.current, skipped=True)
+        pieces, staging = origin.pieces(run.release), transaction.staging
+        context = work.SuppressContext(run.release, origin, options, staging)
+        results = run.map_unfinished(transaction, work.suppress_piece, lambda: context, pieces)
+        counts, accuracy = SUPPRESS.folders
+        for name, content in beside.items():
+            staging.write_extra(counts, name, content)
+        for name, content in accuracy_files(run.release, staging, pieces).items():
+            staging.write_extra(accuracy, name, content)
+        manifest = transaction.publish(
+            pieces,
+            notes={"below": config.below, "zeros": config.zeros, "safety": config.safety},
+            usages=results.usages,
+            workers=results.workers,
+        )
+        return StageOutcome(SUPPRESS, manifest)
+
+
+def _settings(config: Suppress, tables: Any) -> dict[str, Any]:
+    settings = config.model_dump(exclude={"records", "counts", "seed", "tables"}, mode="json")
+    return {**settings, "tables": [table.name for table in tables]}
