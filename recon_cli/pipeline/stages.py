@@ -49,6 +49,13 @@ SUPPRESS = Stage(
     section="suppress",
     function="recon_cli.stages.suppress:suppress",
 )
+CENSUS1980 = Stage(
+    "protect census1980",
+    reads=("persons",),
+    folders=("census1980", "census1980_accuracy", "census1980_rates"),
+    section="census1980",
+    function="recon_cli.stages.census1980:census1980",
+)
 NOISE = Stage(
     "protect noise",
     reads=("persons",),
@@ -191,6 +198,7 @@ STAGES = (
     ROUND,
     CELLKEY,
     SUPPRESS,
+    CENSUS1980,
     NOISE,
     TOPDOWN,
     TABULATE,

@@ -8,7 +8,7 @@ one more published cell of those that force it is suppressed.
 For study: who knows the rules and the suppressed cells of other years may know more, and a cell
 that was not suppressed for its own sake may be recovered.
 
-See *suppression* in docs/glossary.md.
+See *complementary suppression* in docs/glossary.md.
 """
 
 from __future__ import annotations
