@@ -9,6 +9,7 @@ from recon_cli.report.document import KeyFigure, ReportDocument, ReportSection, 
 from recon_cli.report.findings import Findings, Missing, ScoreFindings
 from recon_cli.report.headline import make_headline
 from recon_cli.report.sections.agreement import agreement_section
+from recon_cli.report.sections.audit import audit_sections
 from recon_cli.report.sections.certain import certain_section
 from recon_cli.report.sections.confidence import confidence_sections
 from recon_cli.report.sections.disclosure import disclosure_section
@@ -44,6 +45,7 @@ def compose_report(
             uniqueness_section(findings, words),
             variability_section(findings, words),
             certain_section(findings, words),
+            *audit_sections(findings, words),
             *confidence_sections(findings),
             *_attack_sections(findings.scores, words),
             *leave_one_out_sections(findings, words),

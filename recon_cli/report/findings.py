@@ -235,6 +235,19 @@ class ConfidenceFindings:
 
 
 @dataclass(frozen=True)
+class AuditFindings:
+    """What `recon audit` found.
+
+    Attributes:
+        manifest: Of ``audit/``.
+        by_table: ``level, table, cells`` and the number of cells of each status.
+    """
+
+    manifest: Manifest
+    by_table: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class LeaveOneOutFindings:
     """What `recon leave-one-out` found.
 
@@ -263,6 +276,7 @@ class Findings:
         scores: ``score/``.
         confidence: ``confidence/``; None where no solutions were sampled.
         leave_one_out: ``leave_one_out/``; None where nobody was left out.
+        audit: ``audit/``; None where no counts were audited.
     """
 
     release: Release
@@ -276,3 +290,4 @@ class Findings:
     scores: ScoreFindings | Missing
     confidence: ConfidenceFindings | Missing | None = None
     leave_one_out: LeaveOneOutFindings | Missing | None = None
+    audit: AuditFindings | Missing | None = None

@@ -13,6 +13,7 @@ from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
 from recon_cli.report.findings import (
+    AuditFindings,
     ClaimFindings,
     ConfidenceFindings,
     Findings,
@@ -84,6 +85,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         scores,
         confidence=_confidence(run.work, by_stage, microdata),
         leave_one_out=_left_out(run.work, by_stage, microdata),
+        audit=_audit(run, by_stage),
     )
 
 
@@ -158,6 +160,19 @@ def _left_out(
         return Missing(why, ("recon leave-one-out",))
     differences = pl.read_csv(folder.read_extra("differences.csv"), schema=DIFFERENCE)
     return LeaveOneOutFindings(folder.manifest, differences)
+
+
+def _audit(run: Run, by_stage: dict[str, Manifest]) -> AuditFindings | Missing | None:
+    if "audit" not in by_stage:
+        return None
+    folder = _open(run.work, by_stage["audit"], "audit")
+    if "ingest" in by_stage and not _made_from(
+        folder.manifest, _open(run.work, by_stage["ingest"], "tables")
+    ):
+        return Missing("tables/ changed after audit/ was made from them", ("recon audit",))
+    from recon_cli.stages.audit_pieces import read_audit  # noqa: PLC0415 - loads the solver
+
+    return AuditFindings(folder.manifest, read_audit(run.work, run.release))
 
 
 def _scores(

@@ -72,3 +72,13 @@ def test_a_budget_that_ends_leaves_valid_intervals(hospital: Path) -> None:
     audit = read(hospital / "work" / "audit")
     assert (audit["least"] <= full["least"]).all()
     assert (audit["greatest"] >= full["greatest"]).all()
+
+
+def test_the_report_says_what_is_recovered(hospital: Path) -> None:
+    shared = ("-q", "-c", hospital / "stays.yaml")
+    recon("audit", *shared, "--force")
+    recon("report", *shared)
+    page = (hospital / "work" / "report" / "report.md").read_text()
+    assert "Counts that were suppressed or rounded" in page
+    recovered = read(hospital / "work" / "audit").filter(status="recovered").height
+    assert f"**{recovered}** of 8 counts that are not published exactly" in page
