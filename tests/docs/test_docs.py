@@ -138,7 +138,7 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
         elif "strategy" in found:
             load_strategy(str(path), load_release("clinic_visits"))
         elif "statements" in found:
-            load_protection(path, load_release(found["release"]))
+            load_protection(path, load_release(found.get("release", "sf1_2010")))
         elif "release" in found:
             load_config(path).load_release()
         else:
@@ -146,7 +146,7 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["tutorial.md", "schema.md", "formats.md", "python.md", "attackers.md"]
+    "name", ["tutorial.md", "schema.md", "formats.md", "python.md", "attackers.md", "protected.md"]
 )
 def test_pages_say_what_is_printed(name: str, tmp_path: Path) -> None:
     check(DOCS / name, tmp_path)
