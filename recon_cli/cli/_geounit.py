@@ -179,7 +179,7 @@ def _reason(reason: Reason) -> Group:
         words = Text(line.words)
         if line.geounit is not None:
             words.append(f"  in {line.geounit}", style="dim")
-        grid.add_row(f"{line.table} {line.code}", words, Text(f"{line.count:,}", style="bold"))
+        grid.add_row(f"{line.table} {line.code}", words, Text(line.shown, style="bold"))
     return Group(title, grid, Text(reason.proof, style="dim"))
 
 
@@ -239,7 +239,7 @@ def _blocks(tables: Sequence[TableView]) -> Iterator[Group]:
         grid.add_column(overflow="fold")
         grid.add_column(justify="right", no_wrap=True)
         for line in table.lines:
-            grid.add_row(line.words, f"{line.count:,}")
+            grid.add_row(line.words, line.shown)
         rest = [Text(table.rest, style="dim")] if table.rest else []
         yield Group(title, grid, *rest)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -82,6 +83,11 @@ class ImplicationProblem:
     people: RecordCounts
     claim: Claim
 
+    @cached_property
+    def room(self) -> tuple[tuple[IntArray, IntArray], ...]:
+        """For each geounit how far the counts of `people` may fall, and rise."""
+        return self.facts.room(self.people)
+
 
 def decide_implication(
     problem: ImplicationProblem, chosen: list[int], effort: Effort
@@ -147,7 +153,8 @@ class _UnitGroup:
 class _ClassProgram:
     """Some facts over the classes of all unit groups, one group after the other."""
 
-    counts: IntArray
+    low: IntArray
+    high: IntArray
     groups: list[_UnitGroup]
 
     @property
@@ -161,18 +168,24 @@ class _ClassProgram:
         inside = np.concatenate([group.inside for group in self.groups])
         return LinearConstraints(
             sparse.csr_array(np.vstack([facts, inside.astype(np.int64)[None, :]])),
-            np.append(self.counts, 0),
-            np.append(self.counts, claim.least - 1),
+            np.append(self.low, 0),
+            np.append(self.high, claim.least - 1),
         )
 
 
 def _class_program(problem: ImplicationProblem, chosen: list[int]) -> _ClassProgram:
     facts = problem.facts
     columns = facts.by_geounit(chosen)
-    parts = [facts.counts[g][which] for g, which in columns.items()]
-    counts = np.concatenate([np.empty(0, dtype=np.int64), *parts])
+    low, high = (
+        np.concatenate(
+            [np.empty(0, dtype=np.int64), *(ends[g][which] for g, which in columns.items())]
+        )
+        for ends in (facts.low, facts.high)
+    )
     groups = _indistinguishable_units(facts, columns)
-    return _ClassProgram(counts, [_unit_group(problem, columns, counts, units) for units in groups])
+    return _ClassProgram(
+        low, high, [_unit_group(problem, columns, high, units) for units in groups]
+    )
 
 
 def _indistinguishable_units(facts: Facts, columns: dict[int, IntArray]) -> list[IntArray]:
@@ -185,7 +198,7 @@ def _indistinguishable_units(facts: Facts, columns: dict[int, IntArray]) -> list
 
 
 def _unit_group(
-    problem: ImplicationProblem, columns: dict[int, IntArray], counts: IntArray, units: IntArray
+    problem: ImplicationProblem, columns: dict[int, IntArray], high: IntArray, units: IntArray
 ) -> _UnitGroup:
     facts, people = problem.facts, problem.people
     claim = problem.claim if (units == facts.unit).any() else None
@@ -198,7 +211,7 @@ def _unit_group(
     A = np.hstack([np.empty((len(atoms), 0), dtype=np.int64), *weights])
     inside = np.zeros(len(atoms), dtype=bool) if claim is None else claim.contains(values)
     # Of those whom no fact sees there may be any number: they matter to the claim alone.
-    is_empty = ((counts[applies.astype(bool)] < A) & (A > 0)).any(axis=1)
+    is_empty = ((high[applies.astype(bool)] < A) & (A > 0)).any(axis=1)
     keep = np.flatnonzero(((A > 0).any(axis=1) & ~is_empty) | inside)
     keys = np.column_stack([A[keep], inside[keep]])
     merged, label = np.unique(keys, axis=0, return_inverse=True)
@@ -208,7 +221,7 @@ def _unit_group(
     of_kind = class_of_cell[_codes(facts.release, grain, people.positions[kinds])]
     placed = of_kind >= 0
     start = np.bincount(of_kind[placed], people.count[kinds[placed]], len(merged))
-    matrix = np.zeros((len(counts), len(merged)), dtype=np.int64)
+    matrix = np.zeros((len(high), len(merged)), dtype=np.int64)
     matrix[applies.astype(bool)] = merged[:, :-1].T
     return _UnitGroup(
         units=units,

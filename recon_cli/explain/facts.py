@@ -6,7 +6,7 @@ positions at the finest grain, so nothing here depends on a working grain or on 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -18,6 +18,7 @@ import polars as pl
 from recon_cli.model.grain import IntArray
 from recon_cli.publication import Publication
 from recon_cli.schema import Cell, Release, Table
+from recon_cli.statement import OPEN
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -35,13 +36,23 @@ class Scope(IntEnum):
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """One published cell of one geounit."""
+    """One published cell of one geounit.
+
+    Attributes:
+        level: The geounit's level.
+        geoid: The geounit.
+        table: The cell's table.
+        cell: Its predicate.
+        count: Its count; of a statement the least true count.
+        high: Of a statement the greatest true count, `OPEN` where nothing bounds it.
+    """
 
     level: str
     geoid: str
     table: Table
     cell: Cell
     count: int
+    high: int | None = None
 
     def __str__(self) -> str:
         return f"{self.level} {self.geoid} table {self.table.name} cell {self.number_and_code}"
@@ -119,7 +130,8 @@ class Facts:
         units: Geoids of the units of its region.
         geoids: The geounits with facts.
         cells: For each of them its cells.
-        counts: For each of them its counts, in the order of its cells.
+        low: For each of them its counts, in the order of its cells; of statements the least.
+        high: The same; of statements the greatest, `OPEN` where nothing bounds them.
     """
 
     release: Release
@@ -128,7 +140,8 @@ class Facts:
     units: tuple[str, ...]
     geoids: tuple[str, ...]
     cells: tuple[PatternCells, ...]
-    counts: tuple[IntArray, ...]
+    low: tuple[IntArray, ...]
+    high: tuple[IntArray, ...]
 
     @cached_property
     def first(self) -> IntArray:
@@ -156,22 +169,47 @@ class Facts:
         g = int(np.searchsorted(self.first, fact, side="right")) - 1
         column = fact - int(self.first[g])
         table, cell = self.cells[g].cells[column]
-        count = int(self.counts[g][column])
-        return PublishedCell(self.cells[g].level, self.geoids[g], table, cell, count)
+        low, high = int(self.low[g][column]), int(self.high[g][column])
+        most = None if low == high else high
+        return PublishedCell(self.cells[g].level, self.geoids[g], table, cell, low, most)
 
-    def broken_by(self, changes: Sequence[RecordCounts]) -> list[frozenset[int]]:
-        """For each change the facts that it breaks: their counts would come out different."""
+    def room(self, people: RecordCounts) -> tuple[tuple[IntArray, IntArray], ...]:
+        """For each geounit how far its counts may fall, and rise, from those of a solution.
+
+        Args:
+            people: Records of all units; not looked at where all counts are exact.
+        """
+        found = []
+        for g, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
+            total = low
+            if (low < high).any():
+                rows = np.flatnonzero(self.covers[g, people.unit])
+                total = people.count[rows] @ self.cells[g].weights(people.positions[rows])
+            found.append((total - low, high - total))
+        return tuple(found)
+
+    def broken_by(
+        self, changes: Sequence[RecordCounts], room: Sequence[tuple[IntArray, IntArray]]
+    ) -> list[frozenset[int]]:
+        """For each change the facts that it breaks: their counts would leave their ends.
+
+        Args:
+            changes: Changes of a solution.
+            room: Of that solution.
+        """
         broken: list[frozenset[int]] = []
         ends = np.cumsum([len(change) for change in changes])
         start = 0
         while start < len(changes):
             base = int(ends[start - 1]) if start else 0
             stop = max(int(np.searchsorted(ends, base + _CHUNK, side="right")), start + 1)
-            broken += self._broken_by_chunk(changes[start:stop])
+            broken += self._broken_by_chunk(changes[start:stop], room)
             start = stop
         return broken
 
-    def _broken_by_chunk(self, changes: Sequence[RecordCounts]) -> list[frozenset[int]]:
+    def _broken_by_chunk(
+        self, changes: Sequence[RecordCounts], room: Sequence[tuple[IntArray, IntArray]]
+    ) -> list[frozenset[int]]:
         unit = np.concatenate([change.unit for change in changes])
         positions = np.concatenate([change.positions for change in changes])
         step = np.concatenate([change.count for change in changes])
@@ -182,8 +220,10 @@ class Facts:
             weights = self.cells[g].weights(positions[rows]) * step[rows][:, None]
             owners, starts = np.unique(owner[rows], return_index=True)
             total = np.add.reduceat(weights, starts, axis=0)
-            for at, which in zip(owners.tolist(), total, strict=True):
-                broken[at] += (np.flatnonzero(which) + self.first[g]).tolist()
+            fall, rise = room[g]
+            for at, step_of in zip(owners.tolist(), total, strict=True):
+                leaves = (step_of > rise) | (-step_of > fall)
+                broken[at] += (np.flatnonzero(leaves) + self.first[g]).tolist()
         return [frozenset(facts) for facts in broken]
 
 
@@ -213,7 +253,7 @@ def facts_around(
         if used_cells.cells:
             patterns[pattern] = used_cells
     used = inside.filter(pl.col("pattern").is_in(list(patterns)))
-    counts = _counts(published.counts, used["geoid"])
+    ends = _ends(published, used, patterns)
     return Facts(
         release=release,
         scope=scope,
@@ -221,13 +261,8 @@ def facts_around(
         units=units,
         geoids=tuple(used["geoid"].to_list()),
         cells=tuple(patterns[pattern] for pattern in used["pattern"]),
-        counts=tuple(
-            np.array(
-                [counts.get((geoid, t.name, c.number), 0) for t, c in patterns[pattern].cells],
-                dtype=np.int64,
-            )
-            for geoid, pattern in used.select("geoid", "pattern").iter_rows()
-        ),
+        low=tuple(low for low, _ in ends),
+        high=tuple(high for _, high in ends),
     )
 
 
@@ -264,9 +299,23 @@ def record_counts_of(
     )
 
 
-def _counts(counts: pl.DataFrame, geoids: pl.Series) -> dict[tuple[str, str, int], int]:
-    here = counts.filter(pl.col("geoid").is_in(geoids.implode()))
-    return {(geoid, table, cell): n for geoid, table, cell, n in here.iter_rows()}
+def _ends(
+    published: Publication, geounits: pl.DataFrame, patterns: Mapping[int, PatternCells]
+) -> list[tuple[IntArray, IntArray]]:
+    """For each geounit the least and the greatest count of its cells."""
+    counts = published.counts.filter(pl.col("geoid").is_in(geounits["geoid"].implode()))
+    if published.is_exact:
+        counts = counts.with_columns(low="count", high="count")
+    rows = counts.select("geoid", "table", "cell", "low", pl.col("high").fill_null(OPEN))
+    known = {(geoid, table, cell): (low, high) for geoid, table, cell, low, high in rows.rows()}
+    found = []
+    for geoid, pattern in geounits.select("geoid", "pattern").iter_rows():
+        level, cells = patterns[pattern].level, patterns[pattern].cells
+        zero = {t.name: (0, published.protection.greatest_of_zero(t.name, level)) for t, _ in cells}
+        ends = [known.get((geoid, t.name, c.number), zero[t.name]) for t, c in cells]
+        low, high = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        found.append((low, high))
+    return found
 
 
 def _pattern_cells(

@@ -214,7 +214,7 @@ class _HittingSetSearch:
         return result
 
     def _learn(self, counterexamples: list[RecordCounts]) -> None:
-        for facts in self.problem.facts.broken_by(counterexamples):
+        for facts in self.problem.facts.broken_by(counterexamples, self.problem.room):
             self.occurrences.update(facts)
             if not any(known <= facts for known in self.to_hit):
                 self.to_hit = [known for known in self.to_hit if not facts <= known]

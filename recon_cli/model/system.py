@@ -32,6 +32,9 @@ BoolArray = npt.NDArray[np.bool_]
 _BATCH = 4096
 #: The same where counts are intervals: of all margins two ends are dense then.
 _INTERVAL_BATCH = 256
+#: Candidates of a unit, in the mean of its region, up to which they are listed rather than held as
+#: dense arrays, where counts are intervals.
+MOST_LISTED = 300
 #: Candidates of a batch, where counts are intervals: each is in up to hundreds of rows.
 _MOST_CANDIDATES = 200_000
 

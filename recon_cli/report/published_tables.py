@@ -29,7 +29,7 @@ class PublishedTables:
 def published_tables(
     release: Release,
     pattern: CoveragePattern,
-    counts: Mapping[tuple[str, int], int],
+    counts: Mapping[tuple[str, int], tuple[int, int | None]],
     used: Collection[str],
 ) -> PublishedTables:
     """The tables of one geounit.
@@ -37,7 +37,8 @@ def published_tables(
     Args:
         release: The schema.
         pattern: Which cells are published for it.
-        counts: Its counts above zero, by table and cell number.
+        counts: Its counts above zero, by table and cell number, with None; of statements the
+            least and the greatest true count.
         used: Names of the tables that records were made from.
     """
     shown: list[TableView] = []
@@ -55,7 +56,8 @@ def published_tables(
             CellLine(
                 code=table.codes[number - 1],
                 words=describe_cell(release, table.cells[number - 1], common),
-                count=counts[table.name, number],
+                count=counts[table.name, number][0],
+                high=counts[table.name, number][1],
             )
             for number in numbers
             if (table.name, number) in counts

@@ -52,6 +52,7 @@ def _line(release: Release, cell: PublishedCell, unit: str) -> ReasonLine:
         code=cell.table.codes[cell.cell.number - 1],
         words=describe_cell(release, cell.cell),
         count=cell.count,
+        high=cell.high,
     )
 
 

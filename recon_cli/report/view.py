@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recon_cli.statement import OPEN
+
+
+def shown_count(count: int, high: int | None) -> str:
+    """A published count, or what a statement proves of it.
+
+    >>> shown_count(1234, None), shown_count(1, 5), shown_count(1, OPEN)
+    ('1,234', '1 to 5', '1 or more')
+    """
+    if high is None:
+        return f"{count:,}"
+    return f"{count:,} or more" if high >= OPEN else f"{count:,} to {high:,}"
+
 
 @dataclass(frozen=True)
 class GeounitName:
@@ -28,12 +41,19 @@ class CellLine:
     Attributes:
         code: Its published code.
         words: What it counts, without what the table's caption states.
-        count: How many.
+        count: How many; of a statement at least.
+        high: Of a statement at most, `OPEN` where nothing bounds it; None where it is exact.
     """
 
     code: str
     words: str
     count: int
+    high: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """How many, in words."""
+        return shown_count(self.count, self.high)
 
 
 @dataclass(frozen=True)
@@ -115,7 +135,8 @@ class ReasonLine:
         table: The table's name.
         code: The cell's published code.
         words: What it counts.
-        count: How many.
+        count: How many; of a statement at least.
+        high: Of a statement at most, `OPEN` where nothing bounds it; None where it is exact.
     """
 
     geounit: GeounitName | None
@@ -123,6 +144,12 @@ class ReasonLine:
     code: str
     words: str
     count: int
+    high: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """Its count in words."""
+        return shown_count(self.count, self.high)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from recon_cli.publication import Publication
 from recon_cli.report.proven import claimed_records, proven_units
 from recon_cli.report.published_tables import PublishedTables, published_tables
 from recon_cli.schema import Level, Release, Table
+from recon_cli.statement import OPEN
 from recon_cli.store import Folder, Span, open_folder, read_published
 from recon_cli.store.published import open_published
 
@@ -45,7 +46,6 @@ def locate(run: Run, geoid: str) -> Located:
     region = geoid[: run.release.region.digits]
     span = Span(region, region + _END)
     published = read_published(run.work, run.release, partition, span)
-    published.require_exact("recon show")
     _check_listed(published, level, geoid)
     microdata = open_folder(run.work, RECONSTRUCT, "microdata")
     if not _made_from(microdata, tables, partition):
@@ -217,7 +217,14 @@ class Located:
             return PublishedTables((), (), ())
         pattern = self.published.coverage[int(row["pattern"][0])]
         here = self.published.counts.filter(pl.col("geoid") == self.geoid)
-        counts = {(t, c): n for t, c, n in here.select("table", "cell", "count").iter_rows()}
+        if self.published.is_exact:
+            here = here.with_columns(low="count", high=pl.lit(None, pl.Int32))
+        else:
+            exact = pl.col("low").eq_missing(pl.col("high"))
+            high = pl.when(~exact).then(pl.col("high").fill_null(OPEN))
+            here = here.with_columns(high=high).filter((pl.col("low") > 0) | ~exact)
+        ends = here.select("table", "cell", "low", "high").iter_rows()
+        counts = {(table, cell): (low, high) for table, cell, low, high in ends}
         return published_tables(
             self.release, pattern, counts, {table.name for table in self.tables}
         )

@@ -18,6 +18,7 @@ from recon_cli.report.words import Words, percentage, words_of
 from recon_cli.schema import Level, Table
 from recon_cli.stages.geounit import Located, locate
 from recon_cli.stages.why import Why
+from recon_cli.statement import describe_law
 from recon_cli.store.published import open_published
 
 #: Tables that are named one by one.
@@ -128,6 +129,10 @@ def _frame(located: Located) -> GeounitView:
 
 
 def _notes(located: Located) -> tuple[str, ...]:
+    laws = located.published.protection.statements
+    if laws:
+        named = "; ".join(dict.fromkeys(describe_law(each.law) for each in laws))
+        return (f"What is proven here is proven if the counts were published by: {named}.",)
     if located.measured is not None:
         return ()
     if (located.run.work / "solvar").is_dir():

@@ -92,7 +92,7 @@ def test_any_solution_of_regions_that_are_not_listed(seed: int, exact: float) ->
     assume(not published.is_exact)
     every = enumerate_or_skip(release, published)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recon_cli.attack.reconstruction.partition._LISTED", 0)
+        patch.setattr("recon_cli.attack.reconstruction.partition.MOST_LISTED", 0)
         result = recon.reconstruct(release, published, seed=seed, objective="any")
     found = record_counts(release, result.microdata)
     assert any(is_solution(found, solution) for solution in every)

@@ -270,7 +270,7 @@ def test_a_release_that_is_not_a_census(clinic: Path) -> None:
 def test_not_published_is_not_zero() -> None:
     release = load_release("clinic_visits")
     pattern = CoveragePattern("clinic", {"PATIENTS": (1, 2), "SMOKERS": tuple(range(1, 20))})
-    found = published_tables(release, pattern, {("PATIENTS", 1): 7}, {"PATIENTS"})
+    found = published_tables(release, pattern, {("PATIENTS", 1): (7, None)}, {"PATIENTS"})
     (patients,) = found.shown
     withheld = len(release.table_by_name["PATIENTS"].cells) - 2
     assert (patients.zeros, patients.withheld) == (1, withheld)

@@ -66,3 +66,12 @@ def test_nothing_is_published_under_a_law_that_does_not_fit(config: Path) -> Non
     result = recon("run", "-c", str(config), code=SourceError.exit_code)
     assert "counts.csv: line 6: geoid A101, table T, cell T_5: the law 'rounded' " in result.stderr
     assert not (config.parent / "work" / "tables").exists()
+
+
+def test_a_unit_is_shown_with_what_its_counts_prove_and_by_which_law(config: Path) -> None:
+    recon("run", "-c", str(config))
+    shown = " ".join(recon("show", "A101", "-c", str(config), "--why", "1").stdout.split())
+    assert "published by: suppressed (below 3)" in shown
+    assert "1 to 2" in shown
+    assert "all certain" in shown
+    assert "proven by propagation of bounds" in shown

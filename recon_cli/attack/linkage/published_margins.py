@@ -59,7 +59,8 @@ def published_margin(
     """Counts by unit and ``columns``, from the published cells of ``tables`` alone.
 
     Every cell that says nothing of other features is an equation in the counts; they must
-    determine every count.
+    determine every count. Of protected counts the guess is the nearest solution, by least squares,
+    of the published numbers, with the least true count for a flag; negative counts become zero.
 
     Args:
         release: The schema.
@@ -87,10 +88,12 @@ def published_margin(
             "guessers from published tables must know (MDG and PRG by default); name tables that "
             "do (link.guessers.MDG.tables), or turn guessers off (link.guessers: {})"
         )
-    counts = _counts(units["geoid"], published.counts, used)
+    counts = _counts(units["geoid"], _guessed_counts(published), used)
     people = np.rint(counts @ inverse.T).astype(np.int64)
     wrong = np.flatnonzero((people @ equations.T != counts).any(axis=1) | (people < 0).any(axis=1))
-    if len(wrong):
+    if not published.is_exact:
+        people = np.maximum(people, 0)
+    elif len(wrong):
         raise SourceError(
             f"{units['geoid'][int(wrong[0])]}: the published counts by {' × '.join(columns)} "
             f"contradict each other ({len(wrong):,} such units)"
@@ -104,6 +107,13 @@ def published_margin(
     ]
     geoids = units["geoid"].gather(unit).alias("geoid")
     return pl.DataFrame([geoids, *shown, pl.Series("n", people[unit, atom])])
+
+
+def _guessed_counts(published: Publication) -> pl.DataFrame:
+    """Columns of `COUNTS`: published numbers, of flags the least true counts."""
+    if published.is_exact:
+        return published.counts
+    return published.counts.with_columns(pl.coalesce("count", "low").alias("count"))
 
 
 def margin_records(

@@ -17,15 +17,13 @@ from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan
-from recon_cli.model.system import build_systems
+from recon_cli.model.system import MOST_LISTED, build_systems
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
 #: Which solution: any, or one that makes the published counts likeliest, Eq. (likely).
 Objective = Literal["any", "likely"]
-#: Candidates of a unit, in the mean of its region, that are listed where counts are intervals.
-_LISTED = 300
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def reconstruct_plan(
     microdata, blocks = [], []
     is_likely = objective == "likely" or (objective is None and counts.costs is not None)
     is_likely &= counts.intervals is not None
-    most_listed = None if counts.intervals is None else 0 if is_likely else _LISTED
+    most_listed = None if counts.intervals is None else 0 if is_likely else MOST_LISTED
     for system in build_systems(plan, counts, most_listed=most_listed):
         solved = solve_system(
             plan,

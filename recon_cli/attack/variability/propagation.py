@@ -9,9 +9,15 @@ import polars as pl
 
 from recon_cli.attack.variability.histogram import histogram_columns, histogram_masks, histogram_of
 from recon_cli.model.bounds import propagate
+from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import arrange_counts
+from recon_cli.model.dense_bounds import propagate_dense
+from recon_cli.model.dense_domain import DenseDomain
+from recon_cli.model.grain import IntArray, unravel
+from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan
-from recon_cli.model.system import build_systems
+from recon_cli.model.system import MOST_LISTED, System, build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
@@ -30,20 +36,21 @@ def propagated_intervals(
         One row per histogram cell that may hold people: the unit's geoid, the histogram columns
         that the tables see, ``lower`` and ``upper``.
     """
-    published.require_exact("solution variability")
     columns = histogram_columns(release, tables, published.coverage)
-    plan = make_plan(release, tables, published.coverage, histogram_masks(release, columns))
+    make = make_plan if published.is_exact else make_interval_plan
+    plan = make(release, tables, published.coverage, histogram_masks(release, columns))
     counts = arrange_counts(plan, published)
     schema: dict[str, type[pl.DataType]] = {release.geoid_column: pl.String}
     schema |= {name: release.column_groups(name).dtype for name in columns}
     schema |= {"lower": pl.Int32, "upper": pl.Int32}
     frames = [pl.DataFrame(schema=schema)]
-    for system in build_systems(plan, counts):
-        bounds = propagate(system.rows)
-        histogram = histogram_of(plan, system.candidates, columns)
+    most_listed = None if published.is_exact else MOST_LISTED
+    for system in build_systems(plan, counts, most_listed=most_listed):
+        candidates, *ends = _bounded_candidates(plan, system)
+        histogram = histogram_of(plan, candidates, columns)
         lower, upper = (
             np.bincount(histogram.of_cell, each, len(histogram.unit)).astype(np.int64)
-            for each in (bounds.lower, bounds.upper)
+            for each in ends
         )
         frame = histogram.frame(plan, counts, system).with_columns(
             lower=pl.Series(lower), upper=pl.Series(upper)
@@ -54,3 +61,15 @@ def propagated_intervals(
             )
         )
     return pl.concat(frames)
+
+
+def _bounded_candidates(plan: Plan, system: System) -> tuple[Candidates, IntArray, IntArray]:
+    """The candidates of a batch with their least and most people."""
+    if system.is_listed.all():
+        bounds = propagate(system.rows)
+        return system.candidates, bounds.lower, bounds.upper
+    dense = propagate_dense(DenseDomain.of(plan, system.strata, len(system.units)))
+    unit, cell = np.nonzero(dense.upper)
+    candidates = Candidates(unit, unravel(cell, plan.grain.sizes))
+    lower, upper = (ends[unit, cell].astype(np.int64) for ends in (dense.lower, dense.upper))
+    return candidates, lower, upper
