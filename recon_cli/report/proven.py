@@ -73,7 +73,9 @@ def proven_units(
         joined = joined.join(sums, on=place, how="left", maintain_order="left")
     proven = ("certain", "certain_records", "claimed")
     least = pl.max_horizontal(pl.col(name).fill_null(0).cast(pl.Int64) for name in proven)
-    is_one = (pl.col("solvar_upper_pct") == 0) | (least == pl.col("population"))
+    # Of protected counts the number of people may be unknown: then there may be more of them.
+    is_known = pl.col("population").is_not_null()
+    is_one = is_known & ((pl.col("solvar_upper_pct") == 0) | (least == pl.col("population")))
     return joined.with_columns(
         certain=least,
         status=pl.when(is_one.fill_null(value=False)).then(pl.lit("unique")).otherwise("status"),

@@ -184,6 +184,42 @@ def distance_from(
     return Maximization(with_rows(wider, rows), _hstack([linear, distances, sides]), constants)
 
 
+def loss_from(
+    program: IntegerProgram, functionals: LinearFunctionals, origin: IntArray
+) -> Maximization:
+    """How much of ``origin`` a solution can lack, counted twice: the sum of ``2·(origin − y)⁺``.
+
+    Eq. (loss) of docs/method.md, with ``s`` the origin, ``d`` what is lacking and ``z`` whether
+    anything is.
+
+    Args:
+        program: The program.
+        functionals: The functionals that count.
+        origin: Value of each functional to measure from, within its interval.
+    """
+    above, below = functionals.upper - origin, origin - functionals.lower
+    down = (above == 0) & (below > 0)
+    linear = _scaled(functionals.coefficients, -2 * down.astype(np.int64))
+    inner = np.flatnonzero((above > 0) & (below > 0))
+    n = len(inner)
+    ups, downs, s = above[inner], below[inner], origin[inner]
+    one = sparse.eye_array(n, dtype=np.int64, format="csr")
+    y, nothing = functionals.coefficients[inner], sparse.csr_array((n, program.shape[1]))
+    # y + d + above·z ≤ s + above and d ≤ below·z.
+    first = sparse.hstack([y, one, _diagonal(ups)])
+    second = sparse.hstack([nothing.astype(np.int64), one, -_diagonal(downs)])
+    rows = LinearConstraints(
+        sparse.csr_array(sparse.vstack([first, second])),
+        np.concatenate([s - downs, -downs]),
+        np.concatenate([s + ups, np.zeros(n, dtype=np.int64)]),
+    )
+    wider = with_variables(program, np.concatenate([downs, np.ones(n, dtype=np.int64)]))
+    losses = _of_functionals(inner, len(origin)) * 2
+    sides = sparse.csr_array((len(origin), n), dtype=np.int64)
+    terms = _hstack([linear, sparse.csr_array(losses), sides])
+    return Maximization(with_rows(wider, rows), terms, 2 * origin * down)
+
+
 def diameter(program: IntegerProgram, functionals: LinearFunctionals) -> Maximization:
     """How far two solutions can be apart: the sum of ``|y − y'|``.
 

@@ -7,6 +7,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import SOLVAR
 from recon_cli.stages.reconstructed import open_reconstructed
 from recon_cli.store.pieces import read_pieces
+from recon_cli.store.published import has_statements
 
 
 def solvar(run: Run) -> StageOutcome:
@@ -33,6 +34,7 @@ def solvar(run: Run) -> StageOutcome:
         from recon_cli.stages import solvar_pieces as worker  # noqa: PLC0415
 
         pieces = read_pieces(made.geounits)
+        is_exact = not has_statements(made.tables)
         people = sum(piece.people for piece in pieces)
         options = VariabilityOptions(
             config.mode,
@@ -44,7 +46,9 @@ def solvar(run: Run) -> StageOutcome:
         )
 
         def prepare() -> worker.VariabilityContext:
-            plan = make_variability_plan(made.release, made.used, made.coverage, config.mode)
+            plan = make_variability_plan(
+                made.release, made.used, made.coverage, config.mode, is_exact=is_exact
+            )
             return worker.VariabilityContext(
                 plan, run.work, stage.staging, made.microdata, made.blocks, options
             )

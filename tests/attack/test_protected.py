@@ -232,11 +232,46 @@ def test_an_open_interval_leaves_a_unit_open() -> None:
     assert result.microdata.height >= 1
 
 
-def test_solution_variability_refuses_intervals() -> None:
+@many
+@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.5, 1.0]))
+def test_solvar_is_the_share_that_another_solution_lacks(seed: int, exact: float) -> None:
+    release, _, published = protected_release(seed, exact)
+    assume(not published.is_exact)
+    every = enumerate_or_skip(release, published)
+    records = recon.reconstruct(release, published, seed=seed).microdata
+    assume(not records.is_empty() and not any(records.null_count().row(0)))
+    found = recon.measure_variability(release, published, records, mode="exact", unit_seconds=5.0)
+    name = release.geoid_column
+    mine = Counter(records.select(name, *release.histogram).iter_rows())
+    others = [
+        Counter({(unit, *labels): n for (unit, labels), n in histogram(release, each).items()})
+        for each in every
+    ]
+    columns = "solvar_pct", "solvar_upper_pct", "certain_records", "status"
+    for unit, reached, most, certain, status in found.units.select(name, *columns).rows():
+        own = Counter({key: n for key, n in mine.items() if key[0] == unit})
+        lost = max((own - other).total() for other in others)
+        share = 100 * lost / max(own.total(), 1)
+        assert reached <= share + 1e-9
+        assert most is None or share <= most + 1e-9
+        if status == "proven":
+            assert reached == pytest.approx(share)
+        assert certain <= sum(
+            min(o[key] for o in others) for key in set().union(*others) if key[0] == unit
+        )
+    for unit, *labels, lower, upper, _ in found.intervals.rows():
+        counts = [other[unit, *labels] for other in others]
+        assert lower <= min(counts)
+        assert (
+            max(counts) <= upper or found.units.filter(pl.col(name) == unit)["status"][0] == "open"
+        )
+
+
+def test_the_diameter_refuses_intervals() -> None:
     published = one_flag()
     records = recon.reconstruct(WARDS, published).microdata
-    with pytest.raises(SourceError, match="solution variability needs exact counts"):
-        recon.measure_variability(WARDS, published, records)
+    with pytest.raises(SourceError, match="the diameter needs exact counts"):
+        recon.measure_variability(WARDS, published, records, diameter=True)
 
 
 def test_histograms_are_of_the_solutions() -> None:

@@ -22,10 +22,10 @@ from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.variability.distance import (
     DIAMETER,
     FROM_INCUMBENT,
+    LOST,
     BoolArray,
     ComponentHistogram,
     DistanceMeasure,
-    distance_from_incumbent,
 )
 from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
 from recon_cli.attack.variability.histogram import Histogram
@@ -59,6 +59,7 @@ class SolutionSpace:
         has_total: For each unit whether all solutions have the same number of people in it.
         people: For each unit its people, in `incumbent` or as published.
         missing: For each unit whether `incumbent` holds only its lower bounds: it was quarantined.
+        measure: What the distance from the incumbent is.
     """
 
     rows: LinearConstraints
@@ -69,6 +70,7 @@ class SolutionSpace:
     has_total: BoolArray
     people: IntArray
     missing: BoolArray
+    measure: DistanceMeasure = FROM_INCUMBENT
 
 
 @dataclass
@@ -208,7 +210,8 @@ class _Measurement:
         part, budget = self._part(component), self.account.budget
         self.used_solver[part.unit] = True
         # The farthest solutions reach most ends of the intervals already.
-        largest, cells = _confirmed(part, self._largest(part, FROM_INCUMBENT))
+        measure = self.space.measure
+        largest, cells = _confirmed(part, self._largest(part, measure), measure)
         self.solvar.add(largest)
         known = [part.incumbent, *largest.solutions]
         if largest.together is not None:
@@ -235,7 +238,7 @@ class _Measurement:
         part = self._part(component)
         missing = self.space.missing[part.unit]
         widths = part.highest(DIAMETER)
-        cap = np.where(missing, widths, part.highest(FROM_INCUMBENT))
+        cap = np.where(missing, widths, part.highest(self.space.measure))
         bound = _by_unit(part.unit, cap, self.space.units)
         self.solvar.bound += bound
         self.diameter.bound += _by_unit(part.unit, widths, self.space.units)
@@ -268,6 +271,8 @@ class _Measurement:
         most = np.where(self.space.has_total, people, most)
         # Certain records cannot differ; all other people of both solutions may.
         movable = people + most - 2 * certain
+        if self.space.measure is LOST:
+            movable = 2 * (people - certain)
         solvar = Distances(self.solvar.reached, np.minimum(self.solvar.bound, movable))
         diameter = None
         if self.account.budget.diameter:
@@ -292,9 +297,11 @@ class _Measurement:
 
 
 def _confirmed(
-    part: ComponentHistogram, largest: LargestDistances
+    part: ComponentHistogram, largest: LargestDistances, measure: DistanceMeasure
 ) -> tuple[LargestDistances, LinearFunctionals]:
     """The distances, and the histogram cells with those of immovable units fixed.
+
+    Of a unit that cannot lack anyone the cells cannot fall; they may rise.
 
     That a unit is immovable both engines must find. Where the second one runs out of time, the
     distance of the unit is only bounded by the intervals of its histogram cells.
@@ -303,14 +310,14 @@ def _confirmed(
     fixed = np.isin(part.unit, largest.immovable)
     if not fixed.any():
         return largest, cells
-    moved = distance_from_incumbent(part, part.cells_where(fixed)).at_least(1)
+    moved = measure.problem(part, part.cells_where(fixed)).at_least(1)
     if confirm_infeasible(moved, _CONFIRMATION):
         incumbent = cells.coefficients @ part.incumbent
         lower = np.where(fixed, incumbent, cells.lower)
-        upper = np.where(fixed, incumbent, cells.upper)
+        upper = cells.upper if measure is LOST else np.where(fixed, incumbent, cells.upper)
         return largest, LinearFunctionals(cells.coefficients, lower, upper)
     allowed = _by_unit(
-        np.searchsorted(part.units, part.unit), part.highest(FROM_INCUMBENT), len(part.units)
+        np.searchsorted(part.units, part.unit), part.highest(measure), len(part.units)
     )
     bound = np.where(largest.bound == 0, allowed, largest.bound)
     together = largest.together

@@ -12,7 +12,13 @@ from scipy import sparse
 
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, relax_others
-from recon_cli.solve.objectives import LinearFunctionals, Maximization, diameter, distance_from
+from recon_cli.solve.objectives import (
+    LinearFunctionals,
+    Maximization,
+    diameter,
+    distance_from,
+    loss_from,
+)
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -74,6 +80,9 @@ class ComponentHistogram:
         if measure is DIAMETER:
             return self.cells.width
         incumbent = self.cells.coefficients @ self.incumbent
+        if measure is LOST:
+            lost: IntArray = 2 * (incumbent - self.cells.lower)
+            return lost
         farthest: IntArray = np.maximum(self.cells.upper - incumbent, incumbent - self.cells.lower)
         return farthest
 
@@ -107,6 +116,19 @@ def _incumbent_distance(
     return moved
 
 
+def loss_from_incumbent(part: ComponentHistogram, cells: LinearFunctionals) -> Maximization:
+    """How much of the reconstruction a solution can lack: the numerator of Eq. (loss)."""
+    return loss_from(part.program, cells, cells.coefficients @ part.incumbent)
+
+
+def _incumbent_loss(
+    part: ComponentHistogram, cells: LinearFunctionals, values: IntArray
+) -> IntArray:
+    n = len(part.incumbent)
+    lost: IntArray = 2 * np.maximum(cells.coefficients @ (part.incumbent - values[:n]), 0)
+    return lost
+
+
 def _component_diameter(part: ComponentHistogram, cells: LinearFunctionals) -> Maximization:
     return diameter(part.program, cells)
 
@@ -121,5 +143,8 @@ def _distance_apart(
 
 #: From the reconstruction to another solution (solvar).
 FROM_INCUMBENT = DistanceMeasure(distance_from_incumbent, _incumbent_distance, 1)
+#: From the reconstruction to a solution that lacks much of it, where the number of people is not
+#: known (solvar of protected counts).
+LOST = DistanceMeasure(loss_from_incumbent, _incumbent_loss, 1)
 #: Between any two solutions (diameter).
 DIAMETER = DistanceMeasure(_component_diameter, _distance_apart, 2)

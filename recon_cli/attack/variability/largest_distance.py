@@ -17,7 +17,7 @@ from functools import reduce
 import numpy as np
 
 from recon_cli.attack.variability.distance import (
-    FROM_INCUMBENT,
+    DIAMETER,
     ComponentHistogram,
     DistanceMeasure,
 )
@@ -86,7 +86,7 @@ def maximize_each_unit(
     relaxed = [part.relax_others(int(unit)) for unit in part.units]
     answers = [_maximize_relaxed(progress, k, unit, account) for k, unit in enumerate(relaxed)]
     together = None
-    if measure is FROM_INCUMBENT:
+    if measure is not DIAMETER:
         together = _maximize_together(progress, account)
     for k, (unit, answer) in enumerate(zip(relaxed, answers, strict=True)):
         _extend_with_cuts(progress, k, unit, answer, account)

@@ -6,7 +6,7 @@ See *solution variability* in docs/glossary.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +22,7 @@ from recon_cli.attack.variability.batch import (
     SolutionSpace,
     measure_batch,
 )
-from recon_cli.attack.variability.distance import BoolArray
+from recon_cli.attack.variability.distance import LOST, BoolArray
 from recon_cli.attack.variability.effort import EffortBudget
 from recon_cli.attack.variability.histogram import (
     Histogram,
@@ -34,6 +34,7 @@ from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
+from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan, make_relaxed_plan
 from recon_cli.model.system import System, build_systems
@@ -124,7 +125,9 @@ def measure_variability(
         StageError: The records do not reproduce the published counts.
         SolverError: Two engines disagree on a certificate.
     """
-    plan = make_variability_plan(release, tables, published.coverage, options.mode)
+    plan = make_variability_plan(
+        release, tables, published.coverage, options.mode, is_exact=published.is_exact
+    )
     return measure_with_plan(plan, published, microdata, options)
 
 
@@ -152,11 +155,18 @@ def flag_certain(
 
 
 def make_variability_plan(
-    release: Release, tables: Sequence[Table], coverage: Coverage, mode: Mode
+    release: Release,
+    tables: Sequence[Table],
+    coverage: Coverage,
+    mode: Mode,
+    *,
+    is_exact: bool = True,
 ) -> Plan:
     """A plan for one mode, whose grain resolves the histogram as far as the tables see it."""
     columns = histogram_columns(release, tables, coverage)
     make = make_relaxed_plan if mode == "relaxed" else make_plan
+    if not is_exact:
+        make = make_interval_plan
     return make(release, tables, coverage, histogram_masks(release, columns))
 
 
@@ -176,7 +186,8 @@ def measure_with_plan(
     quarantined when ``microdata`` was made.
     """
     columns = histogram_columns(plan.release, plan.tables, published.coverage)
-    published.require_exact("solution variability")
+    if options.diameter:
+        published.require_exact("the diameter")
     counts = arrange_counts(plan, published)
     units = [pl.DataFrame(schema=_unit_schema(plan, options))]
     intervals = [pl.DataFrame(schema=_interval_schema(plan, columns))]
@@ -189,6 +200,8 @@ def measure_with_plan(
         name = counts.region_geoids[int(system.regions[0])]
         people = _people(counts, system, incumbent, missing_units)
         space = _space(system, incumbent, options, people, missing_units)
+        if not published.is_exact:
+            space = replace(space, measure=LOST)
         budget = EffortBudget(
             _seeds(options, counts, system),
             options.unit_seconds,
