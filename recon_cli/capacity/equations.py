@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -24,6 +25,7 @@ EQUATIONS = {
     "tables": pl.String,
     "units": pl.Int64,
     "people": pl.Int64,
+    "before_zeros": pl.Int64,
     "rows": pl.Int64,
     "rank": pl.Int64,
     "exact": pl.Boolean,
@@ -43,8 +45,9 @@ def count_equations(plan: Plan, published: Publication, tables: str) -> pl.DataF
         tables: What the plan's tables are called.
 
     Returns:
-        ``region`` (geoid), ``tables``, ``units``, ``people`` (0 where unknown), ``rows``, ``rank``
-        (at least; equal where ``exact``), ``unknowns``, ``nullity`` (``unknowns − rank``), and the
+        ``region`` (geoid), ``tables``, ``units``, ``people`` (0 where unknown),
+        ``before_zeros`` (histogram cells of all units at the plan's grain), ``rows``, ``rank`` (at
+        least; equal where ``exact``), ``unknowns``, ``nullity`` (``unknowns − rank``), and the
         distance of the farthest two records that one unit can hold: ``squared`` L2, ``absolute``
         L1, in the unit's own counts
         (see `recon_cli.capacity.indistinguishable.Farthest`).
@@ -64,16 +67,19 @@ def _rows(
     first = A.indices[np.minimum(A.indptr[:-1], max(A.nnz - 1, 0))] if A.nnz else A.indices
     row_region = region_of[first]
     people = counts.population.fill_null(0).to_numpy()[system.units]
+    histogram = math.prod(plan.grain.sizes)
     for region in np.unique(system.regions).tolist():
         columns = np.flatnonzero(region_of == region)
         here = np.flatnonzero(row_region == region)
         rank = matrix_rank(sparse.csr_array(A[here][:, columns]))
+        units = int((system.regions == region).sum())
         far = _farthest(plan, system, columns)
         yield (
             str(counts.region_geoids[region]),
             tables,
-            int((system.regions == region).sum()),
+            units,
             int(people[system.regions == region].sum()),
+            histogram * units,
             len(here),
             rank.value,
             rank.is_exact,

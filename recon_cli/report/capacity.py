@@ -89,7 +89,8 @@ def compose_capacity(
             Term(
                 "nullity",
                 "unknowns less rank: the dimensions in which records could still differ if "
-                "numbers of people were not whole and not bounded; 0 means one solution",
+                "numbers of people were not whole and not bounded; 0 means one solution of these "
+                "unknowns",
             ),
             Term(
                 "bits of records",
@@ -118,12 +119,13 @@ def _sentences(
     rows = guarantee.sort((pl.col("parameter") - 0.6).abs()).row(0, named=True)
     right = round(100 * rows["parameter"])
     exact = "" if finest.rank.is_exact else "at least "
+    least, most = ("", "") if last["exact"] else ("at least ", "at most ")
     return (
         f"These {len(tables)} tables publish **{finest.cells:,} counts** of a {words.unit}, "
         f"{exact}**{finest.rank.value:,} of them independent**, on {finest.people:,} people.",
         f"Published zeros leave {last['unknowns']:,} unknowns of "
-        f"{capacity.histogram * finest.geounits:,}; {last['rank']:,} independent equations hold "
-        f"between them, so that **{last['nullity']:,} dimensions** are left open.",
+        f"{last['before_zeros']:,}; {least}{last['rank']:,} independent equations hold between "
+        f"them, so that {most}**{last['nullity']:,} dimensions** are left open.",
         f"To keep anybody from telling two records of one {words.unit} apart more often than "
         f"{right}:{100 - right}, each count needs noise of sd **{rows['sd']:.1f}**; with that the "
         f"total of a {words.unit} is right to ±{rows['sd']:.0f}.",
@@ -148,19 +150,26 @@ def _equations_section(
             for level in capacity.levels
         ],
     )
-    names = ["tables", "rows", "rank", "unknowns", "nullity", "people"]
     after = result_table(
         "Equations after zeros",
-        names,
+        ["tables", "unknowns before", "rows", "unknowns", "rank", "nullity", "people"],
         [
-            [row["tables"], *(f"{row[name]:,}" for name in names[1:])]
+            [
+                row["tables"],
+                *(f"{row[name]:,}" for name in ("before_zeros", "rows", "unknowns")),
+                f"{'' if row['exact'] else '≥ '}{row['rank']:,}",
+                f"{'' if row['exact'] else '≤ '}{row['nullity']:,}",
+                f"{row['people']:,}",
+            ]
             for row in equations.iter_rows(named=True)
         ],
     )
     unit = release.geography.unit.name
     text = (
-        f"Before zeros each {unit} has {capacity.histogram:,} histogram cells, the unknowns. "
-        "Rows are the margins that no others add up to; ranks are proven from both sides."
+        f"All tables together tell {capacity.histogram:,} histogram cells of a {unit} apart. The "
+        "equations use the coarsest cells that lose nothing: detail of coarser levels that can be "
+        "put back later is left out. Rows are margins that no others add up to. Ranks are proven "
+        "from both sides; one that is proven from below alone is marked ≥."
     )
     return ReportSection("equations", "Equations", (text,), sheets=(levels, after))
 

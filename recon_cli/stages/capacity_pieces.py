@@ -154,7 +154,7 @@ def level_frame(capacity: Capacity) -> pl.DataFrame:
 
 def sum_equations(regions: pl.DataFrame) -> pl.DataFrame:
     """Equations after zeros over all regions, a row for each choice of tables."""
-    counts = ("units", "people", "rows", "rank", "unknowns", "nullity")
+    counts = ("units", "people", "before_zeros", "rows", "rank", "unknowns", "nullity")
     return regions.group_by("tables", maintain_order=True).agg(
         pl.col(counts).sum(),
         pl.col("exact").all(),

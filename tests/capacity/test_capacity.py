@@ -102,6 +102,7 @@ def test_equations_of_the_toy_county(sf1: Release) -> None:
         assert regions["exact"].all()
         sums = regions.select("rows", "rank", "unknowns", "nullity", "people").sum()
         found.append(sums.row(0))
+        assert regions["before_zeros"].sum() == 73 * 9576
     assert found == [(1794, 1247, 1455, 208, 2015), (2312, 1263, 1300, 37, 2015)]
     assert regions.height == 3
 
