@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
@@ -13,6 +15,10 @@ IntArray = npt.NDArray[np.int64]
 _ITERATIONS = 400
 #: How little the halves of the splitting may differ.
 _SETTLED = 1e-3
+#: Of answers without noise: as long as they are met, the cube decides.
+_EXACT_PENALTY = 0.01
+#: Steps between two looks at whether rounded bits have all sums.
+_CHECK = 20
 #: Pull to the cube's centre, as a share of a query's weight: decides only where sums do not.
 _CENTRE = 1e-4
 
@@ -38,22 +44,54 @@ def box_least_squares(gram: FloatArray, moments: FloatArray, queries: int) -> Fl
     Returns:
         (n × sides) points of the cube.
     """
-    weight = queries / 4
-    centre = _CENTRE * weight
-    penalty = weight * max(0.1, 1 - (len(gram) / (2 * queries)) ** 0.5)
-    damped = gram.copy()
-    damped[np.diag_indices_from(damped)] += penalty + centre
-    # one product a step is faster than two triangular solutions
-    inverse = _inverse(damped)
-    target = moments + centre / 2
-    z, dual = np.full(moments.shape, 0.5), np.zeros(moments.shape)
-    for _ in range(_ITERATIONS):
-        x = inverse @ (target + penalty * (z - dual))
-        before, z = z, np.clip(x + dual, 0, 1)
-        dual += x - z
-        if max(np.abs(x - z).max(), np.abs(z - before).max()) < _SETTLED:
-            break
-    return z
+    split = _Splitting(gram, moments, queries / 4)
+    return split.run(max(0.1, 1 - (len(gram) / (2 * queries)) ** 0.5))
+
+
+def exact_solution(gram: FloatArray, moments: FloatArray, queries: int) -> FloatArray:
+    """Some 0 ≤ x ≤ 1 with Qx = a, for answers without noise; arguments as above.
+
+    Ends as soon as rounded bits have all the sums, which proves them a solution.
+    """
+    split = _Splitting(gram, moments, queries / 4)
+    return split.run(_EXACT_PENALTY, until_solved=True)
+
+
+@dataclass(frozen=True)
+class _Splitting:
+    """Least squares and the cube in turn.
+
+    Attributes:
+        gram: (n × n) QᵀQ.
+        moments: (n × sides) Qᵀa.
+        weight: What a query adds to the curvature along a bit, times the queries.
+    """
+
+    gram: FloatArray
+    moments: FloatArray
+    weight: float
+
+    def run(self, penalty: float, *, until_solved: bool = False) -> FloatArray:
+        """(n × sides) points of the cube, with a penalty in units of the weight."""
+        damped = self.gram.copy()
+        damped[np.diag_indices_from(damped)] += self.weight * (penalty + _CENTRE)
+        inverse = _inverse(damped)  # one product a step is faster than two triangular solutions
+        target = self.moments + self.weight * _CENTRE / 2
+        z, dual = np.full(self.moments.shape, 0.5), np.zeros(self.moments.shape)
+        for step in range(_ITERATIONS):
+            x = inverse @ (target + self.weight * penalty * (z - dual))
+            before, z = z, np.clip(x + dual, 0, 1)
+            dual += x - z
+            if until_solved:
+                if step % _CHECK == 0 and self._is_solved(z):
+                    break
+            elif max(np.abs(x - z).max(), np.abs(z - before).max()) < _SETTLED:
+                break
+        return z
+
+    def _is_solved(self, z: FloatArray) -> bool:
+        """Whether rounded bits have the sums: whole numbers agree if they differ by less than ½."""
+        return bool(np.abs(self.gram @ round_bits(z) - self.moments).max() < 0.5)
 
 
 def _inverse(A: FloatArray) -> FloatArray:

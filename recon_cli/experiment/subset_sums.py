@@ -15,6 +15,7 @@ from scipy.linalg import blas
 from recon_cli.experiment import closed_form
 from recon_cli.experiment.decoders import (
     box_least_squares,
+    exact_solution,
     least_absolute,
     round_bits,
     within,
@@ -135,7 +136,12 @@ def _by_squares(
     full = (gram - np.tril(gram, -1) + upper.T).astype(np.float64)
     del gram, upper
     moments += (full @ truth)[:, None]
-    found = box_least_squares(full, moments, queries)
+    exact = np.array([noise.kind == "none" for noise in noises])
+    found = np.empty(moments.shape)
+    if exact.any():
+        found[:, exact] = exact_solution(full, moments[:, exact], queries)
+    if not exact.all():
+        found[:, ~exact] = box_least_squares(full, moments[:, ~exact], queries)
     return list(found.T)
 
 

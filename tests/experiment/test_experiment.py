@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 from recon_cli.experiment import closed_form as form
 from recon_cli.experiment.decoders import (
     box_least_squares,
+    exact_solution,
     least_absolute,
     round_bits,
     within,
@@ -114,6 +115,14 @@ def test_wendel_is_the_probability_that_no_other_corner_or_edge_fits() -> None:
     assert abs(hits / 300 - expected) < 4 * math.sqrt(expected * (1 - expected) / 300)
 
 
+def test_where_the_last_wrong_bits_vanish() -> None:
+    # Figure 4-3: mean shares below 0.999 end near n/2 + 1.16 √n
+    for bits in (50, 100, 400):
+        ends = bits / 2 + 1.16 * math.sqrt(bits)
+        assert form.exact_share(bits, round(ends + math.sqrt(bits) / 2)) > 0.999
+        assert form.exact_share(bits, round(ends - math.sqrt(bits) / 2)) < 0.999
+
+
 def test_small_noise_is_the_limit_of_the_noisy_form() -> None:
     assert form.noisy_share(1000, 4000, 8.0) == pytest.approx(
         form.small_noise_share(1000, 4000, 8.0), abs=0.002
@@ -155,6 +164,16 @@ def test_box_least_squares_is_at_a_minimum() -> None:
     assert (slope[x <= 0.001] > -0.1).all()
     assert (slope[x >= 0.999] < 0.1).all()
     assert round_bits(np.array([0.5, 0.4999])).tolist() == [1, 0]
+
+
+def test_exact_sums_above_the_threshold_give_every_bit() -> None:
+    (shares,) = attack(200, 130, [EXACT], decoder="least-squares", trials=5, seed=1)
+    assert (shares == 1).all()
+    rng = np.random.default_rng(4)
+    Q = rng.integers(0, 2, (30, 40)).astype(float)
+    truth = rng.integers(0, 2, 40).astype(float)
+    x = exact_solution(Q.T @ Q, (Q.T @ Q @ truth)[:, None], 30)[:, 0]
+    assert (round_bits(x) == truth).all()
 
 
 def test_decoders_by_kind_of_noise() -> None:
