@@ -32,7 +32,7 @@ from recon_cli.solve.feasibility_pump import pump
 Draw = Callable[[IntegerProgram, Sequence[int]], tuple[IntArray, float]]
 
 #: Vertices that a solution lies between.
-_MIXED = 2
+_MIXED = 3
 
 
 @dataclass(frozen=True)
