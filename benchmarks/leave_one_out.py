@@ -1,7 +1,7 @@
 """What leaving people out costs: ``python -m benchmarks.leave_one_out``.
 
-Makes a synthetic population, its block and tract tables and their reconstruction in a folder, then leaves
-some of its people out, and says what each command cost. ``--left-out 0`` leaves out everybody.
+Makes a synthetic population, its block and tract tables and their reconstruction in a folder, then
+leaves some of its people out, and says what each command cost. ``--left-out 0``: everybody.
 """
 
 from __future__ import annotations

@@ -34,8 +34,9 @@ def leave_one_out_sections(findings: Findings, words: Words) -> tuple[ReportSect
         "with the person in the counts and not without comes from publishing that person's answer; "
         "what is learnt in both cases would be inferred from others, whether or not the person "
         "answered.",
-        f"The attack is the mean of {notes['solutions']} sampled reconstructions. *Certain* and "
-        "*follows in every reconstruction* are proven; what is undecided is counted as not so.",
+        f"The attack is the mean of {notes['solutions']} sampled reconstructions. That a record "
+        "is certain, and that something follows in every reconstruction, is proven; what is "
+        "undecided is counted as not so.",
     )
     shown = found.differences
     sheets = (
@@ -64,4 +65,5 @@ def _numbers(row: dict[str, float | None]) -> tuple[str, ...]:
     span = "" if low is None or high is None else f"{low:+.1f} to {high:+.1f}"
     points = "–" if row["difference"] is None else f"{row['difference']:+.1f}"
     shares = (percent(row["pct"]), percent(row["pct_without"]))
-    return (count(row["people"]), *shares, points, span, count(row["undecided"]))
+    cells = (count(row["people"]), *shares, points, span, count(row["undecided"]))
+    return tuple(cell.replace("-", "\u2212") for cell in cells)
