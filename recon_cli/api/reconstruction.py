@@ -11,6 +11,7 @@ import polars as pl
 from recon_cli import sources
 from recon_cli.attack.audit import partition as audit
 from recon_cli.attack.claims import partition as claims
+from recon_cli.attack.claims.columns import require_columns
 from recon_cli.attack.claims.partition import ClaimOptions, VerifiedClaims
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
@@ -181,7 +182,7 @@ def measure_variability(
         ``units``, ``intervals`` and ``regions``; `flag_certain` makes flags of records of them.
 
     Raises:
-        ConfigError: A table is unknown or not published.
+        ConfigError: A table is unknown or not published, or the tables tell no column apart.
         StageError: The records do not have the published counts.
         SolverError: Two engines disagree.
     """
@@ -224,12 +225,13 @@ def find_claims(
         ``claims``, ``units`` and ``disclosures``.
 
     Raises:
-        ConfigError: A table is unknown or not published.
+        ConfigError: A table is unknown or not published, or the tables tell no column apart.
         StageError: The records do not have the published counts.
         SolverError: Two engines disagree.
     """
     options = ClaimOptions(seed, unit_seconds, share)
     used = chosen_tables(release, published, tables)
+    require_columns(release, used, published.coverage)
     parts = [
         claims.find_claims(release, part, used, microdata, options)
         for part in split(release, published)

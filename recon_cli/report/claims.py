@@ -30,7 +30,15 @@ def claim_sentence(
     said = [describe_condition(f, mask) for f, mask in zip(release.features, masks, strict=True)]
     values = ", ".join(each for each in said if each) or "anybody"
     how = "exactly" if claim["exact"] else "at least"
-    noun = "person" if claim["count"] == 1 else "people"
+    noun = _records(release.record, claim["count"])
     still_open = [words.columns.get(name, name) for name in columns if claim[name] is None]
     rest = f"; {enumerate_words(still_open)} left open" if still_open else ""
-    return f"{how} {claim['count']:,} {noun}: {values}{rest}"
+    rules = "; assuming structural zeros" if claim["rests_on"] != "tables" else ""
+    return f"{how} {claim['count']:,} {noun}: {values}{rest}{rules}"
+
+
+def _records(name: str, count: int) -> str:
+    """``person``, ``people``; ``household``, ``households``."""
+    if count == 1:
+        return name
+    return "people" if name == "person" else f"{name}s"

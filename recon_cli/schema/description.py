@@ -8,7 +8,7 @@ from recon_cli.schema.features import Feature, Value, bits
 from recon_cli.schema.release import Release
 from recon_cli.schema.tables import Cell
 
-#: Categories that say nothing without the name of their feature.
+#: Categories that, as numbers, say nothing without the name of their feature.
 _VAGUE = frozenset(
     {"none", "no", "yes", "other", "any", "some", "all", "unknown", "missing", "total", "refused"}
 )
@@ -43,6 +43,8 @@ def describe_condition(feature: Feature, mask: int) -> str:
     'not smoker'
     >>> describe_condition(Feature("age", tuple(range(91)), ordered=True), 0b1111100)
     'age 2–6'
+    >>> describe_condition(Feature("householder_age", ("none", "15-24", "25-34")), 2)
+    'householder age 15-24'
     >>> payer = Feature("payer", ("public", "none"))
     >>> describe_condition(payer, 1), describe_condition(payer, 2), describe_condition(payer, 3)
     ('public', 'payer none', '')
@@ -58,7 +60,8 @@ def describe_condition(feature: Feature, mask: int) -> str:
         return f"{name} {words}"
     if feature.options:
         return f"{name}: {words}" if _counts(feature, mask) else words
-    return f"{name} {words}" if _VAGUE.intersection(map(str, values)) else words
+    is_vague = _VAGUE.intersection(map(str, values)) or any(str(v)[:1].isdigit() for v in values)
+    return f"{name} {words}" if is_vague else words
 
 
 def describe_cell(release: Release, cell: Cell, known: Sequence[int] = ()) -> str:

@@ -110,6 +110,7 @@ def _build(spec: ReleaseSpec, digest: str) -> Release:
         layouts=spec.layouts,
         digest=digest,
         attack=_attack(spec.attack),
+        record=spec.record,
         structural_zeros=tuple(
             _structural_zero(form, terms, f"structural_zeros[{at}]")
             for at, form in enumerate(spec.structural_zeros)

@@ -96,6 +96,7 @@ class Release:
         digest: SHA-256 of the schema text.
         attack: What an attacker links on and gains, where the schema says so.
         structural_zeros: Combinations of values that no record has.
+        record: What one record is about, for texts.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Release:
     digest: str = ""
     attack: AttackKeys | None = None
     structural_zeros: tuple[StructuralZero, ...] = ()
+    record: str = "person"
 
     def __post_init__(self) -> None:
         for what in ("features", "tables", "microdata", "histogram"):

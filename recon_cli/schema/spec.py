@@ -202,6 +202,7 @@ class ReleaseSpec(Spec):
     Attributes:
         release: Identifier, as in `release:` of a config.
         title: One line for people.
+        record: What one record is about, for texts: ``person``, ``household``.
         features: What a record says, by name.
         recodes: Named groups of a feature's values, for tables and for columns of records.
         geography: The levels.
@@ -215,6 +216,7 @@ class ReleaseSpec(Spec):
 
     release: Name
     title: str
+    record: Name = "person"
     features: dict[Name, FeatureSpec]
     recodes: dict[Name, RecodeSpec] = Field(default_factory=dict)
     geography: GeographySpec

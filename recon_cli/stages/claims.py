@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recon_cli.attack.claims.columns import claim_columns
+from recon_cli.attack.claims.columns import claim_columns, require_columns
 from recon_cli.config.sections.claims import Claims
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import CLAIMS
@@ -23,6 +23,7 @@ def claims(run: Run) -> StageOutcome:
     config = run.config.section(Claims)
     seed = run.config.top.seed if config.seed is None else config.seed
     made = open_reconstructed(run)
+    require_columns(made.release, made.used, made.coverage)
     recipe = made.recipe(run, CLAIMS, config.model_dump(exclude={"seed"}), seed)
     with run.transaction(recipe) as stage:
         if stage.current is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recon_cli.errors import ConfigError
 from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 
@@ -26,3 +27,17 @@ def claim_columns(release: Release, tables: Sequence[Table], coverage: Coverage)
             of_feature = [min(others, key=lambda c: len(release.column_groups(c).labels))]
         columns += dict.fromkeys(of_feature)
     return tuple(columns)
+
+
+def require_columns(release: Release, tables: Sequence[Table], coverage: Coverage) -> None:
+    """Refuse tables that tell no column apart: they say how many there are, and no more.
+
+    Raises:
+        ConfigError: Nothing could be claimed.
+    """
+    if not claim_columns(release, tables, coverage):
+        names = ", ".join(table.name for table in tables)
+        raise ConfigError(
+            f"claims: no published cell of {names} tells any column of {release.name!r} apart, so "
+            "nothing can be claimed; use further tables"
+        )

@@ -19,7 +19,7 @@ from recon_cli.attack.claims.columns import claim_columns
 from recon_cli.attack.claims.disclosure import KINDS
 from recon_cli.attack.claims.foundations import TABLES, claims_with_foundations
 from recon_cli.attack.claims.settle import PROOFS
-from recon_cli.attack.claims.trivial import TrivialClaims
+from recon_cli.attack.claims.trivial import TrivialGroups
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.reconstruction.partition import count_statuses
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
@@ -41,8 +41,6 @@ BoolArray = npt.NDArray[np.bool_]
 
 #: Groups of a batch, about: subsets of columns times units.
 _GROUPS = 65_536
-#: More columns than a claim that is tested for being trivial has.
-_TRIVIAL_COLUMNS = 5
 
 
 @dataclass(frozen=True)
@@ -118,10 +116,12 @@ class ClaimPlans:
     Attributes:
         assuming: All structural zeros.
         tables_alone: Those alone that are no assumptions; None where none is.
+        trivial: Which groups can be read off one table; looked up once for all units.
     """
 
     assuming: Plan
     tables_alone: Plan | None
+    trivial: TrivialGroups
 
 
 def make_claim_plans(
@@ -135,7 +135,8 @@ def make_claim_plans(
         return make(described, tables, coverage, histogram_masks(described, columns))
 
     alone = plan_of(release.without_assumptions()) if release.has_assumptions else None
-    return ClaimPlans(plan_of(release), alone)
+    trivial = TrivialGroups(release, tuple(tables), coverage, columns)
+    return ClaimPlans(plan_of(release), alone, trivial)
 
 
 def find_with_plans(
@@ -156,7 +157,14 @@ def find_with_plans(
 
     def find(plan: Plan, on_progress: OnProgress) -> VerifiedClaims:
         return _find_with_plan(
-            plan, published, microdata, options, on_progress, quarantine=quarantine, missing=missing
+            plan,
+            published,
+            microdata,
+            options,
+            trivial=plans.trivial,
+            on_progress=on_progress,
+            quarantine=quarantine,
+            missing=missing,
         )
 
     found = find(plans.assuming, on_progress)
@@ -176,15 +184,15 @@ def _find_with_plan(
     published: Publication,
     microdata: pl.DataFrame,
     options: ClaimOptions,
-    on_progress: OnProgress,
     *,
+    trivial: TrivialGroups,
+    on_progress: OnProgress,
     quarantine: Quarantine,
     missing: pl.Series | None,
 ) -> VerifiedClaims:
     """The claims under one plan; of all but what they rest on."""
     columns = claim_columns(plan.release, plan.tables, published.coverage)
     counts = arrange_counts(plan, published)
-    trivial = _Trivial(plan, published.coverage, columns)
     claims = [pl.DataFrame(schema=_claim_schema(plan, columns))]
     units = [pl.DataFrame(schema=_unit_schema(plan))]
     disclosures = [pl.DataFrame(schema=_disclosure_schema(plan))]
@@ -262,48 +270,6 @@ def _disclosure_schema(plan: Plan) -> pl.Schema:
     return schema
 
 
-class _Trivial:
-    """Which groups can be read off one table of their unit."""
-
-    def __init__(self, plan: Plan, coverage: Coverage, columns: tuple[str, ...]) -> None:
-        self._release = plan.release
-        self._tables = plan.tables
-        self._coverage = coverage
-        self._groups = [plan.release.column_groups(name) for name in columns]
-        self._features = [plan.release.feature_index[each.feature] for each in self._groups]
-        self._of_pattern: dict[int, TrivialClaims] = {}
-
-    def flags(self, pattern: IntArray, subset: IntArray, groups: IntArray) -> BoolArray:
-        """For each claim whether it is trivial.
-
-        Args:
-            pattern: The coverage pattern of its unit.
-            subset: Its columns, as bits.
-            groups: (claims × columns) its values; those of other columns are ignored.
-        """
-        flags = np.zeros(len(subset), dtype=bool)
-        few = np.flatnonzero(np.bitwise_count(subset) < _TRIVIAL_COLUMNS)
-        bit = 1 << np.arange(len(self._groups))
-        values = np.where(subset[few, None] & bit > 0, groups[few] + 1, 0)
-        code = pattern[few]
-        for column, group in zip(values.T, self._groups, strict=True):
-            code = code * (len(group.masks) + 1) + column
-        _, first, number = np.unique(code, return_index=True, return_inverse=True)
-        found = [self._is_trivial(int(pattern[few[at]]), (values[at] - 1).tolist()) for at in first]
-        flags[few] = np.array(found, dtype=bool)[number.ravel()]
-        return flags
-
-    def _is_trivial(self, pattern: int, values: list[int]) -> bool:
-        masks = list(self._release.full)
-        for at in (at for at, value in enumerate(values) if value >= 0):
-            masks[self._features[at]] &= self._groups[at].masks[values[at]]
-        if pattern not in self._of_pattern:
-            self._of_pattern[pattern] = TrivialClaims(
-                self._release, self._tables, self._coverage[pattern]
-            )
-        return self._of_pattern[pattern].is_trivial(tuple(masks))
-
-
 @dataclass(frozen=True)
 class _BatchFrames:
     """The claims of one batch as frames."""
@@ -336,7 +302,7 @@ class _BatchFrames:
         units = len(self.system.units)
         return np.bincount(self.programs.unit, self.programs.incumbent, units).astype(np.int64)
 
-    def claims(self, trivial: _Trivial) -> pl.DataFrame:
+    def claims(self, trivial: TrivialGroups) -> pl.DataFrame:
         verified, groups, claimed = self.verified, self.verified.groups, self.claimed
         subset, unit = groups.subset[claimed], groups.unit[claimed]
         values = self.histogram.groups[groups.cell[claimed]]

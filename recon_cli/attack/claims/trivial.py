@@ -9,11 +9,15 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.model.grain import IntArray
 from recon_cli.model.margins import Masks
-from recon_cli.publication import CoveragePattern
+from recon_cli.publication import Coverage, CoveragePattern
 from recon_cli.schema import Release, Table
 
 BoolArray = npt.NDArray[np.bool_]
+
+#: More columns than a claim that is tested for being trivial has.
+_TRIVIAL_COLUMNS = 5
 
 
 class TrivialClaims:
@@ -62,6 +66,55 @@ class TrivialClaims:
             within = [masks[f] & ~mask == 0 for masks in self._leaves]
             self._inside[f, mask] = np.array(within, dtype=bool)
         return self._inside[f, mask]
+
+
+class TrivialGroups:
+    """Which groups can be read off one table of their unit."""
+
+    def __init__(
+        self,
+        release: Release,
+        tables: tuple[Table, ...],
+        coverage: Coverage,
+        columns: tuple[str, ...],
+    ) -> None:
+        """Of the groups of some columns."""
+        self._release = release
+        self._tables = tables
+        self._coverage = coverage
+        self._groups = [release.column_groups(name) for name in columns]
+        self._features = [release.feature_index[each.feature] for each in self._groups]
+        self._of_pattern: dict[int, TrivialClaims] = {}
+
+    def flags(self, pattern: IntArray, subset: IntArray, groups: IntArray) -> BoolArray:
+        """For each claim whether it is trivial.
+
+        Args:
+            pattern: The coverage pattern of its unit.
+            subset: Its columns, as bits.
+            groups: (claims × columns) its values; those of other columns are ignored.
+        """
+        flags = np.zeros(len(subset), dtype=bool)
+        few = np.flatnonzero(np.bitwise_count(subset) < _TRIVIAL_COLUMNS)
+        bit = 1 << np.arange(len(self._groups))
+        values = np.where(subset[few, None] & bit > 0, groups[few] + 1, 0)
+        code = pattern[few]
+        for column, group in zip(values.T, self._groups, strict=True):
+            code = code * (len(group.masks) + 1) + column
+        _, first, number = np.unique(code, return_index=True, return_inverse=True)
+        found = [self._is_trivial(int(pattern[few[at]]), (values[at] - 1).tolist()) for at in first]
+        flags[few] = np.array(found, dtype=bool)[number.ravel()]
+        return flags
+
+    def _is_trivial(self, pattern: int, values: list[int]) -> bool:
+        masks = list(self._release.full)
+        for at in (at for at, value in enumerate(values) if value >= 0):
+            masks[self._features[at]] &= self._groups[at].masks[values[at]]
+        if pattern not in self._of_pattern:
+            self._of_pattern[pattern] = TrivialClaims(
+                self._release, self._tables, self._coverage[pattern]
+            )
+        return self._of_pattern[pattern].is_trivial(tuple(masks))
 
 
 def _leaves(cells: Sequence[Masks]) -> list[Masks]:

@@ -42,23 +42,38 @@ def encode_incumbent(
         {column: counts.geoids.gather(system.units), "unit": np.arange(len(system.units))}
     )
     here = microdata.join(units, on=column, how="inner")
-    codes = here["unit"].to_numpy().astype(np.int64)
-    known = system.candidates.unit.astype(np.int64)
-    for f, (feature, size) in enumerate(zip(plan.release.features, plan.grain.sizes, strict=True)):
-        codes = codes * size + _atoms(plan, f, here[feature.name])
-        known = known * size + system.candidates.atoms[:, f]
-    place = np.minimum(np.searchsorted(known, codes), max(len(known) - 1, 0))
-    if len(codes) and (not len(known) or (known[place] != codes).any()):
-        raise StageError(
-            "microdata/ has records that no published table allows: it was made from other "
-            "tables; run `recon reconstruct` again"
-        )
-    people = np.bincount(place, minlength=len(known)).astype(np.int64)
+    people = np.zeros(len(system.candidates.unit), dtype=np.int64)
+    unseen = [feature.name for feature in plan.release.features if here[feature.name].null_count()]
+    unknown = [pl.col(name).is_null() for name in unseen]
+    for _, part in here.group_by(unknown) if unseen else [((), here)]:
+        people += _places(plan, system, part)
     if not _without(system, missing).are_met_by(people):
         raise StageError(
             "microdata/ does not reproduce the published counts: run `recon reconstruct` again"
         )
     return people
+
+
+def _places(plan: Plan, system: System, records: pl.DataFrame) -> IntArray:
+    """People in each candidate, of records that are null in the same columns.
+
+    A null is a feature that no table sees: then the first candidate that fits the others is as
+    good as any.
+    """
+    codes = records["unit"].to_numpy().astype(np.int64)
+    known = system.candidates.unit.astype(np.int64)
+    for f, (feature, size) in enumerate(zip(plan.release.features, plan.grain.sizes, strict=True)):
+        if not records[feature.name].null_count():
+            codes = codes * size + _atoms(plan, f, records[feature.name])
+            known = known * size + system.candidates.atoms[:, f]
+    order = np.argsort(known, kind="stable")
+    at = np.minimum(np.searchsorted(known[order], codes), max(len(known) - 1, 0))
+    if len(codes) and (not len(known) or (known[order][at] != codes).any()):
+        raise StageError(
+            "microdata/ has records that no published table allows: it was made from other "
+            "tables; run `recon reconstruct` again"
+        )
+    return np.bincount(order[at], minlength=len(known)).astype(np.int64)
 
 
 def _without(system: System, missing: npt.NDArray[np.bool_]) -> LinearConstraints:
@@ -73,7 +88,7 @@ def _without(system: System, missing: npt.NDArray[np.bool_]) -> LinearConstraint
 
 
 def _atoms(plan: Plan, f: int, values: pl.Series) -> IntArray:
-    """The atom of each value; the first for a null, where no table sees the feature."""
+    """The atom of each value."""
     feature = plan.release.features[f]
     atom_of = {
         value: atom
@@ -83,4 +98,4 @@ def _atoms(plan: Plan, f: int, values: pl.Series) -> IntArray:
     }
     old = pl.Series(list(atom_of), dtype=feature.dtype)
     atoms = values.replace_strict(old, list(atom_of.values()), return_dtype=pl.Int64, default=None)
-    return atoms.fill_null(0).to_numpy()
+    return atoms.to_numpy()

@@ -1,0 +1,1 @@
+"""Households: claims beside the study of verified claims, and its formulation beside ours."""

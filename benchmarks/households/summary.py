@@ -1,0 +1,86 @@
+"""Tables 4 to 7 and Figure 3 of the study, of measured claims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from benchmarks.households.measure import (
+    Measured,
+    count_false,
+    covered,
+    published_counts,
+    split_exact,
+)
+from benchmarks.households.study import Sample
+from recon_cli.attack.claims.surprise import matching, probability_by_guessing, with_labels
+from recon_cli.schema import Release
+
+#: Numbers of columns that the study reports.
+LONG = (6, 7, 8, 9, 10)
+#: Digits of a tract's geoid; nothing of it is the nation.
+PLACES = {"tract": 11, "nation": 0}
+_RANKS = 5
+
+
+def summarise(release: Release, sample: Sample, measured: Measured) -> dict[str, Any]:
+    """Everything that the page shows of one sample and mode, as plain numbers."""
+    singletons, exact = split_exact(measured.claims)
+    truth = sample.chosen
+    seconds = measured.seconds.to_numpy()
+    nonzero, ones = published_counts(sample.published)
+    return {
+        "blocks": len(sample.blocks),
+        "households": truth.height,
+        "published": [nonzero, ones],
+        "complete": measured.units.filter(status="complete").height,
+        "undecided": int(measured.units["undecided"].sum()),
+        "claims": measured.claims.height,
+        "false": count_false(release, measured, truth),
+        "seconds": [float(np.median(seconds)), float(seconds.mean()), float(seconds.max())],
+        "singletons": covered(release, measured, truth, singletons),
+        "any": covered(release, measured, truth, exact),
+        "omitted": {k: _omitted(measured, singletons, k) for k in LONG},
+        "blocks_with": {k: singletons.filter(k=k)["geoid_block"].n_unique() for k in range(1, 11)},
+        "guessing": {
+            place: _guessing(release, sample, measured, singletons, digits)
+            for place, digits in PLACES.items()
+        },
+    }
+
+
+def _omitted(measured: Measured, singletons: pl.DataFrame, k: int) -> list[tuple[str, float]]:
+    """The sets of columns that singleton claims of k columns leave out most, in percent."""
+    part = singletons.filter(k=k)
+    if part.is_empty():
+        return []
+    names = [pl.when(pl.col(c).is_null()).then(pl.lit(c)) for c in measured.columns]
+    left_out = pl.concat_str(names, separator=", ", ignore_nulls=True)
+    counted = part.group_by(left_out.alias("omitted")).len().sort("len", "omitted", descending=True)
+    rows = counted.head(_RANKS).iter_rows()
+    return [(omitted or "none", 100 * number / part.height) for omitted, number in rows]
+
+
+def _guessing(
+    release: Release, sample: Sample, measured: Measured, claims: pl.DataFrame, digits: int
+) -> dict[int, list[float]]:
+    """Median, 75th and 90th percentile and maximum of the probability by guessing, in percent."""
+    nation = with_labels(release, sample.nation, measured.columns)
+    places = nation.group_by(pl.col("geoid_block").str.head(digits).alias("p")).len("people")
+    sizes = sample.chosen.group_by("geoid_block").len("n")
+    found: dict[int, list[float]] = {}
+    for k in LONG:
+        part = claims.filter(k=k)
+        if part.is_empty():
+            continue
+        inside = matching(part, nation, measured.columns, "geoid_block", digits)
+        keyed = part.select("geoid_block", p=pl.col("geoid_block").str.head(digits))
+        people = keyed.join(places, on="p", how="left", maintain_order="left")["people"]
+        block = part.select("geoid_block").join(
+            sizes, on="geoid_block", how="left", maintain_order="left"
+        )["n"]
+        chance = 100 * probability_by_guessing(part["count"], block, inside / people).to_numpy()
+        found[k] = [float(x) for x in np.percentile(chance, [50, 75, 90, 100])]
+    return found
