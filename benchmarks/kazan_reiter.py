@@ -1,4 +1,4 @@
-"""Tables of Kazan & Reiter made again: ``python -m benchmarks.kazan_reiter --page FILE``."""
+"""Tables and figures of Kazan & Reiter: ``python -m benchmarks.kazan_reiter --page FILE``."""
 
 from __future__ import annotations
 
@@ -8,29 +8,21 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.kazan_reiter_figures import shown_figures, write_figures
+from benchmarks.kazan_reiter_settings import PRIORS, SHARES, rho_of
 from recon_cli.markdown import markdown_table
-from recon_cli.noise.budget import exact
 from recon_cli.noise.density import discrete_gaussian
 from recon_cli.risk.expectation import expected
 from recon_cli.risk.one_level import log_odds, posterior
 from recon_cli.risk.published_sampler import published_log_odds, published_upper_law
 from recon_cli.risk.two_levels import TwoLevels, two_level
 
-#: Share of the level and of its detailed query in the 2020 redistricting data's ρ of 2.56.
-SHARES = {
-    "US": ("104/4099", "189/241"),
-    "state": ("1440/4099", "230/4097"),
-    "county": ("447/4099", "754/4097"),
-    "tract": ("687/4099", "241/2051"),
-    "block group": ("1256/4099", "1288/4099"),
-    "block": ("165/4099", "3945/4097"),
-}
-PRIORS = ("1/2", "1/5", "1/10", "1/50", "1/864")
 HEADER = """# Risk beside the study
 
-Tables of Kazan and Reiter, made by `python -m benchmarks.kazan_reiter --page docs/kazan_reiter.md`;
-the equations are in [risk](risk.md). Rows 1 and 2 of Table 4 and 1 to 3 of Table 5 agree with the
-printed ones to every decimal, as the tests check; we do not have the other rows as printed.
+Tables and figures of Kazan and Reiter, made by
+`python -m benchmarks.kazan_reiter --page docs/kazan_reiter.md`; the equations are in
+[risk](risk.md). Rows 1 and 2 of Table 4 and 1 to 3 of Table 5 agree with the printed ones to every
+decimal, as the tests check; we do not have the other rows as printed.
 """
 SAMPLER = """
 Noisy counts 2 (block), 1 (block group) and −1 (the 27 siblings together), prior 1/2, nobody else in
@@ -41,10 +33,11 @@ limit at 4 is lower; what is printed is nearer to the law if the target is in (4
 """
 
 
-def rho_of(level: str) -> float:
-    """ρ of the detailed query of a level, from exact fractions."""
-    share, query = SHARES[level]
-    return float(Fraction("2.56") * exact(share) * exact(query))
+FIGURES = """*As published* is the limit of the published sampler, *exact* the posterior under a
+flat prior on the siblings' count. The sampler ignores that a block's count is at most the one
+above. It is right more often where the target is alone in the block group, as in Figures 4 to 6,
+because a flat prior expects others there.
+"""
 
 
 def budgets() -> str:
@@ -116,15 +109,18 @@ def page() -> str:
             f"## Table 5: expected over the noise\n\nThe target is in.\n\n{expectations()}",
             f"## Table 7: the count above\n{SAMPLER}\n{upper_law()}",
             f"## Table 8: the target\n\nThe same counts.\n\n{target()}",
+            f"## Figures\n\n{FIGURES}\n{shown_figures()}",
         ]
     )
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the page, and the figures into the folder ``images`` beside it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", type=Path, required=True)
-    parser.parse_args().page.write_text(page())
+    path: Path = parser.parse_args().page
+    path.write_text(page())
+    write_figures(path.parent / "images")
 
 
 if __name__ == "__main__":
