@@ -94,6 +94,7 @@ __all__ = [
     "publish",
     "read_published",
     "reconstruct",
+    "risk",
     "score_links",
     "tabulate",
     "verify",

@@ -184,7 +184,8 @@ REPORT = Stage(
     "report",
     reads=(
         *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
-        *("audit", "solvar", "claims", "confidence", "leave_one_out", "links", "score"),
+        *("audit", "solvar", "claims", "confidence", "leave_one_out", "risk"),
+        *("links", "score"),
     ),
     folders=("report",),
     section="report",

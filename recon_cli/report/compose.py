@@ -16,6 +16,7 @@ from recon_cli.report.sections.disclosure import disclosure_section
 from recon_cli.report.sections.leave_one_out import leave_one_out_sections
 from recon_cli.report.sections.precision import precision_section
 from recon_cli.report.sections.provenance import provenance_section
+from recon_cli.report.sections.risk import risk_sections
 from recon_cli.report.sections.uniqueness import uniqueness_section
 from recon_cli.report.sections.variability import variability_section
 from recon_cli.report.sections.zero import zero_section
@@ -49,6 +50,7 @@ def compose_report(
             *confidence_sections(findings),
             *_attack_sections(findings.scores, words),
             *leave_one_out_sections(findings, words),
+            *risk_sections(findings, words),
             provenance_section(findings),
         ),
     )

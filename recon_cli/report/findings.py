@@ -261,6 +261,19 @@ class LeaveOneOutFindings:
 
 
 @dataclass(frozen=True)
+class RiskFindings:
+    """What `recon risk release` found.
+
+    Attributes:
+        manifest: Of ``risk/``.
+        summary: As from `recon_cli.risk.release.mean_risks`.
+    """
+
+    manifest: Manifest
+    summary: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class Findings:
     """Everything that a report is about.
 
@@ -277,6 +290,7 @@ class Findings:
         confidence: ``confidence/``; None where no solutions were sampled.
         leave_one_out: ``leave_one_out/``; None where nobody was left out.
         audit: ``audit/``; None where no counts were audited.
+        risk: ``risk/``; None where no noisy counts were measured.
     """
 
     release: Release
@@ -291,3 +305,4 @@ class Findings:
     confidence: ConfidenceFindings | Missing | None = None
     leave_one_out: LeaveOneOutFindings | Missing | None = None
     audit: AuditFindings | Missing | None = None
+    risk: RiskFindings | None = None

@@ -5,4 +5,43 @@ histogram cell; the question is whether the true count is k + 1 (the target is *
 All functions take noisy counts less k (``d``), so that k drops out (docs/risk.md).
 
 Source: Kazan & Reiter, on Bayesian disclosure risk of the 2020 Census's noisy counts.
+
+>>> import recon_cli as recon
+>>> risk = recon.risk.expected(0.0992, 1 / 2)
+>>> f"{risk.posterior:.4f}, ratio {risk.ratio:.2f}"
+'0.5237, ratio 1.05'
 """
+
+from recon_cli.risk.composition import compose
+from recon_cli.risk.expectation import (
+    ExpectedRisk,
+    expected,
+    expected_known_siblings,
+    expected_two_level,
+)
+from recon_cli.risk.levels import MeasuredLevel, chain_log_odds
+from recon_cli.risk.one_level import log_odds, posterior, unique_log_odds
+from recon_cli.risk.postprocessing import postprocessed, projection
+from recon_cli.risk.siblings import each_sibling_evidence
+from recon_cli.risk.two_levels import Flat, Poisson, TwoLevels, Uniform, two_level
+
+__all__ = [
+    "ExpectedRisk",
+    "Flat",
+    "MeasuredLevel",
+    "Poisson",
+    "TwoLevels",
+    "Uniform",
+    "chain_log_odds",
+    "compose",
+    "each_sibling_evidence",
+    "expected",
+    "expected_known_siblings",
+    "expected_two_level",
+    "log_odds",
+    "posterior",
+    "postprocessed",
+    "projection",
+    "two_level",
+    "unique_log_odds",
+]

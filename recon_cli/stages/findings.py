@@ -11,6 +11,7 @@ from recon_cli.attack.linkage.specification import CEF, CEF_ATKR, HDF
 from recon_cli.config.sections.report import Report
 from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import RISK
 from recon_cli.progress import Task
 from recon_cli.report.findings import (
     AuditFindings,
@@ -22,6 +23,7 @@ from recon_cli.report.findings import (
     Mode,
     Place,
     ReconstructionFindings,
+    RiskFindings,
     Rule,
     ScoreFindings,
     VariabilityFindings,
@@ -31,6 +33,7 @@ from recon_cli.schema import Release
 from recon_cli.score.confidence import CALIBRATION, count_tenths
 from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import Sizes
+from recon_cli.stages.risk import SUMMARY
 from recon_cli.store import Folder, Manifest, Stage, open_folder
 
 
@@ -86,6 +89,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         confidence=_confidence(run.work, by_stage, microdata),
         leave_one_out=_left_out(run.work, by_stage, microdata),
         audit=_audit(run, by_stage),
+        risk=_risk(run.work, by_stage),
     )
 
 
@@ -147,6 +151,14 @@ def _confidence(
         count_tenths(folder.read(name, columns=("confidence",)) for name in folder.partitions),
         calibrated,
     )
+
+
+def _risk(work: Path, by_stage: dict[str, Manifest]) -> RiskFindings | None:
+    if RISK.name not in by_stage:
+        return None
+    folder = _open(work, by_stage[RISK.name], RISK.folders[0])
+    summary = pl.read_parquet(folder.read_extra(f"{SUMMARY}.parquet"))
+    return RiskFindings(folder.manifest, summary)
 
 
 def _left_out(

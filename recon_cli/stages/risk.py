@@ -249,6 +249,8 @@ def _pieces(config: RiskSection, release: Release) -> list[Piece]:
 def _scan(key: str, path: Path, schema: dict[str, type[pl.DataType]]) -> pl.LazyFrame:
     """A tidy file or a folder of Parquet files, with the columns that are needed.
 
+    Measurements may be a publication, as `recon protect noise` writes: ``count`` is the noisy one.
+
     Raises:
         ConfigError: There is no such file, or it is of another kind.
         SourceError: It lacks a column, or a value is no number.
@@ -265,6 +267,8 @@ def _scan(key: str, path: Path, schema: dict[str, type[pl.DataType]]) -> pl.Lazy
         columns = scan.collect_schema().names()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise SourceError(f"{path}: cannot be read: {error}") from error
+    if "noisy" in schema and "noisy" not in columns and "count" in columns:
+        scan, columns = scan.rename({"count": "noisy"}), [*columns, "noisy"]  # a publication
     missing = [name for name in schema if name not in columns]
     if missing:
         raise SourceError(f"{path}: no column {missing[0]!r} (columns: {', '.join(columns)})")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
+import recon_cli as recon
 from recon_cli.noise.density import FloatArray, discrete_gaussian
 from recon_cli.risk.composition import compose
 from recon_cli.risk.expectation import (
@@ -26,6 +27,7 @@ from recon_cli.risk.levels import MeasuredLevel, chain_log_odds
 from recon_cli.risk.one_level import log_odds, posterior, unique_log_odds
 from recon_cli.risk.postprocessing import postprocessed, projection
 from recon_cli.risk.published_sampler import published_log_odds, published_upper_law
+from recon_cli.risk.siblings import each_sibling_evidence
 from recon_cli.risk.two_levels import (
     Flat,
     Poisson,
@@ -299,3 +301,34 @@ def test_budgets_and_siblings_are_positive() -> None:
         TwoLevels(0.1, 0.1, 0)
     with pytest.raises(ValueError, match="needs siblings"):
         chain_log_odds([MeasuredLevel(1, 0.1), MeasuredLevel(1, 0.1)], 0.5)
+
+
+@given(
+    noisy=st.lists(small, min_size=2, max_size=4),
+    d2=small,
+    rho1=st.floats(0.05, 1),
+    rho2=st.floats(0.05, 1),
+)
+@settings(max_examples=40, deadline=None)
+def test_siblings_one_by_one_as_by_enumeration(
+    noisy: list[int], d2: int, rho1: float, rho2: float
+) -> None:
+    log_prior = np.log(np.array([0.5, 0.3, 0.15, 0.05]))
+    found = each_sibling_evidence(np.array(noisy), np.full(len(noisy), d2), rho1, rho2, log_prior)
+    for place, evidence in enumerate(found):
+        others = [count for at, count in enumerate(noisy) if at != place]
+        h = [0.0, 0.0]
+        for counts in product(range(4), repeat=len(others)):
+            weight = sum(
+                log_prior[count] - rho1 * (each - count) ** 2
+                for count, each in zip(counts, others, strict=True)
+            )
+            for c in (0, 1):
+                h[c] += math.exp(weight - rho2 * (d2 - c - sum(counts)) ** 2)
+        if min(h) > 1e-100:
+            assert evidence == pytest.approx(math.log(h[1] / h[0]), abs=1e-6)
+
+
+def test_the_functions_are_in_the_api() -> None:
+    assert recon.risk.expected(BLOCK, 1 / 2).ratio == pytest.approx(1.0474, abs=1e-4)
+    assert set(recon.risk.__all__) <= set(dir(recon.risk))

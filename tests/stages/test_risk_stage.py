@@ -94,6 +94,25 @@ def test_every_person_is_scored(config: Path) -> None:
     assert mean["siblings_known"] == pytest.approx(expected(0.9, 0.5).posterior, abs=0.1)
 
 
+def test_the_report_shows_the_risk(config: Path) -> None:
+    run(config)
+    assert "up to date" in recon("run", "-c", str(config), "--only", "risk").stdout
+    recon("report", "-c", str(config))
+    page = (config.parent / "work/report/report.md").read_text()
+    assert "Noisy counts: what an adversary may believe" in page
+    assert "uses the level above, too" in page
+
+
+def test_measurements_may_be_a_publication(config: Path) -> None:
+    run(config)
+    found = read(config)
+    noisy = pl.read_parquet(config.parent / "noisy1.parquet").rename({"noisy": "count"})
+    (config.parent / "noisy").mkdir()
+    noisy.write_parquet(config.parent / "noisy/part.parquet")
+    run(config, f"risk.measurements=[{config.parent / 'noisy'}]")
+    assert read(config).equals(found)
+
+
 def test_releases_compose(config: Path) -> None:
     both = 'risk.measurements=["' + '","'.join(
         str(config.parent / f"noisy{seed}.parquet") for seed in (1, 2)

@@ -99,7 +99,8 @@ class Risk(Section):
         truth: The true counts: a CSV or Parquet file (``geoid, table, cell, count``), or a
             folder ``tables/``.
         measurements: Noisy counts of every geounit and cell: CSV or Parquet files (``geoid,
-            table, cell, noisy``, perhaps ``variance``); several are independent releases.
+            table, cell, noisy``, perhaps ``variance``), or ``noisy/`` of `recon protect noise`;
+            several are independent releases.
         noise: Level → its noise; one level, or the finest and one above.
         priors: Of a target; ``uniform`` is one over the number of cells measured.
         upper: What is believed of the level above.

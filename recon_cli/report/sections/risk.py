@@ -1,0 +1,78 @@
+"""What noisy counts let an adversary believe about a person."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from recon_cli.report.charts import Chart, ChartRow, Mark, Panel
+from recon_cli.report.document import Figure, ReportSection, result_table
+from recon_cli.report.findings import Findings, RiskFindings
+from recon_cli.report.palette import BLUE, GREY, Look
+from recon_cli.report.words import Words, count
+from recon_cli.score.sheet import ResultTable
+
+_ADVERSARIES = {
+    "one_level": "uses one level",
+    "two_levels": "uses the level above, too",
+    "siblings_known": "knows the siblings' counts",
+}
+_POSTERIOR, _PRIOR = Look("after the release", BLUE[0]), Look("before", GREY[1], "diamond")
+
+
+def risk_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
+    """The section, where `recon risk release` was run; else none."""
+    found = findings.risk
+    if found is None:
+        return ()
+    text = (
+        f"An adversary knows everybody in a {words.unit} but one person, and asks whether that "
+        "person is in the cell of the histogram where the truth has the person. The posterior is "
+        "what the noisy counts let him believe, the ratio is posterior over prior; nothing is "
+        f"certain. Means over **{found.manifest.totals['people']:,}** people.",
+    )
+    figure = Figure(
+        name="risk",
+        title="What an adversary believes",
+        caption="Mean posterior that a target is where the truth has him, by what is used.",
+        alt="Mean posterior probability for each adversary, beside the prior.",
+        chart=Chart(tuple(_panel(rows) for rows in _by_prior(found.summary)), 2),
+        sheets=(_sheet(found),),
+    )
+    return (ReportSection("risk", "Noisy counts: what an adversary may believe", text, (figure,)),)
+
+
+def _by_prior(summary: pl.DataFrame) -> list[pl.DataFrame]:
+    return summary.partition_by("prior", maintain_order=True)
+
+
+def _panel(rows: pl.DataFrame) -> Panel:
+    prior = 100 * rows["prior"][0]
+    shown = tuple(
+        ChartRow(
+            _ADVERSARIES[row["adversary"]],
+            (
+                Mark(_PRIOR, prior),
+                Mark(_POSTERIOR, 100 * row["posterior"], f"{100 * row['posterior']:.1f}%"),
+            ),
+        )
+        for row in rows.iter_rows(named=True)
+    )
+    return Panel(f"Prior {prior:.3g}%", "posterior, %", shown, is_bars=False)
+
+
+def _sheet(found: RiskFindings) -> ResultTable:
+    rows = [
+        (
+            _ADVERSARIES[row["adversary"]],
+            f"{row['prior']:.4g}",
+            f"{row['posterior']:.4f}",
+            f"{row['ratio']:.3f}",
+            f"{100 * row['correct']:.1f}",
+            count(row["over_posterior"]),
+            count(row["over_ratio"]),
+        )
+        for row in found.summary.iter_rows(named=True)
+    ]
+    header = ("adversary", "prior", "posterior", "ratio", "right %")
+    flags = ("over the flagged posterior", "over the flagged ratio")
+    return result_table("Means, and people over a flag", (*header, *flags), rows, 1)
