@@ -1,4 +1,4 @@
-"""``recon protect``: swap, round, cellkey, suppress, census1980, noise, topdown."""
+"""``recon protect``: swap, round, cellkey, suppress, census1980, noise, topdown, randomize."""
 
 from __future__ import annotations
 
@@ -260,6 +260,52 @@ def print_topdown(run: Run, outcome: StageOutcome) -> None:
             ("neighbours", _NEIGHBOURS[notes["products"][0]["neighbours"]]),
             ("people", f"{totals['people']:,}, of {totals['true_people']:,}"),
             (f"{run.release.geography.unit.name}s with people", f"{totals['units']:,}"),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+        ],
+    )
+
+
+@command.command()
+@run_options
+@force_option
+def randomize(options: RunOptions, *, force: bool) -> None:
+    """Replace answers of records by chance.
+
+    Randomised response: each answer is reported or replaced by a known matrix, or by ε. Writes
+    randomized/ (the records) and randomized_counts/ (for each cell the reported count, an unbiased
+    estimate of the true one, and its standard deviation). For study: a seed repeats the answers.
+
+    \b
+    Example:
+      recon protect randomize -c clinic.yaml
+
+    \b
+    Config keys:
+      release, work, seed
+      randomize.responses  feature: {epsilon: 1}, or
+                           {matrix: [[…], …]}
+      randomize.records    .parquet or .csv, or a folder
+                           (default the run's persons/)
+      randomize.tables     as reconstruct.tables
+      randomize.seed       default the run's seed
+    """  # noqa: D301 - click wants the character itself
+    run_and_print("randomize", options, force=force)
+
+
+def print_randomize(_run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
+    totals, found = outcome.manifest.totals, outcome.manifest.notes["epsilon"]
+    answers = totals["people"] * len(found)
+    show(
+        title_of(outcome),
+        [
+            *(
+                (name, "no finite ε" if value is None else f"ε {value:.3g}")
+                for name, value in found.items()
+            ),
+            ("people", f"{totals['people']:,}"),
+            ("answers replaced", share(totals["changed"], answers)),
+            ("counts estimated", f"{totals['cells']:,}"),
             ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
         ],
     )

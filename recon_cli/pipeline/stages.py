@@ -70,6 +70,13 @@ TOPDOWN = Stage(
     section="topdown",
     function="recon_cli.stages.protect_topdown:make_microdata",
 )
+RANDOMIZE = Stage(
+    "protect randomize",
+    reads=("persons",),
+    folders=("randomized", "randomized_counts"),
+    section="randomize",
+    function="recon_cli.stages.protect_randomize:randomize",
+)
 #: It reads and writes what its section names.
 TABULATE = Stage(
     "tabulate",
@@ -202,6 +209,7 @@ STAGES = (
     CENSUS1980,
     NOISE,
     TOPDOWN,
+    RANDOMIZE,
     TABULATE,
     INGEST,
     CAPACITY,
