@@ -94,18 +94,20 @@ __all__ = [
     "publish",
     "read_published",
     "reconstruct",
-    "risk",
     "score_links",
     "tabulate",
     "verify",
 ]
 
 if TYPE_CHECKING:
+    from recon_cli import risk as risk
     from recon_cli.api import *
 else:
 
     def __getattr__(name: str) -> object:
         """A name of the public API, imported when it is first asked for (PEP 562)."""
+        if name == "risk":
+            return importlib.import_module("recon_cli.risk")
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value: object = getattr(importlib.import_module("recon_cli.api"), name)
