@@ -37,7 +37,7 @@ from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility, solve_program
-from recon_cli.solve.linear_relaxation import solve_relaxation
+from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.statement import Protection, Statement
 from recon_cli.statement.law import BoolArray, FloatArray, IntArray
 from recon_cli.statement.suppression import Suppressed
@@ -263,7 +263,7 @@ class _Cells:
         Raises:
             SolverError: None of them forces any.
         """
-        program = self.program(hidden)
+        relaxation = LinearRelaxation(self.program(hidden))
         part, _ = connected_parts(self.rows)
         chosen = np.zeros(len(hidden), dtype=bool)
         left = np.flatnonzero(unsafe)
@@ -272,7 +272,7 @@ class _Cells:
                 break
             _, first = np.unique(part[left], return_index=True)
             asked, left = left[first], np.delete(left, first)
-            weights = self._weights(program, asked)
+            weights = self._weights(relaxation, asked)
             weights[hidden] = 0
             hit = np.unique(part[(weights > 0) & chosen])
             candidates = np.flatnonzero((weights > 0) & ~np.isin(part, hit))
@@ -285,12 +285,12 @@ class _Cells:
             )
         return chosen
 
-    def _weights(self, program: IntegerProgram, asked: IntArray) -> FloatArray:
+    def _weights(self, relaxation: LinearRelaxation, asked: IntArray) -> FloatArray:
         """How much each cell weighs in the bounds of some cells, one of each part at most."""
         objective = self.rows[asked].sum(axis=0).astype(np.float64)
         weights = np.zeros(len(self.values))
         for sign in (1, -1):
-            duals = solve_relaxation(program, sign * objective, _AUDIT).duals
+            duals = relaxation.solve(sign * objective, _AUDIT).duals
             if len(duals):
                 weights += np.where(np.abs(duals) > _DUAL, np.abs(duals), 0.0)
         return weights

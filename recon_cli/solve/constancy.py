@@ -20,7 +20,7 @@ from scipy import sparse
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, connected_parts
 from recon_cli.solve.dual_bounds import SCALE
-from recon_cli.solve.linear_relaxation import FloatArray, solve_relaxation
+from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -82,6 +82,8 @@ def prove_constant(
     program: IntegerProgram,
     functionals: sparse.csr_array,
     tight: TightConstraints | None,
+    relaxation: LinearRelaxation,
+    *,
     seed: int,
     limit: float,
 ) -> Constancy:
@@ -92,6 +94,7 @@ def prove_constant(
         functionals: Sparse (functionals × variables) integer coefficients, each over variables of
             one connected part.
         tight: Of the attempt before; None for the first.
+        relaxation: That of the program.
         seed: Of the random combination.
         limit: Deterministic seconds.
     """
@@ -102,7 +105,7 @@ def prove_constant(
     weights: list[IntArray] = []
     elapsed = 0.0
     for sign in (1, -1):
-        vertex = solve_relaxation(program, (sign * combined).astype(np.float64), limit - elapsed)
+        vertex = relaxation.solve((sign * combined).astype(np.float64), limit - elapsed)
         elapsed += vertex.deterministic_time
         if len(vertex.duals):
             vertices.append(vertex.values)

@@ -13,6 +13,7 @@ from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.constancy import prove_constant
+from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 
 def random_program(rng: np.random.Generator) -> tuple[IntegerProgram, IntArray]:
@@ -39,7 +40,9 @@ def test_what_is_proven_constant_is_so_in_every_solution(seed: int) -> None:
     program, every = random_program(rng)
     width = program.shape[1]
     one_part = np.eye(width, dtype=np.int64)
-    shown = prove_constant(program, sparse.csr_array(one_part), None, seed, 1.0)
+    relaxation = LinearRelaxation(program)
+    every_one = sparse.csr_array(one_part)
+    shown = prove_constant(program, every_one, None, relaxation, seed=seed, limit=1.0)
     varies = every.min(axis=0) < every.max(axis=0)
     assert not (shown.is_constant & varies).any()
     assert not (shown.tight.variables & varies).any()
@@ -56,6 +59,7 @@ def test_an_inequality_at_its_end_proves_all_in_it_at_once() -> None:
         np.ones(3, dtype=np.int64),
         np.full(3, 9),
     )
-    shown = prove_constant(program, sparse.csr_array(np.eye(3, dtype=np.int64)), None, 1, 1.0)
+    every = sparse.csr_array(np.eye(3, dtype=np.int64))
+    shown = prove_constant(program, every, None, LinearRelaxation(program), seed=1, limit=1.0)
     assert shown.tight.rows.all()
     assert shown.is_constant.all()

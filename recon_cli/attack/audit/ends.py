@@ -22,7 +22,7 @@ from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.constancy import prove_constant
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.dual_bounds import SCALE
-from recon_cli.solve.linear_relaxation import FloatArray, solve_relaxation
+from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
 from recon_cli.solve.objectives import LinearFunctionals
 
 BoolArray = npt.NDArray[np.bool_]
@@ -106,6 +106,7 @@ class _Search:
         effort: Effort,
     ) -> None:
         self.program = program
+        self.relaxation = LinearRelaxation(program)
         self.known = known
         self.C = functionals.coefficients
         self.transposed = sparse.csr_array(self.C.T)
@@ -162,7 +163,9 @@ class _Search:
         while self.left > 0 and (k := np.flatnonzero(self.is_undecided)).size:
             seed = int(self.random.integers(2**31))
             coefficients = sparse.csr_array(self.C[k])
-            shown = prove_constant(self.program, coefficients, tight, seed, self.left)
+            shown = prove_constant(
+                self.program, coefficients, tight, self.relaxation, seed=seed, limit=self.left
+            )
             self.elapsed += shown.deterministic_time
             fixed = k[shown.is_constant]
             self.lower[fixed] = self.upper[fixed] = self.least[fixed]
@@ -213,7 +216,7 @@ class _Search:
         signs = np.zeros(len(self.part), dtype=np.int64)
         signs[chosen] = sign
         objective = self.transposed @ signs
-        vertex = solve_relaxation(self.program, objective.astype(np.float64), self.left)
+        vertex = self.relaxation.solve(objective.astype(np.float64), self.left)
         self.elapsed += vertex.deterministic_time
         if not len(vertex.values):
             return
@@ -236,7 +239,7 @@ class _Search:
 
     def _try_vertex(self, cost: FloatArray) -> bool:
         """Whether the vertex of least cost moves anything."""
-        vertex = solve_relaxation(self.program, cost, self.left)
+        vertex = self.relaxation.solve(cost, self.left)
         self.elapsed += vertex.deterministic_time
         return bool(len(vertex.values)) and self._try(vertex.values)
 
