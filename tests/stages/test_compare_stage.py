@@ -129,7 +129,7 @@ def test_status_tells_what_is_to_be_made_and_changes_nothing(home: Path) -> None
     assert "not run" in recon("status", "-c", path).stdout
     assert not (home / "status").exists()
     recon("compare", "-c", path, "-q")
-    assert "up to date" in recon("status", "-c", path).stdout
+    assert "done" in recon("status", "-c", path).stdout
 
 
 @needs_browser
