@@ -50,11 +50,11 @@ def compose_comparison(
         release: The schema.
         summaries: One a protection.
         errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
-        risk: What the frontier is drawn by; default the first measure that every protection has.
+        risk: What the frontier is drawn by; default the first measure that any protection has.
     """
     words = words_of(release)
-    whole = [name for name in RISKS if all(s.measure(name) is not None for s in summaries)]
-    by: Measure = risk or whole[0]
+    taken = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
+    by: Measure = risk or taken[0]
     choices = [Choice(each.name, each.unit_error, each.measure(by)) for each in summaries]
     beaten, best = dominated_by(choices), undominated(choices)
     return ReportDocument(
@@ -78,8 +78,8 @@ def compose_comparison(
             ReportSection(
                 "frontier",
                 "Error and risk",
-                (_beaten_words(beaten),),
-                figures=(_figure(release, summaries, beaten, words),),
+                (_beaten_words(beaten), _unmeasured_words(choices, by)),
+                figures=(_figure(summaries, choices, _coarse_level(errors), words),),
             ),
             ReportSection("table", "The numbers", sheets=(_sheet(summaries, beaten, words),)),
             ReportSection(
@@ -108,12 +108,14 @@ def _sentences(
     sentences = [f"{names} {verb} on the frontier of error and risk."]
     of = {each.name: each for each in summaries}
     for before, each in zip([None, *best], best, strict=False):
-        risk = f"{each.risk:.1f} ({_risk_words(by)})"
+        risk = f"{each.risk:.1f}"
         what = (
             f"**{each.name}** has an error of {each.error:.2f} people in a cell of a {words.unit}"
         )
         if before is None:
-            sentences.append(f"{what}, the least, and a risk of {risk}, the greatest of these.")
+            sentences.append(
+                f"{what}, the least, and a risk of {risk} ({RISKS[by]}), the greatest of these."
+            )
             continue
         less = (before.risk or 0) - (each.risk or 0)
         more = each.error - before.error
@@ -137,45 +139,70 @@ def _beaten_words(beaten: Mapping[str, str]) -> str:
     return f"Dominated, and grey in the charts: {said}. Others cost no more and leave less to find."
 
 
+def _unmeasured_words(choices: Sequence[Choice], by: Measure) -> str:
+    without = enumerate_words([f"**{each.name}**" for each in choices if each.risk is None])
+    if not without:
+        return ""
+    return (
+        f"Not placed by {_risk_words(by)}: {without}. What is published there is not enough to "
+        "take that measure; the other measures are in the table."
+    )
+
+
+def _coarse_level(errors: Mapping[str, pl.DataFrame]) -> str:
+    """What the next coarser level with tables is called; empty if there is none."""
+    levels = next(iter(errors.values()))["level"].unique(maintain_order=True)
+    return levels[1].replace("_", " ") if len(levels) > 1 else ""
+
+
 def _figure(
-    release: Release,
     summaries: Sequence[ProtectionSummary],
-    beaten: Mapping[str, str],
+    choices: Sequence[Choice],
+    coarse: str,
     words: Words,
 ) -> Figure:
     """A panel for each measure of risk that was taken."""
-    levels = [level.name.replace("_", " ") for level in release.geography.levels]
-    accuracy = [("unit_error", f"mean absolute error of a {words.unit}'s cell, people")]
-    if any(each.region_error is not None for each in summaries):
-        coarse = levels[1] if len(levels) > 1 else words.unit
-        accuracy.append(("region_error", f"mean absolute error of a {coarse}'s cell, people"))
+    accuracy = [("unit_error", f"mean error of a {words.unit}'s cell, people")]
+    if coarse:
+        accuracy.append(("region_error", f"mean error of a {coarse}'s cell, people"))
     risks = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
+    looks = _looks(choices)
     panels = tuple(
-        _panel(summaries, beaten, risk, error, axis) for risk in risks for error, axis in accuracy
+        _panel(summaries, looks, risk, error, axis) for risk in risks for error, axis in accuracy
     )
     return Figure(
         name="frontier",
         title="Each protection as a dot: down and to the left is better",
-        caption="Blue: on the frontier of the first chart. Grey: dominated.",
+        caption="Errors without their sign. On the frontier, or dominated, by the first chart.",
         alt=" ".join(_reading(each, words) for each in summaries),
         chart=Chart(panels, columns=len(accuracy)),
         sheets=(),
     )
 
 
+def _looks(choices: Sequence[Choice]) -> dict[str, Look]:
+    """Name of each protection → how it is drawn."""
+    free, grey = Look("on the frontier", BLUE[0], "circle"), Look("dominated", GREY[2], "diamond")
+    unplaced = Look("not placed", GREY[1], "square")
+    beaten = dominated_by(choices)
+    return {
+        each.name: unplaced if each.risk is None else grey if each.name in beaten else free
+        for each in choices
+    }
+
+
 def _panel(
     summaries: Sequence[ProtectionSummary],
-    beaten: Mapping[str, str],
+    looks: Mapping[str, Look],
     risk: Measure,
     error: str,
     axis: str,
 ) -> CurvePanel:
-    free, grey = Look("on the frontier", BLUE[0], "circle"), Look("dominated", GREY[2], "diamond")
-    points: dict[Look, list[CurvePoint]] = {free: [], grey: []}
+    points: dict[Look, list[CurvePoint]] = {look: [] for look in looks.values()}
     for each in summaries:
         x, y = getattr(each, error), each.measure(risk)
         if x is not None and y is not None:
-            points[grey if each.name in beaten else free].append(CurvePoint(x, y, label=each.name))
+            points[looks[each.name]].append(CurvePoint(x, y, label=each.name))
     every = [point for some in points.values() for point in some]
     low = min((point.y for point in every), default=0.0)
     curves = tuple(Curve(look, tuple(some), is_line=False) for look, some in points.items() if some)

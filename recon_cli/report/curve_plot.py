@@ -9,6 +9,7 @@ from typing import Final
 
 from recon_cli.report import svg
 from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale
+from recon_cli.report.point_labels import place_labels
 
 _LEFT, _RIGHT, _PLOT, _UNDER = 56, 12, 230, 40
 _DASHES: Final = ("", "6 3", "2 2", "8 3 2 3")
@@ -44,6 +45,7 @@ class CurvePlot:
             yield f'<g class="{curve.look.colour}">'
             yield from self._line(curve) if curve.is_line else self._marks(curve)
             yield "</g>"
+        yield from self._labels()
 
     @property
     def _top(self) -> float:
@@ -78,15 +80,17 @@ class CurvePlot:
                 low, high = (svg.number(self._y(end)) for end in point.interval)
                 yield f'<path stroke-width="1.3" d="M{x} {low}V{high}"/>'
             yield svg.shape(curve.look, self._x(point.x), self._y(point.y)) + "</g>"
-            if point.label:
-                yield self._label(point)
 
-    def _label(self, point: CurvePoint) -> str:
-        """A point's name at its right, or left where it would leave the plot."""
-        x, y = self._x(point.x), self._y(point.y) - 6
-        if x + 8 + len(point.label) * svg.LETTER > self.width:
-            return svg.text(x - 8, y, point.label, "soft end")
-        return svg.text(x + 8, y, point.label, "soft")
+    def _labels(self) -> Iterator[str]:
+        """The names of points, where they do not lie over each other."""
+        named = [
+            (self._x(point.x), self._y(point.y), point.label)
+            for curve in self.panel.curves
+            for point in curve.points
+            if point.label
+        ]
+        for label in place_labels(named, self.width):
+            yield svg.text(label.x, label.y, label.text, "soft end" if label.at_end else "soft")
 
 
 def _about(curve: Curve, point: CurvePoint) -> str:

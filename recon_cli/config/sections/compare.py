@@ -89,8 +89,8 @@ class Compare(Section):
         protections: Name → protection; the name is that of its folder in ``compare/``.
         tables: The tables that are published; default every table.
         weights: Table → how much its errors count; default 1 each.
-        risk: What the vertical axis of the frontier is; default ``gain`` where people can be
-            linked, else ``certain``.
+        risk: What the frontier is drawn by; default ``gain`` where people can be linked, else
+            ``certain``.
         reconstruct: How each is reconstructed.
         solvar: How the variability of each is measured; left out, it is not.
         claims: How claims about people are proven; left out, they are not.
