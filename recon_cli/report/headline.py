@@ -150,6 +150,7 @@ def _precision(scores: ScoreFindings, words: Words) -> list[str]:
     attacker = scores.attackers[0]
     rows = scores.gains.filter(source=source, against=attacker, withheld=False).drop_nulls("gain")
     known = words.listed(scores.links.config["gains"])
+    named = source if source.startswith("the ") else f"the reconstruction {source}"
     sentences = []
     for panel in ("all", "nonmodal"):
         beside = rows.filter(panel=panel).sort("guesser_pct", descending=True)
@@ -157,12 +158,12 @@ def _precision(scores: ScoreFindings, words: Words) -> list[str]:
             continue
         best = beside.row(0, named=True)
         who = (
-            f"Of all links between the file {attacker} and the reconstruction {source}"
+            f"Of all links between the file {attacker} and {named}"
             if panel == "all"
             else f"Of the links of people unlike most of their {words.unit}"
         )
         sentences.append(
-            f"{who}, **{percent(best['pct'])}%** give the true {known}; of the best guesser's, "
+            f"{who}, **{percent(best['pct'])}%** give the true {known}; of the best guess, "
             f"{best['guesser']}, **{percent(best['guesser_pct'])}%**: {_gain(best)}."
         )
     return sentences

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ _ENDS: Final = {"low": "least", "high": "most"}
 _EXPECTED: Final = "geoid, count and cell (a code), or geoid, count, table and cell (a number)"
 #: What polars raises on damaged bytes; its other errors would be defects of a query.
 _DAMAGE: Final = (pl.exceptions.ComputeError, OSError)
+#: The beginning of UTF-16 text; what parts the thousands of a number.
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+_GROUPS: Final = re.compile(r"(?<=[0-9])[,.'\u2019\s](?=[0-9]{3}\b)")
 _TEXT: Final = (pl.String, pl.Categorical, pl.Enum)
 
 
@@ -166,7 +170,17 @@ def unreadable(path: Path, error: Exception) -> SourceError:
 
 def _open_csv(path: Path, has_statements: bool) -> TidyFile:
     # Without inferred types geoids and codes stay text, leading zeros included.
-    rows = pl.scan_csv(path, infer_schema=False, row_index_name="row", row_index_offset=2)
+    rows = pl.scan_csv(
+        path,
+        infer_schema=False,
+        row_index_name="row",
+        row_index_offset=2,
+        separator=_separator(path),
+    )
+    # capital headers are the same headers
+    known = _FORMS[1] | set(_ENDS)
+    names = {name: name.strip().lower() for name in _schema(path, rows)}
+    rows = rows.rename({name: low for name, low in names.items() if low in known and name != low})
     schema = _schema(path, rows)
     by_table = _has_table(path, schema)
     has_statements |= not schema.keys().isdisjoint(_ENDS)
@@ -179,6 +193,19 @@ def _open_csv(path: Path, has_statements: bool) -> TidyFile:
     else:
         rows = rows.with_columns(_whole("count", 10).alias("value"))
     return TidyFile(path, "line", rows, by_table, has_statements)
+
+
+def _separator(path: Path) -> str:
+    """What stands between the columns: the one of four that the first line has most of.
+
+    Raises:
+        SourceError: The file is UTF-16, of which only other formats are read.
+    """
+    with path.open("rb") as file:
+        line = file.readline(10_000)
+    if line.startswith(_UTF_16):
+        raise SourceError(f"{path}: this is UTF-16 text; save it as UTF-8 (iconv -f utf-16)")
+    return max(",;\t|", key=lambda mark: line.count(mark.encode()))
 
 
 def _with_statements(rows: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
@@ -208,8 +235,8 @@ def _number(text: pl.Expr) -> pl.Expr:
 
 
 def _whole(column: str, most: int) -> pl.Expr:
-    """Text of up to ``most`` digits as a number, else null."""
-    text = pl.col(column)
+    """Text of up to ``most`` digits, perhaps with a zero fraction, as a number, else null."""
+    text = pl.col(column).str.strip_chars().str.replace(r"\.0+$", "")
     return pl.when(text.str.contains(f"^[0-9]{{1,{most}}}$")).then(
         text.cast(pl.Int64, strict=False)
     )
@@ -282,7 +309,8 @@ def _has_table(path: Path, columns: Iterable[str]) -> bool:
         what = [f"without {', '.join(missing)}"] if missing else []
         what += [f"with {', '.join(map(repr, extra))} besides"] if extra else []
         raise SourceError(
-            f"{path}: expected columns {_EXPECTED}; found {', '.join(found)}: {'; '.join(what)}"
+            f"{path}: expected columns {_EXPECTED}; found {', '.join(found)}: {'; '.join(what)}; "
+            "rename them, or let `recon init` map the file's own columns"
         )
     return "table" in found
 
@@ -315,12 +343,16 @@ def _explain(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
         ends = " and ".join(f"{name} {row[name]!r}" for name in _ENDS if name in row)
         return f"{what}: expected whole numbers with low up to high, found {ends}"
     found = "nothing" if row["count"] in (None, "") else repr(row["count"])
-    hint = (
-        ""
-        if row["value"] is not None
-        else " (what protects counts is declared by ingest.protection)"
-    )
+    hint = "" if row["value"] is not None else _remedy(str(row["count"] or ""))
     return f"{what}: expected a whole number from 0 to {MAX_COUNT} as count, found {found}{hint}"
+
+
+def _remedy(count: str) -> str:
+    """What to do about a text that is no count."""
+    joined = _GROUPS.sub("", count.strip())
+    if joined != count.strip() and joined.isdecimal():
+        return f"; if it is {joined}, write it without what parts the thousands"
+    return " (what protects counts is declared by ingest.protection)"
 
 
 def _find_table(row: Mapping[str, Any], by_table: bool, release: Release) -> tuple[str, str]:

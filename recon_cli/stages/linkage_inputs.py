@@ -312,6 +312,11 @@ def _attacker_file(release: Release, id_column: str, name: str, given: AttackerF
     try:
         return open_records(name, given.path, release, translation)
     except SourceError as error:
-        raise SourceError(f"link.attackers.{name}: {error}") from error
+        raise SourceError(_under_its_key(name, error)) from error
     except ConfigError as error:
-        raise ConfigError(f"link.attackers.{name}: {error}") from error
+        raise ConfigError(_under_its_key(name, error)) from error
+
+
+def _under_its_key(name: str, error: Exception) -> str:
+    """A message that may begin with the file's name, with its key in the config."""
+    return f"link.attackers.{name}: {str(error).removeprefix(f'{name}: ')}"

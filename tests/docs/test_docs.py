@@ -127,6 +127,7 @@ def test_kinds_in_words() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     for block in blocks(text(page)):
         if block.language != "yaml":
             continue
@@ -146,7 +147,16 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["tutorial.md", "schema.md", "formats.md", "python.md", "attackers.md", "protected.md"]
+    "name",
+    [
+        "tutorial.md",
+        "schema.md",
+        "formats.md",
+        "python.md",
+        "attackers.md",
+        "protected.md",
+        "hospital.md",
+    ],
 )
 def test_pages_say_what_is_printed(name: str, tmp_path: Path) -> None:
     check(DOCS / name, tmp_path)

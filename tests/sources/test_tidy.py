@@ -297,8 +297,9 @@ def test_arguments(release: Release, tmp_path: Path) -> None:
         ("geoid,count\n", "found geoid, count: without cell"),
         ("geoid,cell,count,note\n", "with 'note' besides"),
         ("geoid,cell,cell,count\n", "besides"),
-        ("geoid;cell;count\n", "without cell, count, geoid"),
-        ("GEOID,cell,count\n", "without geoid; with 'GEOID' besides"),
+        ("geoid;cell;count\n", "found a file without rows"),
+        ("GEOID,Cell,COUNT\n", "found a file without rows"),
+        ("place,cell,count\n", "without geoid; with 'place' besides; rename them"),
     ],
 )
 def test_columns(release: Release, tmp_path: Path, text: str, message: str) -> None:

@@ -28,7 +28,7 @@ from recon_cli.cli import main
 from tests.support.paths import ROOT
 
 #: Commands that need a network, are about the environment, or take long for what they print.
-_PASSED_OVER = ("git ", "make ", "source ", "recon fetch", "recon report")
+_PASSED_OVER = ("git ", "make ", "source ", "recon fetch")
 _ENV = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
 _FILES = ("yaml", "csv", "json")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
