@@ -48,7 +48,9 @@ class Cost:
         return max(self.wall_seconds * workers, self.cpu_seconds)
 
 
-def measure(command: Sequence[object], *, accept: Sequence[int] = (0,)) -> Cost:
+def measure(
+    command: Sequence[object], *, accept: Sequence[int] = (0,), output: int | None = None
+) -> Cost:
     """Run ``command`` to its end.
 
     The kernel adds up what the process and the children that it waited for used, so that
@@ -57,13 +59,14 @@ def measure(command: Sequence[object], *, accept: Sequence[int] = (0,)) -> Cost:
     Args:
         command: Its words.
         accept: Exit codes that are no failure.
+        output: Where what it prints goes, as for `subprocess.Popen`.
 
     Raises:
         SystemExit: It failed.
     """
     words = [str(word) for word in command]
     started = time.perf_counter()
-    process = subprocess.Popen(words, cwd=ROOT)
+    process = subprocess.Popen(words, cwd=ROOT, stdout=output, stderr=output)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)

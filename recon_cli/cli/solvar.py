@@ -64,12 +64,16 @@ def print_solvar(run: Run, outcome: StageOutcome) -> None:
 
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
+    inhabited = totals.get("inhabited", totals["units"])
     places = run.release.geography.unit.name, run.release.region.name
     facts: list[Fact] = [
         ("mode", _MODES[manifest.notes["mode"]].format(*places).replace("_", " ")),
         ("people", f"{totals['people']:,}"),
-        (plural(run.release.geography.unit.name).replace("_", " "), f"{totals['units']:,}"),
-        ("zero solvar", share(totals["zero"], totals["units"])),
+        (
+            plural(run.release.geography.unit.name).replace("_", " "),
+            f"{totals['units']:,}, {inhabited:,} with people",
+        ),
+        ("zero solvar", share(totals["zero"], inhabited)),
         ("  people in them", share(totals["people_in_zero"], totals["people"])),
         ("certain records", share(totals["certain"], totals["people"])),
         ("proven", share(statuses.get("proven", 0), totals["units"])),

@@ -55,6 +55,7 @@ def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProg
     if context.verify:
         compared = _verified(context, piece, published, result)
     blocks = result.blocks
+    inhabited = blocks.filter(pl.col("population").fill_null(1) > 0)
     methods = blocks["method"].value_counts().iter_rows()
     context.staging.write(
         piece,
@@ -62,6 +63,8 @@ def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProg
         statuses=dict(blocks["status"].value_counts().iter_rows()),
         totals={
             "units": blocks.height,
+            "inhabited": inhabited.height,
+            "unique": inhabited.filter(pl.col("status") == "unique").height,
             "people": result.microdata.height,
             "certain": int(result.microdata["certain"].sum()),
             "people_in_unique": int(

@@ -45,7 +45,8 @@ def measure_piece(context: VariabilityContext, piece: Piece, tick: OnProgress) -
         )
     units = _with_uniques(context.plan.release, found.units, made.microdata)
     methods = units["method"].value_counts().iter_rows()
-    zero = units.filter(pl.col("solvar_upper_pct") == 0)
+    inhabited = units.filter(pl.col("population").fill_null(1) > 0)
+    zero = inhabited.filter(pl.col("solvar_upper_pct") == 0)
     context.staging.write(
         piece,
         {
@@ -57,6 +58,7 @@ def measure_piece(context: VariabilityContext, piece: Piece, tick: OnProgress) -
         statuses=dict(units["status"].value_counts().iter_rows()),
         totals={
             "units": units.height,
+            "inhabited": inhabited.height,
             "people": int(units["population"].sum()),
             "zero": zero.height,
             "people_in_zero": int(zero["population"].sum()),
