@@ -89,7 +89,8 @@ class CurvePlot:
             for point in curve.points
             if point.label
         ]
-        for label in place_labels(named, self.width):
+        plot = (_LEFT, self._top - 18, self.width, self._top + _PLOT)
+        for label in place_labels(named, plot):
             yield svg.text(label.x, label.y, label.text, "soft end" if label.at_end else "soft")
 
 

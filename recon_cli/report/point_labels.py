@@ -32,12 +32,12 @@ class PlacedLabel:
     at_end: bool
 
 
-def place_labels(points: Sequence[tuple[float, float, str]], width: float) -> list[PlacedLabel]:
+def place_labels(points: Sequence[tuple[float, float, str]], plot: Box) -> list[PlacedLabel]:
     """Names beside their points: at the right and above, or where nothing else is.
 
     Args:
         points: Pixels across and down, and the name.
-        width: Of the plot, in pixels.
+        plot: Left, top, right and bottom of where names may stand.
     """
     taken: list[Box] = [(x - _MARK, y - _MARK, x + _MARK, y + _MARK) for x, y, _ in points]
     placed = []
@@ -47,7 +47,7 @@ def place_labels(points: Sequence[tuple[float, float, str]], width: float) -> li
             for step in _STEPS
             for side in (-1, 1)
         ]
-        inside = [each for each, _ in tried if _fits(each, width)] or [tried[0][0]]
+        inside = [each for each, _ in tried if _fits(each, plot)] or [tried[0][0]]
         free = (each for each in inside if not any(_meet(_box(each), box) for box in taken))
         chosen = next(free, inside[0])
         taken.append(_box(chosen))
@@ -61,9 +61,9 @@ def _box(label: PlacedLabel) -> Box:
     return left, label.y - _HEIGHT + 3, left + long, label.y + 3
 
 
-def _fits(label: PlacedLabel, width: float) -> bool:
-    left, _, right, _ = _box(label)
-    return left >= 0 and right <= width
+def _fits(label: PlacedLabel, plot: Box) -> bool:
+    left, top, right, bottom = _box(label)
+    return left >= plot[0] and top >= plot[1] and right <= plot[2] and bottom <= plot[3]
 
 
 def _meet(one: Box, other: Box) -> bool:

@@ -14,13 +14,13 @@ def test_names_of_near_points_do_not_overlap() -> None:
             (draw.uniform(60, 330), draw.choice([40.0, 45.0, 120.0]), name)
             for name in ("none", "lo", "targeted", "hi")
         ]
-        labels = place_labels(points, 350)
+        labels = place_labels(points, (50, 0, 350, 200))
         assert [label.text for label in labels] == [name for *_, name in points]
         boxes = [_box(label) for label in labels]
         assert not any(_meet(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
-        assert all(left >= 0 and right <= 350 for left, _, right, _ in boxes)
+        assert all(left >= 50 and right <= 350 for left, _, right, _ in boxes)
 
 
 def test_a_name_longer_than_the_plot_is_placed_all_the_same() -> None:
-    (label,) = place_labels([(10.0, 10.0, "x" * 90)], 100)
+    (label,) = place_labels([(10.0, 10.0, "x" * 90)], (0, 0, 100, 100))
     assert (label.x, label.at_end) == (18.0, False)
