@@ -38,7 +38,7 @@ def certain_section(findings: Findings, words: Words) -> ReportSection:
     whole_row = uniques.row(0, named=True)
     text.append(
         f"{count(whole_row['unique'])} people ({percent(whole_row['unique_pct'])}%) are unique: "
-        f"nobody else in their {words.unit} has the same {_key(findings)}."
+        f"nobody else in their {words.unit} has the same {_key(findings, words)}."
     )
     return ReportSection(key, title, tuple(text), (_figure(found, uniques, words),))
 
@@ -55,9 +55,9 @@ def _uniques(findings: Findings) -> pl.DataFrame | Missing:
     return variability.by_size.select("size", "population", "unique", "unique_pct")
 
 
-def _key(findings: Findings) -> str:
+def _key(findings: Findings, words: Words) -> str:
     keys = findings.release.attack
-    return " and ".join(f"`{name}`" for name in keys.binned) if keys is not None else "key"
+    return words.listed(keys.binned) if keys is not None else "key"
 
 
 def _figure(found: ReconstructionFindings, uniques: pl.DataFrame | None, words: Words) -> Figure:

@@ -8,7 +8,7 @@ from recon_cli.report.charts import Chart, dots
 from recon_cli.report.document import Figure, ReportSection
 from recon_cli.report.findings import Missing, ScoreFindings
 from recon_cli.report.rates import looks_of, rate_sheet
-from recon_cli.report.words import Words, enumerate_words, percent
+from recon_cli.report.words import Words, percent
 
 _TABLE = "table10_zero_solvar"
 _WHERE = "Where one reconstruction is possible"
@@ -27,7 +27,7 @@ def zero_section(found: ScoreFindings, words: Words) -> ReportSection:
     if rows.is_empty():
         why = "where the variability is zero was not known to `recon score`"
         return ReportSection(key, title, missing=(Missing(why, ("recon solvar", "recon score")),))
-    keys = enumerate_words([f"`{name}`" for name in found.links.config["binned"]])
+    keys = words.listed(found.links.config["binned"])
     text = (
         "Where only one reconstruction is possible, and a person differs from most of the "
         f"{words.unit} and is alone in it with their {keys}, an attacker has every reason to "

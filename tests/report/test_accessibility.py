@@ -1,0 +1,49 @@
+"""No accessibility error that axe finds; skipped where axe is not installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page
+
+from tests.support import reported
+from tests.support.browser import chromium, needs_browser
+
+pytestmark = [
+    needs_browser,
+    pytest.mark.skipif(
+        find_spec("axe_playwright_python") is None, reason="pip install axe-playwright-python"
+    ),
+]
+
+
+def violations(page: Page, script: str) -> list[str]:
+    """What axe finds on a page, everything that folds opened."""
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    page.evaluate(script)
+    found = page.evaluate("axe.run().then(result => result.violations.map(each => each.id))")
+    return [str(each) for each in found]
+
+
+def test_the_report_and_its_places(tmp_path_factory: pytest.TempPathFactory) -> None:
+    spec = find_spec("axe_playwright_python")
+    assert spec is not None
+    assert spec.origin is not None
+    script = (Path(spec.origin).parent / "axe.min.js").read_text()
+    report = reported.write_report(reported.attacked(tmp_path_factory.getbasetemp()))
+    pages = [report, next(report.parent.glob("place-*.html"))]
+    with chromium() as browser:
+        for width, scheme in ((1280, "light"), (390, "dark")):
+            context: BrowserContext = browser.new_context(
+                viewport={"width": width, "height": 900},
+                color_scheme="dark" if scheme == "dark" else "light",
+                bypass_csp=True,
+                offline=True,
+            )
+            for path in pages:
+                page = context.new_page()
+                page.goto(path.resolve().as_uri())
+                assert violations(page, script) == [], (path.name, width, scheme)
+            context.close()
