@@ -37,8 +37,10 @@ def _sentence(found: ScoreFindings, rows: pl.DataFrame) -> str:
     )
     if whole.is_empty() or whole["pct"][0] is None:
         return ""
+    source = str(found.reconstruction)
+    named = source if source.startswith("the ") else f"the reconstruction {source}"
     return (
-        f"Of the records of {found.truth}, the reconstruction {found.reconstruction} has "
+        f"Of the records of {found.truth}, {named} has "
         f"**{percent(whole['pct'][0])}%** on the coarse columns."
     )
 
