@@ -17,6 +17,8 @@ _ITERATIONS = 400
 _SETTLED = 1e-3
 #: Of answers without noise: as long as they are met, the cube decides.
 _EXACT_PENALTY = 0.01
+#: And a pull that does not move what they decide, however weakly they do so.
+_EXACT_CENTRE = 1e-7
 #: Steps between two looks at whether rounded bits have all sums.
 _CHECK = 20
 #: Pull to the cube's centre, as a share of a query's weight: decides only where sums do not.
@@ -45,7 +47,7 @@ def box_least_squares(gram: FloatArray, moments: FloatArray, queries: int) -> Fl
         (n × sides) points of the cube.
     """
     split = _Splitting(gram, moments, queries / 4)
-    return split.run(max(0.1, 1 - (len(gram) / (2 * queries)) ** 0.5))
+    return split.run(max(0.1, 1 - (len(gram) / (2 * queries)) ** 0.5), _CENTRE)
 
 
 def exact_solution(gram: FloatArray, moments: FloatArray, queries: int) -> FloatArray:
@@ -54,7 +56,7 @@ def exact_solution(gram: FloatArray, moments: FloatArray, queries: int) -> Float
     Ends as soon as rounded bits have all the sums, which proves them a solution.
     """
     split = _Splitting(gram, moments, queries / 4)
-    return split.run(_EXACT_PENALTY, until_solved=True)
+    return split.run(_EXACT_PENALTY, _EXACT_CENTRE, until_solved=True)
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,12 @@ class _Splitting:
     moments: FloatArray
     weight: float
 
-    def run(self, penalty: float, *, until_solved: bool = False) -> FloatArray:
-        """(n × sides) points of the cube, with a penalty in units of the weight."""
+    def run(self, penalty: float, centre: float, *, until_solved: bool = False) -> FloatArray:
+        """(n × sides) points of the cube; penalty and pull to the centre in units of the weight."""
         damped = self.gram.copy()
-        damped[np.diag_indices_from(damped)] += self.weight * (penalty + _CENTRE)
+        damped[np.diag_indices_from(damped)] += self.weight * (penalty + centre)
         inverse = _inverse(damped)  # one product a step is faster than two triangular solutions
-        target = self.moments + self.weight * _CENTRE / 2
+        target = self.moments + self.weight * centre / 2
         z, dual = np.full(self.moments.shape, 0.5), np.zeros(self.moments.shape)
         for step in range(_ITERATIONS):
             x = inverse @ (target + self.weight * penalty * (z - dual))

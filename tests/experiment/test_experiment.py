@@ -169,6 +169,8 @@ def test_box_least_squares_is_at_a_minimum() -> None:
 def test_exact_sums_above_the_threshold_give_every_bit() -> None:
     (shares,) = attack(200, 130, [EXACT], decoder="least-squares", trials=5, seed=1)
     assert (shares == 1).all()
+    (shares,) = attack(400, 240, [EXACT], decoder="least-squares", trials=8, seed=0)
+    assert (shares == 1).all()
     rng = np.random.default_rng(4)
     Q = rng.integers(0, 2, (30, 40)).astype(float)
     truth = rng.integers(0, 2, 40).astype(float)
