@@ -154,9 +154,13 @@ class _Unknowns:
         )
         self._picked = {f: grain.picked(plan.release, f) for f in set(self._tally.tolist()) - {-1}}
         self._layers: dict[int, list[IntArray]] = {}
+        of_cells: dict[tuple[tuple[str, int], ...], list[IntArray]] = {}
         first = 0
         for row, each in published.items():
-            self._layers[row] = _layers(plan, grain, self._atoms, each, first)
+            key = tuple((cell.table.name, cell.cell.number) for cell in each)
+            if key not in of_cells:
+                of_cells[key] = _layers(plan, grain, self._atoms, each)
+            self._layers[row] = [np.where(at < 0, -1, at + first) for at in of_cells[key]]
             first += len(each)
 
     def matrix(self, units: Sequence[int], allowed: int) -> sparse.csr_array:
@@ -202,18 +206,15 @@ class _Unknowns:
 
 
 def _layers(
-    plan: Plan, grain: Grain, atoms: AtomArray, cells: Sequence[PublishedCell], first: int
+    plan: Plan, grain: Grain, atoms: AtomArray, cells: Sequence[PublishedCell]
 ) -> list[IntArray]:
-    """For each layer of disjoint cells, the number of the one that counts each histogram cell."""
+    """For each layer of disjoint cells, the place of the one that counts each histogram cell."""
     predicates = [c.cell for c in cells]
     groups = group_rows(
         grain, plan.release.full, [c.masks for c in predicates], [c.tally for c in predicates]
     )
     return [
-        np.where(layer[codes] < 0, -1, layer[codes] + first)
-        for group in groups
-        for codes in [group.codes(atoms)]
-        for layer in group.layers
+        layer[codes] for group in groups for codes in [group.codes(atoms)] for layer in group.layers
     ]
 
 
