@@ -9,7 +9,7 @@ the schema is read once for each of them, never once a person.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -19,7 +19,7 @@ from scipy import sparse
 from recon_cli.encoding import Integers, encode
 from recon_cli.errors import VerificationError
 from recon_cli.frames import COUNTS
-from recon_cli.schema import Feature, Level, Release, Table
+from recon_cli.schema import Cell, Feature, Level, Release, Table
 
 Matrix = sparse.csr_array[np.int64, tuple[int, int]]
 
@@ -294,3 +294,27 @@ def _weights(
         if cell.tally is not None and tallied is not None:
             weights[:, at] *= _picked(release.features[cell.tally])[tallied[kinds]]
     return weights
+
+
+def count_violations(release: Release, records: pl.DataFrame) -> tuple[int, ...]:
+    """For each structural zero of a release the number of records that it says cannot be.
+
+    Args:
+        release: The schema.
+        records: As for `tabulate`.
+
+    Raises:
+        VerificationError: Columns or values that the schema does not know.
+    """
+    rules = [
+        (at, masks) for at, zero in enumerate(release.structural_zeros) for masks in zero.impossible
+    ]
+    violations = [0] * len(release.structural_zeros)
+    if not rules:
+        return ()
+    cells = tuple(Cell(number, masks) for number, (_, masks) in enumerate(rules, start=1))
+    table = Table("structural_zeros", "zero_#", (release.geography.unit.name,), cells)
+    counts = tabulate(replace(release, tables=(table,)), records)
+    for number, count in counts.group_by("cell").agg(pl.col("count").sum()).iter_rows():
+        violations[rules[number - 1][0]] += count
+    return tuple(violations)

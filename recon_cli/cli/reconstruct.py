@@ -36,6 +36,9 @@ def command(options: RunOptions, *, tables: str | None, shard: str | None, force
       reconstruct.tables  levels joined by +, or a list
                           of table names (default all)
       reconstruct.seed    which of several solutions
+      reconstruct.objective
+                          any solution, or a likely one
+                          (where a law has a cost)
       reconstruct.assumptions
                           take the schema's structural
                           zeros that are assumed for

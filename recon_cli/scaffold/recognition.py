@@ -192,6 +192,8 @@ def _tables(
                 fits[name] = fit(files, schema, lenient=False)
     most = max((len(each.files) for each in fits.values()), default=0)
     best = [name for name, each in fits.items() if len(each.files) == most]
+    # A schema that no office published files of gives way to one whose tables have its names.
+    best = [name for name in best if candidates[name].layouts] or best
     if len(best) > 1:
         raise ConfigError(
             f"{files[0].path}: fits several releases ({', '.join(best)}); give --release"

@@ -22,7 +22,6 @@ from recon_cli.schema import Release, Table, column_dtype
 from recon_cli.sources.records import open_records
 from recon_cli.store import INGEST, InputFile, Recipe, open_folder
 from recon_cli.store.files import disk, file_digest, move
-from recon_cli.verification.structural_zeros import count_violations
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def _write(run: Run, request: _Request) -> Tabulated:
                 parts.append(
                     tabulation.tabulate(release, records, request.tables, request.config.levels)
                 )
-                found = count_violations(release, records)
+                found = tabulation.count_violations(release, records)
             except VerificationError as error:
                 raise SourceError(str(error)) from error
             violations = [a + b for a, b in zip(violations, found, strict=True)]
