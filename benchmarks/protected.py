@@ -246,7 +246,8 @@ not edit.
 Blocks of nine real tracts (20,969 people in 2,592 inhabited blocks, or every n-th of these); the
 block tables of SF1, each block's own counts alone, published under one law and read back. *Certain*
 is what propagation proves; no certain record was false under any law. *Agreement* is the share of
-people whose sex, age group, race and ethnicity the likeliest records have. *Race right* is the same
+people whose sex, age group, race and ethnicity the records have: the likeliest ones, of exact and
+suppressed counts any. *Race right* is the same
 among people whose sex and age group they have; read it beside guessers who know only the shares of
 the likely records' race and ethnicity in a block. These tracts are mostly alike in race: guessing
 does well. Times are CPU time of one process, plan included in the last column only; the largest
