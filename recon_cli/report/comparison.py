@@ -27,12 +27,13 @@ from recon_cli.schema import Release
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
 
-#: Measure of risk → what it is called, with its unit.
+#: Measure of risk → what it is called, with its unit; the first that was taken draws the frontier.
+#: What is proven on any columns comes before whole records, which can be nobody's beside it.
 RISKS: Final[Mapping[Measure, str]] = {
     "gain": "precision for nonmodal uniques less guessing, points",
+    "disclosed": "people of whom something is proven, %",
     "agreement": "reconstructed records that are true, %",
     "certain": "people with a proven record, %",
-    "disclosed": "people of whom something is proven, %",
 }
 _NONE: Final = "–"
 
@@ -136,7 +137,10 @@ def _beaten_words(beaten: Mapping[str, str]) -> str:
     if not beaten:
         return "No protection is dominated: each is the best choice for some weight of both."
     said = enumerate_words([f"**{name}** (by {other})" for name, other in beaten.items()])
-    return f"Dominated, and grey in the charts: {said}. Others cost no more and leave less to find."
+    return (
+        f"Dominated, and grey in the charts: {said}. Others have no more error and no more of this "
+        "risk."
+    )
 
 
 def _unmeasured_words(choices: Sequence[Choice], by: Measure) -> str:

@@ -90,7 +90,7 @@ class Compare(Section):
         tables: The tables that are published; default every table.
         weights: Table → how much its errors count; default 1 each.
         risk: What the frontier is drawn by; default ``gain`` where people can be linked, else
-            ``certain``.
+            ``disclosed`` with ``claims``, else ``certain``.
         reconstruct: How each is reconstructed.
         solvar: How the variability of each is measured; left out, it is not.
         claims: How claims about people are proven; left out, they are not.
