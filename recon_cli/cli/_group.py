@@ -1,6 +1,7 @@
 """The ``recon`` command: finds its subcommands and turns failures into messages and exit codes.
 
-A module ``solvar.py`` in this package whose ``command`` is a click command is ``recon solvar``.
+A module ``solvar.py`` in this package whose ``command`` is a click command is ``recon solvar``; a
+package ``protect`` is a group of such modules.
 Command modules import the heavy parts inside their functions, so that ``--help`` is quick.
 """
 
@@ -10,7 +11,6 @@ import importlib
 import pkgutil
 import sys
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import click
@@ -35,18 +35,22 @@ MACHINE = "recon_cli.machine"
 _WHOLE = 200
 
 
-class Commands(click.Group):
-    """Subcommands by module name."""
+class ModuleCommands(click.Group):
+    """Subcommands by module name: a module without underscore in the package is a command."""
+
+    def __init__(self, *args: Any, package: str, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.package = package
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Names of the public modules beside this one."""
-        return list(_command_names())
+        """Names of the public modules of the package."""
+        return list(_command_names(self.package))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of one module."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"recon_cli.cli.{cmd_name.replace('-', '_')}")
+        module = importlib.import_module(f"{self.package}.{cmd_name.replace('-', '_')}")
         found: click.Command = module.command
         return found
 
@@ -57,6 +61,10 @@ class Commands(click.Group):
             formatter.write_dl(
                 [(name, each.get_short_help_str(limit=_WHOLE)) for name, each in commands if each]
             )
+
+
+class Recon(ModuleCommands):
+    """The whole: turns failures of its subcommands into messages and exit codes."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; an expected failure becomes one message and its exit code."""
@@ -85,8 +93,8 @@ class Commands(click.Group):
 
 
 @cache
-def _command_names() -> tuple[str, ...]:
-    modules = pkgutil.iter_modules([str(Path(__file__).parent)])
+def _command_names(package: str) -> tuple[str, ...]:
+    modules = pkgutil.iter_modules(sys.modules[package].__path__)
     names = (module.name for module in modules if not module.name.startswith("_"))
     return tuple(sorted(name.replace("_", "-") for name in names))
 
@@ -97,7 +105,9 @@ def _say(ctx: click.Context, text: str) -> None:
         click.echo(text, err=True)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Recon, package=__package__, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="recon")
 def main() -> None:
     """From published tables to the person records they imply, with proof.

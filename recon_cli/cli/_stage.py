@@ -34,5 +34,7 @@ def summary_of(stage: Stage) -> Summary:
     """What prints a stage's summary: ``print_swap`` of the module of `recon protect swap`."""
     words = stage.name.replace("-", "_").split()
     module = importlib.import_module(f"recon_cli.cli.{words[0]}")
+    if hasattr(module, "__path__"):
+        module = importlib.import_module(f"{module.__name__}.{words[-1]}")
     summary: Summary = getattr(module, f"print_{words[-1]}")
     return summary

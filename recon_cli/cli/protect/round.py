@@ -1,0 +1,69 @@
+"""``recon protect round``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._output import seconds, share, show, title_of
+from recon_cli.cli._stage import run_and_print
+
+if TYPE_CHECKING:
+    from recon_cli.pipeline.run import Run, StageOutcome
+
+
+@click.command()
+@run_options
+@force_option
+def command(options: RunOptions, *, force: bool) -> None:
+    """Round the counts of records to multiples of a base.
+
+    Writes rounded/ (a tidy publication and its protection.yaml, as recon ingest reads them) and
+    rounded_accuracy/. For study: whoever knows the seed undoes it, and a seeded generator is no
+    release mechanism.
+
+    \b
+    Example:
+      recon protect round -c nation.yaml
+      recon protect round --set round.base=5 --work work/rr5
+
+    \b
+    Config keys:
+      release, work, seed
+      round.records  .parquet or .csv, or a folder
+                     (default the run's persons/)
+      round.counts   or a work folder with ingested
+                     exact counts
+      round.base     default 3
+      round.how      random (default), nearest, or
+                     controlled: tables stay additive
+      round.keys     records (default): equal sets
+                     of records are rounded alike;
+                     cells: each cell by itself
+      round.levels   default all; others are exact
+      round.tables   as reconstruct.tables
+      round.seed     default the run's seed
+    """  # noqa: D301 - click wants the character itself
+    run_and_print("round", options, force=force)
+
+
+def print_round(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage, and what is known to undo it."""
+    totals, copies = outcome.manifest.totals, outcome.manifest.notes["copies"]
+    many = f"{copies['cells']:,} cells, {copies['margins']:,} different, one {copies['most']} times"
+    show(
+        title_of(outcome),
+        [
+            ("law", str(outcome.manifest.notes["law"])),
+            ("people", f"{totals['people']:,}"),
+            ("cells above zero", f"{totals['cells']:,}"),
+            ("  changed", share(totals["changed"], totals["cells"])),
+            ("  published as zero", share(totals["false_zeros"], totals["cells"])),
+            ("  published twice or more", share(totals["repeated"], totals["cells"])),
+            ("    not alike", share(totals["fixed"], totals["repeated"])),
+            (f"copies in a {run.release.geography.unit.name}", many),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+        ],
+    )

@@ -1,0 +1,71 @@
+"""``recon protect suppress``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._output import seconds, share, show, title_of
+from recon_cli.cli._stage import run_and_print
+
+if TYPE_CHECKING:
+    from recon_cli.pipeline.run import Run, StageOutcome
+
+
+@click.command()
+@run_options
+@force_option
+def command(options: RunOptions, *, force: bool) -> None:
+    """Suppress small counts, and those that would give them away.
+
+    Counts under a threshold, or that few people dominate, are primary cells. Complementary ones are
+    chosen by elimination over all tables and levels of a region; then every primary cell is
+    audited, and more are suppressed, until two solutions are known in which it differs. Writes
+    suppressed/ (a tidy publication and its protection.yaml, as recon ingest reads them) and
+    suppressed_accuracy/. For study: a seeded run is no release mechanism.
+
+    \b
+    Example:
+      recon protect suppress -c clinic.yaml
+      recon protect suppress --set suppress.zeros=hide
+
+    \b
+    Config keys:
+      release, work, seed
+      suppress.records    .parquet or .csv, or a folder
+                          (default the run's persons/)
+      suppress.counts     or a work folder with ingested
+                          exact counts
+      suppress.below      default 3
+      suppress.zeros      publish (default), hide
+      suppress.value      a column of the records, for
+      suppress.dominance  [n, k]: the n largest values
+                          are over k percent of a cell
+      suppress.p_percent  or the others are under p
+                          percent of the largest
+      suppress.safety     how far apart two possible
+                          counts of a primary cell are
+                          at least (1)
+      suppress.tables     as reconstruct.tables
+      suppress.seed       default the run's seed
+    """  # noqa: D301 - click wants the character itself
+    run_and_print("suppress", options, force=force)
+
+
+def print_suppress(_run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage, and what published zeros mean."""
+    totals, notes = outcome.manifest.totals, outcome.manifest.notes
+    suppressed, primary = totals["suppressed"], totals["primary"]
+    facts = [
+        ("people", f"{totals['people']:,}"),
+        ("counts above zero", f"{totals['cells']:,}"),
+        ("suppressed", f"{suppressed:,}"),
+        (f"  primary, below {notes['below']} or dominated", share(primary, suppressed)),
+        ("  complementary", share(suppressed - primary, suppressed)),
+        ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+    ]
+    if notes["zeros"] == "publish":
+        facts.append(("warning", "zeros are published, so every flag says at least 1"))
+    show(title_of(outcome), facts)
