@@ -18,7 +18,7 @@ from recon_cli.api.reconstruction import verify as verify
 from recon_cli.attack.claims.partition import VerifiedClaims as VerifiedClaims
 from recon_cli.attack.linkage.specification import Guesser as Guesser
 from recon_cli.attack.reconstruction.partition import Reconstruction as Reconstruction
-from recon_cli.attack.variability.partition import Measurement as Measurement
+from recon_cli.attack.variability.partition import Variability as Variability
 from recon_cli.attack.variability.partition import flag_certain as flag_certain
 from recon_cli.errors import ReconError as ReconError
 from recon_cli.protect.accuracy import count_accuracy as count_accuracy

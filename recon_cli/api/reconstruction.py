@@ -16,7 +16,7 @@ from recon_cli.attack.claims.partition import ClaimOptions, VerifiedClaims
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
 from recon_cli.attack.variability import partition as solvar
-from recon_cli.attack.variability.partition import Intervals, Measurement, Mode, VariabilityOptions
+from recon_cli.attack.variability.partition import Intervals, Mode, Variability, VariabilityOptions
 from recon_cli.errors import SourceError
 from recon_cli.publication import GeounitBatch, Publication, Source
 from recon_cli.schema import Release, Table
@@ -164,7 +164,7 @@ def measure_variability(
     diameter: bool = False,
     unit_seconds: float = 0.5,
     seed: int = 0,
-) -> Measurement:
+) -> Variability:
     """How far other solutions can be from a reconstruction, and what is in all of them.
 
     Args:
@@ -192,7 +192,7 @@ def measure_variability(
         solvar.measure_variability(release, part, used, microdata, options)
         for part in split(release, published)
     ]
-    return Measurement(
+    return Variability(
         parts[0].columns,
         pl.concat(part.units for part in parts),
         pl.concat(part.intervals for part in parts),

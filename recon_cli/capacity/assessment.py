@@ -99,7 +99,7 @@ class LevelCapacity:
 
 
 @dataclass(frozen=True)
-class Capacity:
+class ReleaseCapacity:
     """What a release carries.
 
     Attributes:
@@ -133,7 +133,7 @@ class Capacity:
         return noise_for(self.share_through, share)
 
 
-def assess(release: Release, levels: Sequence[LevelTables]) -> Capacity:
+def assess(release: Release, levels: Sequence[LevelTables]) -> ReleaseCapacity:
     """What the tables carry.
 
     Args:
@@ -172,7 +172,7 @@ def assess(release: Release, levels: Sequence[LevelTables]) -> Capacity:
     every = design_matrix(release, grain, list(times))
     own = Counter(rows[0])
     unit = design_matrix(release, grain, list(own))
-    return Capacity(
+    return ReleaseCapacity(
         tuple(found),
         histogram,
         prior,

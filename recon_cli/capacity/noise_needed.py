@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from recon_cli.capacity.assessment import Capacity
+from recon_cli.capacity.assessment import ReleaseCapacity
 from recon_cli.capacity.decoder import DecoderTrial
 from recon_cli.capacity.indistinguishable import Farthest, hiding_sd
 
@@ -20,7 +20,7 @@ ALL_LEVELS = "all levels"
 
 
 def noise_needed(
-    capacity: Capacity,
+    capacity: ReleaseCapacity,
     after_zeros: Farthest,
     trial: DecoderTrial,
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recon_cli.report.document import Answer, Link
+from recon_cli.report.document import Answer, Hyperlink
 from recon_cli.report.findings import ClaimFindings, Findings, Missing, ReconstructionFindings
 from recon_cli.report.verdict import rule_in_words
 from recon_cli.report.words import Words, enumerate_words, of_units, percentage
@@ -68,7 +68,7 @@ def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> Answer
     if not pages:
         return Answer("Who", f"{text} `recon show` followed by a geoid shows more.")
     return Answer(
-        "Who", text, tuple(Link(f"{words.unit} {each.geoid}", each.page) for each in pages)
+        "Who", text, tuple(Hyperlink(f"{words.unit} {each.geoid}", each.page) for each in pages)
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from recon_cli.capacity.assessment import Capacity
+from recon_cli.capacity.assessment import ReleaseCapacity
 from recon_cli.capacity.decoder import DecoderTrial
 from recon_cli.capacity.noise_needed import (
     ALL_LEVELS,
@@ -47,7 +47,7 @@ WORDINGS: Mapping[str, str] = {
 def compose_capacity(
     release: Release,
     tables: Sequence[Table],
-    capacity: Capacity,
+    capacity: ReleaseCapacity,
     equations: pl.DataFrame,
     *,
     noise: pl.DataFrame,
@@ -109,7 +109,7 @@ def compose_capacity(
 def _sentences(
     release: Release,
     tables: Sequence[Table],
-    capacity: Capacity,
+    capacity: ReleaseCapacity,
     equations: pl.DataFrame,
     noise: pl.DataFrame,
 ) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ def _sentences(
 
 
 def _equations_section(
-    release: Release, capacity: Capacity, equations: pl.DataFrame
+    release: Release, capacity: ReleaseCapacity, equations: pl.DataFrame
 ) -> ReportSection:
     levels = result_table(
         "Published cells",
@@ -174,7 +174,7 @@ def _equations_section(
     return ReportSection("equations", "Equations", (text,), sheets=(levels, after))
 
 
-def _entropy_section(capacity: Capacity, trial: DecoderTrial) -> ReportSection:
+def _entropy_section(capacity: ReleaseCapacity, trial: DecoderTrial) -> ReportSection:
     bits = result_table(
         "Bits",
         ["level", "of records", "carried by exact counts, at most", "share"],
@@ -213,7 +213,7 @@ def _entropy_section(capacity: Capacity, trial: DecoderTrial) -> ReportSection:
     return ReportSection("entropy", "Entropy", (), (figure,), (bits,))
 
 
-def _through(capacity: Capacity, trial: DecoderTrial) -> CurvePanel:
+def _through(capacity: ReleaseCapacity, trial: DecoderTrial) -> CurvePanel:
     """What gets through noise: the bound, our decoder, and no tables at all."""
     grid = np.geomspace(min(trial.sd), max(trial.sd), 60).tolist()
     series = {

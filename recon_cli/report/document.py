@@ -72,7 +72,7 @@ class KeyFigure:
 
 
 @dataclass(frozen=True)
-class Link:
+class Hyperlink:
     """A page beside this one.
 
     Attributes:
@@ -96,7 +96,7 @@ class Answer:
 
     question: str
     text: str
-    links: tuple[Link, ...] = ()
+    links: tuple[Hyperlink, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.capacity.assessment import Capacity, assess, level_tables
+from recon_cli.capacity.assessment import ReleaseCapacity, assess, level_tables
 from recon_cli.capacity.decoder import DecoderTrial, try_decoder
 from recon_cli.capacity.equations import count_equations
 from recon_cli.capacity.indistinguishable import Farthest
 from recon_cli.capacity.noise_needed import noise_needed
-from recon_cli.config.sections.capacity import Capacity as CapacitySection
+from recon_cli.config.sections.capacity import Capacity
 from recon_cli.execute import OnProgress
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan
@@ -78,7 +78,7 @@ def measure_piece(context: CapacityContext, piece: Piece, tick: OnProgress) -> N
 
 
 def write_assessment(
-    context: CapacityContext, geounits: Folder, config: CapacitySection, seed: int
+    context: CapacityContext, geounits: Folder, config: Capacity, seed: int
 ) -> dict[str, Any]:
     """Assess the whole release, and write the page; returns notes for the manifest."""
     from recon_cli.report.capacity import compose_capacity  # noqa: PLC0415 - the chart library
@@ -124,7 +124,7 @@ def _written(staging: Staging, folder: str, geounits: Folder) -> pl.DataFrame:
     )
 
 
-def _trial(capacity: Capacity, config: CapacitySection, seed: int) -> DecoderTrial:
+def _trial(capacity: ReleaseCapacity, config: Capacity, seed: int) -> DecoderTrial:
     """Units of the sizes that the release has, drawn anew."""
     sizes = capacity.levels[0].sizes
     inhabited = sizes[sizes > 0]
@@ -133,7 +133,7 @@ def _trial(capacity: Capacity, config: CapacitySection, seed: int) -> DecoderTri
     return try_decoder(capacity.unit_design, capacity.prior, people, tuple(sorted(config.sd)), seed)
 
 
-def level_frame(capacity: Capacity) -> pl.DataFrame:
+def level_frame(capacity: ReleaseCapacity) -> pl.DataFrame:
     """One row for each level, see `recon_cli.capacity.assessment.LevelCapacity`."""
     return pl.DataFrame(
         {

@@ -144,7 +144,7 @@ def _plan(
     records: RecordFile,
     products: Sequence[Product],
     partitions: Sequence[str],
-) -> Plan:
+) -> TopdownPlan:
     """Read the records as histograms of units, and put the units into geounits."""
     import numpy as np  # noqa: PLC0415 - slow to load
     import polars as pl  # noqa: PLC0415
@@ -175,7 +175,7 @@ def _plan(
     truth = [
         add_up(place.to_numpy(), each.domain.cells(people), ones, len(geoids)) for each in products
     ]
-    return Plan(release, hierarchy, tuple(products), tuple(map(tuple, truth)))
+    return TopdownPlan(release, hierarchy, tuple(products), tuple(map(tuple, truth)))
 
 
 def _default_levels(release: Release, product: Product) -> list[str]:
@@ -213,7 +213,7 @@ def _require_levels(
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TopdownPlan:
     """What is made.
 
     Attributes:
@@ -276,7 +276,7 @@ def walk(
 class TopdownContext:
     """What all partitions share."""
 
-    plan: Plan
+    plan: TopdownPlan
     tops: dict[str, list[Histogram]] | None
     staging: Staging
 

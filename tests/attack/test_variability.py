@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recon_cli.attack.reconstruction.partition import reconstruct
 from recon_cli.attack.variability.partition import (
-    Measurement,
+    Variability,
     VariabilityOptions,
     measure_variability,
 )
@@ -75,7 +75,7 @@ def found_histogram(
 
 
 def intervals_of(
-    result: Measurement, release: Release, columns: tuple[str, ...]
+    result: Variability, release: Release, columns: tuple[str, ...]
 ) -> dict[Cell, Any]:
     rows = result.intervals.select(release.geoid_column, *columns, "lower", "upper").iter_rows()
     return {(unit, tuple(labels)): (low, high) for unit, *labels, low, high in rows}
@@ -88,7 +88,7 @@ def percentage(distance: int, people: int) -> float:
     return 100 * distance / (2 * people)
 
 
-def check(release: Release, result: Measurement, start: Histogram, every: list[Histogram]) -> None:
+def check(release: Release, result: Variability, start: Histogram, every: list[Histogram]) -> None:
     """Compare one measurement with all histograms of the same space, unit by unit."""
     columns = result.columns
     intervals = intervals_of(result, release, columns)
@@ -172,7 +172,7 @@ def test_relaxed_equals_enumeration(seed: int, people: int) -> None:
 
 def compare(
     release: Release, published: Publication, tables: tuple[Table, ...], microdata: pl.DataFrame
-) -> tuple[Measurement, Measurement]:
+) -> tuple[Variability, Variability]:
     exact, relaxed = (
         measure_variability(
             release, published, tables, microdata, VariabilityOptions(mode, 1, 10.0, diameter=True)
@@ -204,7 +204,7 @@ def test_more_tables_and_more_equalities_only_narrow(seed: int, people: int) -> 
             assert row["solvar_pct"] - 1e-9 <= row["diameter_pct"] <= cap + 1e-9
 
 
-def narrower(release: Release, strong: Measurement, weak: Measurement) -> None:
+def narrower(release: Release, strong: Variability, weak: Variability) -> None:
     for left, right in zip(
         strong.units.iter_rows(named=True), weak.units.iter_rows(named=True), strict=True
     ):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import recon_cli as recon
-from recon_cli.capacity.assessment import Capacity, assess, level_tables
+from recon_cli.capacity.assessment import ReleaseCapacity, assess, level_tables
 from recon_cli.capacity.decoder import try_decoder
 from recon_cli.capacity.design import design_matrix
 from recon_cli.capacity.entropy import (
@@ -198,7 +198,7 @@ families:
     return load_release(str(path))
 
 
-def capacity_of(release: Release) -> Capacity:
+def capacity_of(release: Release) -> ReleaseCapacity:
     """Of two wards with 4 and 6 people."""
     coverage = (CoveragePattern.complete(release, "ward"),)
     geounits = pl.DataFrame({"pattern": [0, 0], "population": [4, 6]})

@@ -16,7 +16,7 @@ from recon_cli.attack.claims.disclosure import KINDS, disclosed_groups, disclosi
 from recon_cli.attack.claims.groups import Groups, distinct_rows, make_groups
 from recon_cli.attack.claims.settle import SettledFunctionals, settle
 from recon_cli.attack.excluded_units import BatchQuarantine
-from recon_cli.attack.variability.histogram import Histogram
+from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
@@ -81,7 +81,7 @@ class BatchClaims:
 
 
 def verify_batch(
-    programs: UnitPrograms, histogram: Histogram, share: float, quarantine: BatchQuarantine
+    programs: UnitPrograms, histogram: HistogramCells, share: float, quarantine: BatchQuarantine
 ) -> BatchClaims:
     """Bound the size of every group in which the incumbent has people: Eq. (claim).
 
@@ -133,7 +133,7 @@ class _Batch:
     """The bounds of all groups, at first those of propagation."""
 
     def __init__(
-        self, programs: UnitPrograms, histogram: Histogram, quarantine: BatchQuarantine
+        self, programs: UnitPrograms, histogram: HistogramCells, quarantine: BatchQuarantine
     ) -> None:
         self.programs = programs
         self.histogram = histogram

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from recon_cli.attack.variability.histogram import Histogram
+from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.model.grain import IntArray
 
 BoolArray = npt.NDArray[np.bool_]
@@ -85,7 +85,7 @@ class Groups:
         covered: BoolArray = np.logical_or.reduce(is_chosen[self.of_held], axis=0)
         return covered
 
-    def members(self, groups: IntArray, histogram: Histogram, cells: slice) -> BoolArray:
+    def members(self, groups: IntArray, histogram: HistogramCells, cells: slice) -> BoolArray:
         """(groups × cells) whether each of some histogram cells is in each group of their unit."""
         values = histogram.groups[cells]
         members = np.empty((len(groups), len(values)), dtype=bool)
@@ -97,7 +97,7 @@ class Groups:
         return members
 
 
-def make_groups(histogram: Histogram, held: IntArray) -> Groups:
+def make_groups(histogram: HistogramCells, held: IntArray) -> Groups:
     """Every group of a batch.
 
     Args:

@@ -23,7 +23,7 @@ from recon_cli.attack.claims.trivial import TrivialGroups
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.reconstruction.partition import count_statuses
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
-from recon_cli.attack.variability.histogram import Histogram, histogram_masks, histogram_of
+from recon_cli.attack.variability.histogram import HistogramCells, histogram_masks, histogram_of
 from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
@@ -277,7 +277,7 @@ class _BatchFrames:
     plan: Plan
     counts: PartitionCounts
     system: System
-    histogram: Histogram
+    histogram: HistogramCells
     programs: UnitPrograms
     verified: BatchClaims
 

@@ -28,7 +28,7 @@ from recon_cli.attack.leave_one_out.reference import chance, gained_columns, mak
 from recon_cli.attack.linkage.key_encoding import column_codes
 from recon_cli.attack.reconstruction.solution import quarantine_of_batch
 from recon_cli.attack.sampling import SampledSolutions, sample_batch, vertices
-from recon_cli.attack.variability.histogram import Histogram, histogram_masks, histogram_of
+from recon_cli.attack.variability.histogram import HistogramCells, histogram_masks, histogram_of
 from recon_cli.attack.variability.partition import make_variability_plan
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.grain import IntArray
@@ -197,7 +197,7 @@ class _World:
         counts = arrange_counts(plan, part)
         self.system: System = next(iter(build_systems(plan, counts)))
         self.geoids = counts.geoids.gather(self.system.units).to_list()
-        self.histogram: Histogram = histogram_of(plan, self.system.candidates, columns)
+        self.histogram: HistogramCells = histogram_of(plan, self.system.candidates, columns)
         regions = self.system.regions[self.system.candidates.unit]
         self.classes = make_classes(plan.release, self.histogram, regions, options.gains)
         self.seeds = solution_seeds(options, region)

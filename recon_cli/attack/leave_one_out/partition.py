@@ -25,7 +25,7 @@ from recon_cli.attack.leave_one_out.modes import ModalValues
 from recon_cli.attack.leave_one_out.reference import gained_columns, make_classes
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
 from recon_cli.attack.sampling import sample_batch, vertices
-from recon_cli.attack.variability.histogram import Histogram, histogram_columns, histogram_of
+from recon_cli.attack.variability.histogram import HistogramCells, histogram_columns, histogram_of
 from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.attack.variability.partition import make_variability_plan
 from recon_cli.errors import ConfigError, SourceError, StageError
@@ -200,7 +200,7 @@ class _Batch:
         self,
         counts: PartitionCounts,
         system: System,
-        histogram: Histogram,
+        histogram: HistogramCells,
         people: IntArray,
         modes: ModalValues,
     ) -> None:

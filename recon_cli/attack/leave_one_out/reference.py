@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from recon_cli.attack.variability.histogram import Histogram
+from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.model.grain import IntArray
 from recon_cli.schema import Release
 
@@ -79,7 +79,7 @@ def gained_columns(
 
 
 def make_classes(
-    release: Release, histogram: Histogram, regions: IntArray, gains: Sequence[str]
+    release: Release, histogram: HistogramCells, regions: IntArray, gains: Sequence[str]
 ) -> ReferenceClasses:
     """The reference classes of a batch.
 

@@ -28,7 +28,7 @@ from recon_cli.attack.variability.distance import (
     DistanceMeasure,
 )
 from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
-from recon_cli.attack.variability.histogram import Histogram
+from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.attack.variability.largest_distance import (
     LargestDistances,
     maximize_each_unit,
@@ -136,7 +136,7 @@ class BatchVariability:
 
 def measure_batch(
     space: SolutionSpace,
-    histogram: Histogram,
+    histogram: HistogramCells,
     regions: IntArray,
     budget: EffortBudget,
     quarantine: BatchQuarantine,
@@ -190,7 +190,7 @@ class _Measurement:
     def __init__(
         self,
         space: SolutionSpace,
-        histogram: Histogram,
+        histogram: HistogramCells,
         account: EffortAccount,
         intervals: CellIntervals,
         fixed: IntArray,

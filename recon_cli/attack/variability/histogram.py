@@ -48,11 +48,11 @@ def histogram_masks(release: Release, columns: tuple[str, ...]) -> list[Masks]:
 
 
 @dataclass(frozen=True)
-class Histogram:
+class HistogramCells:
     """The histogram cells that a batch's candidates fall into.
 
     Attributes:
-        columns: Histogram columns in use.
+        columns: HistogramCells columns in use.
         of_cell: For each candidate its histogram cell; numbered by unit, then by group.
         unit: For each histogram cell its unit.
         groups: (histogram cells × columns) group numbers.
@@ -91,7 +91,7 @@ class Histogram:
         return pl.DataFrame(columns)
 
 
-def histogram_of(plan: Plan, candidates: Candidates, columns: tuple[str, ...]) -> Histogram:
+def histogram_of(plan: Plan, candidates: Candidates, columns: tuple[str, ...]) -> HistogramCells:
     """Put candidates into histogram cells; the plan's grain resolves ``columns``."""
     keys = [candidates.unit]
     for name in columns:
@@ -110,4 +110,4 @@ def histogram_of(plan: Plan, candidates: Candidates, columns: tuple[str, ...]) -
         number = of_cell * (int(key.max(initial=0)) + 1) + key
         _, first, of_cell = np.unique(number, return_index=True, return_inverse=True)
     cells = np.stack([key[first] for key in keys], axis=1)
-    return Histogram(columns, of_cell.astype(np.int64), cells[:, 0], cells[:, 1:])
+    return HistogramCells(columns, of_cell.astype(np.int64), cells[:, 0], cells[:, 1:])

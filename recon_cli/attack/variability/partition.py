@@ -25,7 +25,7 @@ from recon_cli.attack.variability.batch import (
 from recon_cli.attack.variability.distance import LOST, BoolArray
 from recon_cli.attack.variability.effort import EffortBudget
 from recon_cli.attack.variability.histogram import (
-    Histogram,
+    HistogramCells,
     histogram_columns,
     histogram_masks,
     histogram_of,
@@ -71,7 +71,7 @@ class VariabilityOptions:
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Variability:
     """The variability of one partition.
 
     Attributes:
@@ -94,10 +94,10 @@ class Measurement:
     intervals: pl.DataFrame
     regions: pl.DataFrame
 
-    def only(self, geoid: str) -> Measurement:
+    def only(self, geoid: str) -> Variability:
         """The part of one unit."""
         name = self.units.columns[0]
-        return Measurement(
+        return Variability(
             self.columns,
             self.units.filter(pl.col(name) == geoid),
             self.intervals.filter(pl.col(name) == geoid),
@@ -111,7 +111,7 @@ def measure_variability(
     tables: Sequence[Table],
     microdata: pl.DataFrame,
     options: VariabilityOptions,
-) -> Measurement:
+) -> Variability:
     """How far other solutions can be from ``microdata``, and what is in all of them.
 
     Args:
@@ -132,7 +132,7 @@ def measure_variability(
 
 
 def flag_certain(
-    release: Release, microdata: pl.DataFrame, measurement: Measurement
+    release: Release, microdata: pl.DataFrame, measurement: Variability
 ) -> pl.DataFrame:
     """Which records are in every solution: the first ``lower`` of each cell, Eq. (certain).
 
@@ -179,7 +179,7 @@ def measure_with_plan(
     *,
     quarantine: Quarantine = NO_QUARANTINE,
     missing: pl.Series | None = None,
-) -> Measurement:
+) -> Variability:
     """`measure_variability` with a plan already made; see there.
 
     ``quarantine`` is for attempts that died; ``missing`` are the geoids of units that were
@@ -217,7 +217,7 @@ def measure_with_plan(
         intervals.append(frames.intervals(_interval_schema(plan, columns)))
         regions.append(frames.regions())
         on_progress(len(system.units), int(people.sum()), count_statuses(batch_units))
-    return Measurement(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
+    return Variability(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
 
 
 def _seeds(options: VariabilityOptions, counts: PartitionCounts, system: System) -> dict[int, int]:
@@ -308,7 +308,7 @@ class _BatchFrames:
     plan: Plan
     counts: PartitionCounts
     system: System
-    histogram: Histogram
+    histogram: HistogramCells
     variability: BatchVariability
     people: IntArray
 

@@ -14,7 +14,7 @@ def _placed(value: object, info: ValidationInfo) -> object:
     return [place_release(each, info) for each in value] if isinstance(value, list) else value
 
 
-class Exact(BaseModel):
+class InvariantCounts(BaseModel):
     """Counts that are published as they are.
 
     Attributes:
@@ -55,7 +55,7 @@ class Topdown(Section):
     levels: Names | None = None
     geography: ConfigPath | None = None
     without: Names = ()
-    invariant: Exact | None = None
+    invariant: InvariantCounts | None = None
     steps: Annotated[int, Field(ge=1)] = 100
     seed: Annotated[int, Field(ge=0)] | None = None
 
