@@ -7,6 +7,7 @@ columns, ``release.yaml`` is the schema that has them as tables.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,20 +42,12 @@ def add_noise(run: Run) -> StageOutcome:
     from recon_cli.protect import measured  # noqa: PLC0415
     from recon_cli.stages.protect_counts_pieces import Origin, accuracy_files  # noqa: PLC0415
     from recon_cli.stages.unit_lists import list_files  # noqa: PLC0415
-    from recon_cli.statement import PROTECTION, protection_text  # noqa: PLC0415
 
     config = run.config.section(Noise)
     strategy = load_strategy(config.strategy, run.release, config.without)
     levels = config.levels or measured.published_levels(strategy, run.release)
     measured.require_publishable(strategy, run.release, levels)
-    beside = dict[str, bytes]()
-    release = run.release
-    if not any(query.table for query in strategy.queries.values()):
-        text = measured.release_text(strategy, release, levels)
-        beside[SCHEMA] = text.encode()
-        release = parse_release(text, source=SCHEMA)
-    protection = measured.noise_protection(strategy, levels)
-    beside[PROTECTION] = protection_text(release, protection.statements).encode()
+    release, beside = _described(run.release, strategy, levels)
     names = {measured.table_name(query) for query in strategy.queries.values()}
     tables = tuple(table for table in release.tables if table.name in names)
     origin = Origin(NOISE.section, tables, config.records or run.work / "persons")
@@ -86,22 +79,45 @@ def add_noise(run: Run) -> StageOutcome:
             staging.write_extra(accuracy, name, content)
         manifest = transaction.publish(
             pieces,
-            notes={
-                "strategy": strategy.name,
-                "mechanism": strategy.mechanism,
-                "neighbours": strategy.neighbours,
-                "measured": measured.strategy_rows(strategy, levels),
-                "source": config.source,
-                "budget": float(strategy.budget(levels)),
-                "epsilon": strategy.epsilon(levels),
-                "whole_budget": float(strategy.budget()),
-                "whole_epsilon": strategy.epsilon(),
-                "delta": float(strategy.delta),
-            },
+            notes={**_notes(strategy, levels), "source": config.source},
             usages=results.usages,
             workers=results.workers,
         )
         return StageOutcome(NOISE, manifest)
+
+
+def _notes(strategy: Strategy, levels: Sequence[str]) -> dict[str, object]:
+    """What was measured and what it spent."""
+    from recon_cli.protect.measured import strategy_rows  # noqa: PLC0415 - loads polars
+
+    return {
+        "strategy": strategy.name,
+        "mechanism": strategy.mechanism,
+        "neighbours": strategy.neighbours,
+        "measured": strategy_rows(strategy, levels),
+        "budget": float(strategy.budget(levels)),
+        "epsilon": strategy.epsilon(levels),
+        "whole_budget": float(strategy.budget()),
+        "whole_epsilon": strategy.epsilon(),
+        "delta": float(strategy.delta),
+    }
+
+
+def _described(
+    release: Release, strategy: Strategy, levels: Sequence[str]
+) -> tuple[Release, Mapping[str, bytes]]:
+    """The schema that the measurements are read with, and the files beside them."""
+    from recon_cli.protect import measured  # noqa: PLC0415 - loads polars
+    from recon_cli.statement import PROTECTION, protection_text  # noqa: PLC0415
+
+    beside = dict[str, bytes]()
+    if not any(query.table for query in strategy.queries.values()):
+        text = measured.release_text(strategy, release, levels)
+        beside[SCHEMA] = text.encode()
+        release = parse_release(text, source=SCHEMA)
+    protection = measured.noise_protection(strategy, levels)
+    beside[PROTECTION] = protection_text(release, protection.statements).encode()
+    return release, beside
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recon_cli.config import Reconstruct
+from recon_cli.execute import Results
 from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Table
 from recon_cli.stages.selection import select
-from recon_cli.store import Folder
+from recon_cli.store import Folder, Piece, Transaction
 from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
@@ -25,7 +26,6 @@ def reconstruct(run: Run) -> StageOutcome:
         SolverError: A solver failed, or a worker died.
     """
     config = run.config.section(Reconstruct)
-    seed = run.config.top.seed if config.seed is None else config.seed
     tables, geounits = open_published(run.work, run.release)
     coverage = read_coverage(tables, run.release)
     selection = select(run.release, config.tables, coverage)
@@ -41,53 +41,69 @@ def reconstruct(run: Run) -> StageOutcome:
     recipe = run.recipe(
         RECONSTRUCT,
         settings,
-        seed=seed,
+        seed=_seed(run),
         shared=shared_digests(tables),
         partitions=input_digests(tables, geounits),
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return StageOutcome(RECONSTRUCT, stage.current, skipped=True)
-        from recon_cli.model.interval_plan import make_interval_plan  # noqa: PLC0415
-        from recon_cli.model.planning import make_plan  # noqa: PLC0415 - loads the solver
-        from recon_cli.pipeline.quarantine import QuarantineOnDeath  # noqa: PLC0415
-        from recon_cli.stages import reconstruct_pieces as worker  # noqa: PLC0415
-
         notes = {
             "tables": [table.name for table in selection.tables],
             "unpublished_tables": list(selection.unpublished),
             "assumptions": config.assumptions,
         }
-
-        def prepare() -> worker.ReconstructionContext:
-            make = make_interval_plan if has_statements(tables) else make_plan
-            release = run.release if config.assumptions else run.release.without_assumptions()
-            plan = make(release, selection.tables, coverage)
-            return worker.ReconstructionContext(
-                plan, run.work, stage.staging, seed, config.objective, verify=config.verify
-            )
-
-        pieces = read_pieces(geounits)
         if _is_noise(run, tables, selection.tables):
             from recon_cli.stages.reconstruct_noisy import fit_partitions  # noqa: PLC0415
 
-            fitted = fit_partitions(run, stage, selection.tables, geounits)
-            manifest = stage.publish(
-                pieces_of(geounits.manifest),
-                notes={**notes, "verified": False},
-                usages=fitted.usages,
-                workers=fitted.workers,
-            )
-            return StageOutcome(RECONSTRUCT, manifest)
-        on_death = QuarantineOnDeath("reconstruct", stage.staging, run.reporter)
-        results = run.map_unfinished(stage, worker.reconstruct_piece, prepare, pieces, on_death)
+            results = fit_partitions(run, stage, selection.tables, geounits)
+            pieces, verify = pieces_of(geounits.manifest), False
+        else:
+            pieces, verify = read_pieces(geounits), config.verify
+            results = _solve(run, stage, selection.tables, tables, pieces)
         manifest = stage.publish(
             pieces,
-            notes={**notes, "verified": config.verify},
+            notes={**notes, "verified": verify},
             usages=results.usages,
             workers=results.workers,
         )
         return StageOutcome(RECONSTRUCT, manifest)
+
+
+def _seed(run: Run) -> int:
+    seed = run.config.section(Reconstruct).seed
+    return run.config.top.seed if seed is None else seed
+
+
+def _solve(
+    run: Run,
+    stage: Transaction,
+    chosen: Sequence[Table],
+    tables: Folder,
+    pieces: Sequence[Piece],
+) -> Results[None]:
+    """Solve and verify every piece that is not finished.
+
+    Raises:
+        ReconError: What a piece raised.
+    """
+    from recon_cli.model.interval_plan import make_interval_plan  # noqa: PLC0415
+    from recon_cli.model.planning import make_plan  # noqa: PLC0415 - loads the solver
+    from recon_cli.pipeline.quarantine import QuarantineOnDeath  # noqa: PLC0415
+    from recon_cli.stages import reconstruct_pieces as worker  # noqa: PLC0415
+
+    config = run.config.section(Reconstruct)
+
+    def prepare() -> worker.ReconstructionContext:
+        make = make_interval_plan if has_statements(tables) else make_plan
+        release = run.release if config.assumptions else run.release.without_assumptions()
+        plan = make(release, chosen, read_coverage(tables, run.release))
+        return worker.ReconstructionContext(
+            plan, run.work, stage.staging, _seed(run), config.objective, verify=config.verify
+        )
+
+    on_death = QuarantineOnDeath("reconstruct", stage.staging, run.reporter)
+    return run.map_unfinished(stage, worker.reconstruct_piece, prepare, pieces, on_death)
 
 
 def _is_noise(run: Run, tables: Folder, chosen: Sequence[Table]) -> bool:
