@@ -32,13 +32,14 @@ def command(options: RunOptions, *, force: bool) -> None:
     Config keys:
       release, work, seed, workers
       compare.truth        records; default persons/
-      compare.protections  name: {swap, round, cellkey,
-                           topdown or coarser}; a bare
-                           name for none
+      compare.protections  name: {swap, suppress,
+                           census1980, round, cellkey,
+                           noise, topdown or coarser};
+                           a bare name for none
       compare.tables       that are published (all)
       compare.weights      of tables in the error (1)
       compare.risk         gain, agreement, certain,
-                           disclosed: of the frontier
+                           disclosed: in the text
       compare.reconstruct, compare.solvar,
       compare.claims       how each is attacked
       compare.id           who is who (pik)

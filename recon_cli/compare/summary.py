@@ -54,9 +54,9 @@ class ProtectionSummary:
         return self.precision - self.guessed
 
     def measure(self, name: Measure) -> float | None:
-        """One of the measures of risk."""
+        """One of the measures of risk; links that are right less often than guesses gain nothing."""
         found: float | None = getattr(self, name)
-        return found
+        return None if found is None else max(found, 0.0)
 
     def as_row(self) -> dict[str, object]:
         """For a table."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import polars as pl
@@ -27,7 +28,7 @@ from recon_cli.schema import Release
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
 
-#: Measure of risk → what it is called, with its unit; the first that was taken draws the frontier.
+#: Measure of risk → what it is called, with its unit; the first that was taken leads the text.
 #: What is proven on any columns comes before whole records, which can be nobody's beside it.
 RISKS: Final[Mapping[Measure, str]] = {
     "gain": "precision for nonmodal uniques less guessing, points",
@@ -44,6 +45,7 @@ def compose_comparison(
     errors: Mapping[str, pl.DataFrame],
     *,
     risk: Measure | None = None,
+    weights: Mapping[str, float] = MappingProxyType({}),
 ) -> ReportDocument:
     """The page.
 
@@ -51,22 +53,25 @@ def compose_comparison(
         release: The schema.
         summaries: One a protection.
         errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
-        risk: What the frontier is drawn by; default the first measure that any protection has.
+        risk: What the text weighs error against; default the first measure that any has.
+        weights: Table → how much its errors count.
     """
     words = words_of(release)
     taken = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
     by: Measure = risk or taken[0]
-    choices = [Choice(each.name, each.unit_error, each.measure(by)) for each in summaries]
+    choices = [_choice(each, taken) for each in summaries]
     beaten, best = dominated_by(choices), undominated(choices)
+    of = {each.name: each for each in summaries}
     return ReportDocument(
         title=f"What to publish of {release.title}",
         subject=f"{len(summaries)} protections of one truth, each attacked",
         headline=Headline(
-            tuple(_sentences(summaries, best, by, words)),
+            tuple(_sentences([of[each.name] for each in best], by, words)),
             (
-                f"On the frontier: no other protection here has both a smaller error in the cells "
-                f"of {words.units} and less risk, measured as {_risk_words(by)}. Other attacks, "
-                "and other truths, may order them otherwise.",
+                "On the frontier: no other protection here is as good in every error (of cells "
+                f"and people of {words.units}, of coarser cells) and in every risk "
+                f"({enumerate_words([_risk_words(each) for each in taken])}), and better in one. "
+                "Other attacks, and other truths, may order them otherwise.",
             ),
         ),
         facts=(
@@ -79,7 +84,7 @@ def compose_comparison(
             ReportSection(
                 "frontier",
                 "Error and risk",
-                (_beaten_words(beaten), _unmeasured_words(choices, by)),
+                (_beaten_words(beaten), _unmeasured_words(choices), _weight_words(weights)),
                 figures=(_figure(summaries, choices, _coarse_level(errors), words),),
             ),
             ReportSection("table", "The numbers", sheets=(_sheet(summaries, beaten, words),)),
@@ -95,34 +100,37 @@ def _risk_words(by: Measure) -> str:
     return RISKS[by].rpartition(",")[0]
 
 
-def _sentences(
-    summaries: Sequence[ProtectionSummary],
-    best: Sequence[Choice],
-    by: Measure,
-    words: Words,
-) -> list[str]:
+def _choice(summary: ProtectionSummary, taken: Sequence[Measure]) -> Choice:
+    errors = (summary.unit_error, summary.region_error, summary.total_error)
+    return Choice(
+        summary.name,
+        tuple(error for error in errors if error is not None),
+        {name: summary.measure(name) for name in taken},
+    )
+
+
+def _sentences(best: Sequence[ProtectionSummary], by: Measure, words: Words) -> list[str]:
     """Names the choices on the frontier, from the least error on, and what each gives up."""
     if not best:
         return ["**Unknown:** the risk of no protection was measured."]
     names = enumerate_words([f"**{each.name}**" for each in best])
     verb = "is" if len(best) == 1 else "are"
     sentences = [f"{names} {verb} on the frontier of error and risk."]
-    of = {each.name: each for each in summaries}
     for before, each in zip([None, *best], best, strict=False):
-        risk = f"{each.risk:.1f}"
+        risk = each.measure(by) or 0.0
         what = (
-            f"**{each.name}** has an error of {each.error:.2f} people in a cell of a {words.unit}"
+            f"**{each.name}** has an error of {each.unit_error:.2f} people in a cell of a "
+            f"{words.unit}"
         )
         if before is None:
-            sentences.append(
-                f"{what}, the least, and a risk of {risk} ({RISKS[by]}), the greatest of these."
-            )
+            sentences.append(f"{what}, the least, and a risk of {risk:.1f} ({RISKS[by]}).")
             continue
-        less = (before.risk or 0) - (each.risk or 0)
-        more = each.error - before.error
+        change = risk - (before.measure(by) or 0.0)
+        more = each.unit_error - before.unit_error
+        less = f"{abs(change):.1f} {'less' if change < 0 else 'more'} risk" if change else "no less"
         sentences.append(
-            f"{what}, {more:.2f} more than {before.name}, for {less:.1f} less risk: {risk}"
-            + _unpublished(of[each.name])
+            f"{what}, {more:.2f} more than {before.name}, for {less}: {risk:.1f}"
+            + _unpublished(each)
         )
     return sentences
 
@@ -143,14 +151,22 @@ def _beaten_words(beaten: Mapping[str, str]) -> str:
     )
 
 
-def _unmeasured_words(choices: Sequence[Choice], by: Measure) -> str:
-    without = enumerate_words([f"**{each.name}**" for each in choices if each.risk is None])
+def _unmeasured_words(choices: Sequence[Choice]) -> str:
+    without = enumerate_words([f"**{each.name}**" for each in choices if not each.is_placed])
     if not without:
         return ""
     return (
-        f"Not placed by {_risk_words(by)}: {without}. What is published there is not enough to "
-        "take that measure; the other measures are in the table."
+        f"Not placed: {without}. What is published there is not enough to take every measure; "
+        "those that were taken are in the table."
     )
+
+
+def _weight_words(weights: Mapping[str, float]) -> str:
+    """How tables count in the errors over all of them."""
+    if not weights:
+        return ""
+    said = enumerate_words([f"{name} {weight:g}" for name, weight in weights.items()])
+    return f"In errors over all tables these count as the config says: {said}; others once."
 
 
 def _coarse_level(errors: Mapping[str, pl.DataFrame]) -> str:
@@ -177,7 +193,8 @@ def _figure(
     return Figure(
         name="frontier",
         title="Each protection as a dot: down and to the left is better",
-        caption="Errors without their sign. On the frontier, or dominated, by the first chart.",
+        caption="Errors without their sign. On the frontier, or dominated, by all charts together "
+        "and by people of a unit.",
         alt=" ".join(_reading(each, words) for each in summaries),
         chart=Chart(panels, columns=len(accuracy)),
         sheets=(),
@@ -190,7 +207,7 @@ def _looks(choices: Sequence[Choice]) -> dict[str, Look]:
     unplaced = Look("not placed", GREY[1], "square")
     beaten = dominated_by(choices)
     return {
-        each.name: unplaced if each.risk is None else grey if each.name in beaten else free
+        each.name: grey if each.name in beaten else free if each.is_placed else unplaced
         for each in choices
     }
 

@@ -55,7 +55,9 @@ def compare(run: Run) -> StageOutcome:
 
         errors = work.measure_errors(run, runs)
         summaries = work.summarise_runs(run, runs, errors)
-        document = compose_comparison(run.release, summaries, errors, risk=config.risk)
+        document = compose_comparison(
+            run.release, summaries, errors, risk=config.risk, weights=config.weights
+        )
         files = {**work.table_files(summaries, errors), **report_files(document, PAGE)}
         for name, data in files.items():
             stage.staging.write_extra("comparison", name, data)

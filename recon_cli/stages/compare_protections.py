@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal
@@ -14,8 +14,10 @@ from recon_cli.config.model import Section, TableChoice, Top
 from recon_cli.config.sections.compare import Compare, Protected
 from recon_cli.config.sections.link import FROM_CEF, Link
 from recon_cli.config.sections.score import Score
+from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release
+from recon_cli.store import Stage
 
 #: Of which every protection's name is a folder, in the work folder.
 FOLDER: Final = "compare"
@@ -33,12 +35,13 @@ class ProtectionKind:
 
     Attributes:
         folder: Where its stage publishes; empty where it has no stage.
-        publishes: ``records``, of which exact tables are made, or ``counts`` with their law.
+        publishes: ``records``, of which exact tables are made, ``counts`` with their law, or
+            noisy ``measurements``, maybe of other tables than the release's.
         attacks: Sections of the stages that can attack what is published.
     """
 
     folder: str = ""
-    publishes: Literal["records", "counts"] = "records"
+    publishes: Literal["records", "counts", "measurements"] = "records"
     attacks: tuple[str, ...] = ("reconstruct", "solvar", "claims")
 
 
@@ -49,8 +52,11 @@ PROTECTIONS: Final[Mapping[str, ProtectionKind]] = MappingProxyType(
         "coarser": ProtectionKind(),
         "swap": ProtectionKind("hdf"),
         "topdown": ProtectionKind("mdf"),
+        "suppress": ProtectionKind("suppressed", "counts", _OF_COUNTS),
+        "census1980": ProtectionKind("census1980", "counts", _OF_COUNTS),
         "round": ProtectionKind("rounded", "counts", _OF_COUNTS),
         "cellkey": ProtectionKind("perturbed", "counts", _OF_COUNTS),
+        "noise": ProtectionKind("noisy", "measurements", ("reconstruct",)),
     }
 )
 
@@ -70,18 +76,60 @@ def units_path(run: Run) -> Path:
     return run.work / FOLDER / UNITS
 
 
-def protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
+@dataclass(frozen=True)
+class ProtectionRun:
     """The run that protects the truth, publishes and attacks it, in a folder of its own.
+
+    Attributes:
+        config: Its sections.
+        release: The schema of what it publishes.
+        measuring: What has to run before, with the schema of the truth: noise is added to queries
+            that are no tables of it.
+    """
+
+    config: RunConfig
+    release: Release
+    measuring: RunConfig | None = None
+
+    def runs(self, run: Run) -> tuple[Run, ...]:
+        """In order, what is to be run in the folder."""
+        attack = replace(run, config=self.config, release=self.release)
+        if self.measuring is None:
+            return (attack,)
+        return replace(run, config=self.measuring), attack
+
+    @property
+    def stages(self) -> list[Stage]:
+        """All stages, in order."""
+        before = [] if self.measuring is None else stages_of(self.measuring)
+        return [*before, *stages_of(self.config)]
+
+
+def protection_run(run: Run, name: str, protection: Protected) -> ProtectionRun:
+    """The run of one protection.
 
     Args:
         run: The comparison.
         name: Of the protection.
         protection: What it is.
+
+    Raises:
+        ConfigError: A strategy does not fit the release.
     """
+    config = _protection_config(run, name, protection)
+    release = _measured_release(run, protection)
+    if release is run.release:
+        return ProtectionRun(config, release)
+    sections = dict(config.sections)
+    measuring = RunConfig(config.top, {"noise": sections.pop("noise")}, config.source)
+    return ProtectionRun(RunConfig(config.top, sections, config.source), release, measuring)
+
+
+def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
     config = run.config.section(Compare)
     kind, work, truth = PROTECTIONS[protection.kind], home_of(run, name), truth_of(run, config)
     sections: dict[str, Section] = _protecting(protection, config, truth)
-    if kind.publishes == "counts":
+    if kind.publishes != "records":
         sections["ingest"] = Ingest(source="tidy", paths=(work / kind.folder,))
     else:
         published = work / "published.parquet"
@@ -100,6 +148,8 @@ def protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
         for stage, section in asked.items()
         if section is not None and stage in kind.attacks
     }
+    if kind.publishes == "measurements":  # the tables to attack are the strategy's
+        sections["reconstruct"] = config.reconstruct.model_copy(update={"tables": None})
     top = _top(run, work, workers=1)
     return RunConfig(top, sections, f"{run.config.source}: compare.{name}")
 
@@ -121,24 +171,33 @@ def _top(run: Run, work: Path, *, workers: int | None) -> Top:
     return Top(**{**own, "work": work, "workers": workers})
 
 
-def truth_config(run: Run) -> RunConfig:
+def truth_run(run: Run) -> ProtectionRun:
     """The run that only publishes the truth's own tables, for a comparison without ``none``."""
-    made = protection_config(run, TRUTH, Protected())
+    made = _protection_config(run, TRUTH, Protected())
     kept = {name: made.sections[name] for name in ("tabulate", "ingest")}
-    return RunConfig(made.top, kept, made.source)
+    return ProtectionRun(RunConfig(made.top, kept, made.source), run.release)
 
 
 def _protecting(protection: Protected, config: Compare, truth: Path) -> dict[str, Section]:
     """The section of its stage, with the truth in the place of what it would take itself."""
+    section = protection.section
+    if section is None:
+        return {}
     if protection.swap is not None:
         return {"swap": protection.swap.model_copy(update={"population": truth.parent})}
-    if protection.topdown is not None:
-        return {"topdown": protection.topdown.model_copy(update={"records": truth})}
-    for name, section in (("round", protection.round), ("cellkey", protection.cellkey)):
-        if section is not None:
-            tables = section.tables or config.tables
-            return {name: section.model_copy(update={"records": truth, "tables": tables})}
-    return {}
+    update: dict[str, object] = {"records": truth}
+    if "tables" in type(section).model_fields:
+        update["tables"] = getattr(section, "tables", None) or config.tables
+    return {protection.kind: section.model_copy(update=update)}
+
+
+def _measured_release(run: Run, protection: Protected) -> Release:
+    """The schema of what is published: the truth's, or that of the queries that are measured."""
+    if protection.noise is None:
+        return run.release
+    from recon_cli.stages.protect_noise import measured_release  # noqa: PLC0415 - loads polars
+
+    return measured_release(protection.noise, run.release)
 
 
 def linking_config(run: Run) -> RunConfig:

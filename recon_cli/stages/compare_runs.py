@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -25,12 +26,15 @@ from recon_cli.sources.records import open_records
 from recon_cli.stages.claims_pieces import read_disclosures
 from recon_cli.stages.compare_protections import (
     EXACT,
+    PROTECTIONS,
+    ProtectionRun,
     linking_config,
-    protection_config,
-    truth_config,
+    protection_run,
     truth_of,
+    truth_run,
     units_path,
 )
+from recon_cli.stages.protect_counts_pieces import Origin
 from recon_cli.stages.score import read_rates
 from recon_cli.store import Stage, open_folder, read_published, transaction
 from recon_cli.store.files import key_of, parquet_bytes, write_bytes
@@ -48,12 +52,12 @@ class ComparedRuns:
 
     Attributes:
         truth: The run whose tables are the truth's own.
-        protected: Name → run.
+        protected: Name → run of each protection.
         linking: The run that links and scores them; None where nobody can be linked.
     """
 
-    truth: RunConfig
-    protected: Mapping[str, RunConfig]
+    truth: ProtectionRun
+    protected: Mapping[str, ProtectionRun]
     linking: RunConfig | None
 
     @classmethod
@@ -61,22 +65,17 @@ class ComparedRuns:
         """What the config asks for."""
         config = run.config.section(Compare)
         protected = {
-            name: protection_config(run, name, each) for name, each in config.protections.items()
+            name: protection_run(run, name, each) for name, each in config.protections.items()
         }
         exact = next((n for n, each in config.protections.items() if each.kind == EXACT), None)
-        truth = truth_config(run) if exact is None else protected[exact]
+        truth = truth_run(run) if exact is None else protected[exact]
         return cls(truth, protected, linking_config(run) if _can_link(run, config) else None)
 
     @property
-    def first(self) -> dict[str, RunConfig]:
+    def first(self) -> dict[str, ProtectionRun]:
         """By name the runs that wait for none of the others."""
         own = self.truth not in self.protected.values()
         return {**({EXACT: self.truth} if own else {}), **self.protected}
-
-    @property
-    def every(self) -> dict[str, RunConfig]:
-        """By name all runs, in order."""
-        return {**self.first, **({} if self.linking is None else {"links": self.linking})}
 
 
 def _can_link(run: Run, config: Compare) -> bool:
@@ -92,7 +91,7 @@ def run_compared(run: Run, runs: ComparedRuns) -> None:
         ReconError: What linking raised.
     """
     _write_units(run)
-    items = [WorkItem(name, (name, config), 1) for name, config in runs.first.items()]
+    items = [WorkItem(name, each, 1) for name, each in runs.first.items()]
     with run.reporter.bar(Task("compare", "protection", len(items))) as bar:
         done: Results[str | None] = run_items(
             _run_one,
@@ -122,12 +121,13 @@ def _write_units(run: Run) -> None:
 
 
 def _run_one(
-    shared: tuple[Release, bool], item: tuple[str, RunConfig], tick: OnProgress
+    shared: tuple[Release, bool], protection: ProtectionRun, tick: OnProgress
 ) -> str | None:
     """Run one protection; why it failed, so that the others go on. Runs in a worker."""
-    (release, force), (_, config) = shared, item
+    release, force = shared
     try:
-        _run_stages(Run(config, release, force=force))
+        for each in protection.runs(Run(protection.config, release, force=force)):
+            _run_stages(each)
     except ReconError as error:
         return str(error)
     tick(1, 0)
@@ -156,16 +156,27 @@ class _Silent:
 
 def digests(run: Run, runs: ComparedRuns) -> dict[str, str]:
     """What each run has made, as digests; or that it would make something."""
-    found = {}
-    for name, config in runs.every.items():
-        stages = stages_of(config)
-        keys = [_key(config.work, stage) for stage in stages]
-        if run.opener is not transaction and None not in keys:  # a preview changes nothing
-            of_run = replace(run, config=config, opener=transaction)
-            planned = plan(of_run, stages, dependencies(stages, config))
-            keys = [None] if any(each.would_run for each in planned) else keys
-        found[name] = _TO_BE_MADE if None in keys else key_of(keys)
+    found = {
+        name: _digest(each.config.work, each.stages, each.runs(run))
+        for name, each in runs.first.items()
+    }
+    if runs.linking is not None:
+        linking = replace(run, config=runs.linking)
+        found["links"] = _digest(runs.linking.work, stages_of(runs.linking), (linking,))
     return found
+
+
+def _digest(work: Path, stages: Sequence[Stage], runs: Sequence[Run]) -> str:
+    keys = [_key(work, stage) for stage in stages]
+    if runs[0].opener is not transaction and None not in keys:  # a preview changes nothing
+        keys = [None] if any(_would_run(each) for each in runs) else keys
+    return _TO_BE_MADE if None in keys else key_of(keys)
+
+
+def _would_run(run: Run) -> bool:
+    stages = stages_of(run.config)
+    of_run = replace(run, opener=transaction)
+    return any(each.would_run for each in plan(of_run, stages, dependencies(stages, run.config)))
 
 
 def _key(work: Path, stage: Stage) -> str | None:
@@ -181,11 +192,11 @@ def _key(work: Path, stage: Stage) -> str | None:
 def measure_errors(run: Run, runs: ComparedRuns) -> dict[str, pl.DataFrame]:
     """Name of each protection → its errors, see `recon_cli.compare.errors.ERRORS`."""
     weights = run.config.section(Compare).weights
-    items = [WorkItem(name, config.work, 1) for name, config in runs.protected.items()]
+    items = [WorkItem(name, each, 1) for name, each in runs.protected.items()]
     with run.reporter.bar(Task("errors", "protection", len(items))) as bar:
         sums: Results[pl.DataFrame] = run_items(
             _sum_errors,
-            lambda: (run.release, runs.truth.work),
+            lambda: (run.release, runs.truth.config.work),
             items,
             workers=run.config.top.workers,
             on_tick=bar.advance,
@@ -196,18 +207,46 @@ def measure_errors(run: Run, runs: ComparedRuns) -> dict[str, pl.DataFrame]:
     }
 
 
-def _sum_errors(shared: tuple[Release, Path], work: Path, tick: OnProgress) -> pl.DataFrame:
+def _sum_errors(
+    shared: tuple[Release, Path], protection: ProtectionRun, tick: OnProgress
+) -> pl.DataFrame:
     release, home = shared
-    tables, _ = open_published(work, release)
+    tables, _ = open_published(home, release)
+    known = _tables_of(release, protection)
     parts = []
-    for partition in open_published(home, release)[0].partitions:
+    for partition in tables.partitions:
         truth = read_published(home, release, partition)
         shown = _nothing(truth)
-        if partition in tables.partitions:
-            shown = read_published(work, release, partition)
+        if partition in known.partitions:
+            shown = known.read(partition)
         parts.append(sum_errors(release, truth, shown))
     tick(1, 0)
     return pl.concat(parts)
+
+
+@dataclass(frozen=True)
+class _PublishedTables:
+    """The tables of the truth's schema, as a protection's readers know them.
+
+    Attributes:
+        partitions: Those with any.
+        read: A partition's publication.
+    """
+
+    partitions: Collection[str]
+    read: Callable[[str], Publication]
+
+
+def _tables_of(release: Release, protection: ProtectionRun) -> _PublishedTables:
+    """What is published; of other queries than tables, the tables of the records fitted to them."""
+    work = protection.config.work
+    if protection.measuring is None:
+        tables, _ = open_published(work, release)
+        return _PublishedTables(tables.partitions, partial(read_published, work, release))
+    fitted = Origin("compare", release.tables, _microdata(protection.config).path)
+    return _PublishedTables(
+        fitted.digests(release).keys(), lambda partition: fitted.read(release, partition)[0]
+    )
 
 
 def _nothing(truth: Publication) -> Publication:
@@ -227,9 +266,9 @@ def summarise_runs(
             describe(config.protections[name]),
             errors[name],
             rates,
-            people=_microdata(made).manifest.rows,
-            certain=_certain(made),
-            disclosed=_disclosed(made),
+            people=_microdata(made.config).manifest.rows,
+            certain=_certain(made.config),
+            disclosed=_disclosed(config, config.protections[name], made.config),
         )
         for name, made in runs.protected.items()
     )
@@ -259,11 +298,13 @@ def _certain(config: RunConfig) -> int:
     return int(_microdata(config).manifest.totals["certain"])
 
 
-def _disclosed(config: RunConfig) -> int | None:
+def _disclosed(config: Compare, protection: Protected, made: RunConfig) -> int | None:
     """People of whom some columns settle another one, in every solution; None if not asked."""
-    if "claims" not in config.sections:
+    if config.claims is None:
         return None
-    found = read_disclosures(config.work)["attribute"]
+    if PROTECTIONS[protection.kind].publishes == "measurements":
+        return 0  # noise without bounds leaves every histogram possible
+    found = read_disclosures(made.work)["attribute"]
     return int(found[-1]) if len(found) else 0
 
 

@@ -45,8 +45,7 @@ def add_noise(run: Run) -> StageOutcome:
 
     config = run.config.section(Noise)
     strategy = load_strategy(config.strategy, run.release, config.without)
-    levels = config.levels or measured.published_levels(strategy, run.release)
-    measured.require_publishable(strategy, run.release, levels)
+    levels = _levels(config, strategy, run.release)
     release, beside = _described(run.release, strategy, levels)
     names = {measured.table_name(query) for query in strategy.queries.values()}
     tables = tuple(table for table in release.tables if table.name in names)
@@ -101,6 +100,27 @@ def _notes(strategy: Strategy, levels: Sequence[str]) -> dict[str, object]:
         "whole_epsilon": strategy.epsilon(),
         "delta": float(strategy.delta),
     }
+
+
+def measured_release(config: Noise, release: Release) -> Release:
+    """The schema of the measurements: the release's own where its tables are measured.
+
+    Raises:
+        ConfigError: There is no such strategy, or it does not fit the release.
+    """
+    from recon_cli.noise.strategy import load_strategy  # noqa: PLC0415 - loads polars
+
+    strategy = load_strategy(config.strategy, release, config.without)
+    return _described(release, strategy, _levels(config, strategy, release))[0]
+
+
+def _levels(config: Noise, strategy: Strategy, release: Release) -> Sequence[str]:
+    """The levels that are published."""
+    from recon_cli.protect import measured  # noqa: PLC0415 - loads polars
+
+    levels = config.levels or measured.published_levels(strategy, release)
+    measured.require_publishable(strategy, release, levels)
+    return levels
 
 
 def _described(

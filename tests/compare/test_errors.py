@@ -85,21 +85,37 @@ def test_sums_of_partitions_add_up_and_weights_choose_tables() -> None:
 def test_the_frontier_is_what_no_other_choice_beats(seed: int) -> None:
     draw = random.Random(seed)  # noqa: S311 - cases of a test
     choices = [
-        Choice(str(i), draw.randint(0, 4), draw.choice([None, 0, 1, 2, 3])) for i in range(7)
+        Choice(
+            str(i),
+            (draw.randint(0, 3), draw.randint(0, 2)),
+            {name: draw.choice([None, 0, 1, 2, 3, 3]) for name in ("gain", "certain")},
+        )
+        for i in range(9)
     ]
     beaten = dominated_by(choices)
 
     def beats(one: Choice, other: Choice) -> bool:
-        if one.risk is None or other.risk is None:
+        ours = (*one.errors, one.risks["gain"], one.risks["certain"])
+        theirs = (*other.errors, other.risks["gain"], other.risks["certain"])
+        pairs = [(a, b) for a, b in zip(ours, theirs, strict=True)]
+        if any(a is None or b is None for a, b in pairs):
             return False
-        pair, others = (one.error, one.risk), (other.error, other.risk)
-        return pair != others and pair[0] <= others[0] and pair[1] <= others[1]
+        return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)  # type: ignore[operator]
 
     expected = {each.name for each in choices if any(beats(other, each) for other in choices)}
     assert set(beaten) == expected
     by_name = {each.name: each for each in choices}
     assert all(beats(by_name[by], by_name[name]) for name, by in beaten.items())
     assert set(beaten.values()) <= {each.name for each in undominated(choices)}
+
+
+def test_less_of_one_risk_does_not_dominate_with_more_of_another() -> None:
+    exact = Choice("none", (0.0,), {"gain": 9.0, "certain": 90.0})
+    swapped = Choice("swap", (1.0,), {"gain": 5.0, "certain": 95.0})
+    rounded = Choice("round", (1.0,), {"gain": 6.0, "certain": 20.0})
+    coarser = Choice("coarser", (1.0,), {"gain": 6.0, "certain": 30.0})
+    beaten = dominated_by([exact, swapped, rounded, coarser])
+    assert beaten == {"coarser": "round"}
 
 
 def test_levels_of_the_release_are_kept_in_order() -> None:

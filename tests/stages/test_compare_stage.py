@@ -16,12 +16,24 @@ from tests.support.browser import chromium, needs_browser
 from tests.support.command_line import recon
 from tests.support.layouts import SCHEMA
 
+#: Of combinations of columns: published as tables of a release of its own.
+STRATEGY = (
+    "strategy: small\nrho: 4\nqueries: {total: [], by_age: [sex, age]}\n"
+    "levels: {tract: {queries: {total: 1/4}}, block: {queries: {by_age: 3/4}}}\n"
+)
+#: Of the release's own table.
+TABLE = "strategy: table\nrho: 4\nqueries: {q: P99}\nlevels: {block: {queries: {q: 1}}}\n"
 ATTACK = "attack: {exact: [sex], binned: [sex], gains: [age]}\n"
 PROTECTIONS = {
     "none": None,
     "tracts": {"coarser": {"levels": ["tract"]}},
     "rounded": {"round": {"base": 3}},
     "keys": {"cellkey": {"max": 2, "variance": 1.0}},
+}
+MORE = {
+    "suppressed": {"suppress": {"below": 3}},
+    "noise": {"noise": {"strategy": "small.yaml"}},
+    "noisy-table": {"noise": {"strategy": "table.yaml"}},
 }
 
 
@@ -38,6 +50,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         tmp_path / "truth.parquet"
     )
     (tmp_path / "sexage.yaml").write_text(SCHEMA + ATTACK)
+    (tmp_path / "small.yaml").write_text(STRATEGY)
+    (tmp_path / "table.yaml").write_text(TABLE)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -61,11 +75,11 @@ def content(work: Path) -> dict[str, bytes]:
 
 
 def test_each_protection_is_published_attacked_and_compared(home: Path) -> None:
-    path = config(home, "all", protections=PROTECTIONS)
-    said = recon("compare", "-c", path, "--workers", "1").stdout
+    path = config(home, "all", protections={**PROTECTIONS, **MORE})
+    said = " ".join(recon("compare", "-c", path, "--workers", "1").stdout.split())
     assert "on the frontier of error and risk" in said
     table = pl.read_parquet(home / "all" / "comparison" / "comparison.parquet")
-    assert table["name"].to_list() == list(PROTECTIONS)
+    assert table["name"].to_list() == [*PROTECTIONS, *MORE]
     rows = {row["name"]: row for row in table.iter_rows(named=True)}
     assert rows["none"]["unit_error"] == rows["none"]["total_error"] == 0
     assert rows["tracts"]["unpublished"] == 100
@@ -74,6 +88,11 @@ def test_each_protection_is_published_attacked_and_compared(home: Path) -> None:
     assert all(row["people"] > 0 and row["agreement"] is not None for row in rows.values())
     assert rows["none"]["certain"] == 100  # one table of all there is
     assert rows["none"]["certain"] > rows["rounded"]["certain"]
+    assert 0 < rows["suppressed"]["unpublished"] < 100
+    for name in ("noise", "noisy-table"):  # proves nothing
+        assert rows[name]["certain"] == rows[name]["disclosed"] == 0
+        assert rows[name]["unit_error"] > 0
+    assert rows["noise"]["unpublished"] == 0  # users have the tables of the fitted records
     assert len({row["guessed"] for row in rows.values()}) == 1
     assert "compare: up to date" in recon("compare", "-c", path).stdout
 
@@ -112,6 +131,8 @@ def test_a_protection_that_fails_is_named_and_the_others_are_kept(home: Path) ->
     [
         ({"protections": {"a/b": None}}, "compare.protections.a/b: a name is letters"),
         ({"protections": {"a": {"round": {}, "cellkey": {}}}}, "one protection each"),
+        ({"protections": {"a": {"round": {"records": "x.csv"}}}}, "a.round.records: every"),
+        ({"protections": {"a": {"noise": {"strategy": "b"}}}}, "no strategy 'b'"),
         ({"protections": {"a": {"coarser": {"levels": ["town"]}}}}, "no level 'town'"),
         ({"protections": {"a": None}, "weights": {"P1": 2}}, "weights: no table 'P1'"),
         ({"protections": {"a": None}, "truth": "gone.parquet"}, "compare.truth: missing"),

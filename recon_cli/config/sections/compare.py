@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from recon_cli.config.model import ConfigPath, Names, Section, TableChoice
 from recon_cli.config.sections.cellkey import Cellkey
+from recon_cli.config.sections.census1980 import Census1980
 from recon_cli.config.sections.claims import Claims
+from recon_cli.config.sections.noise import Noise
 from recon_cli.config.sections.reconstruct import Reconstruct
 from recon_cli.config.sections.round import Round
 from recon_cli.config.sections.solvar import Solvar
+from recon_cli.config.sections.suppress import Suppress
 from recon_cli.config.sections.swap import Swap
 from recon_cli.config.sections.topdown import Topdown
 from recon_cli.errors import ConfigError
@@ -22,6 +25,8 @@ from recon_cli.schema import Release
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 Risk = Literal["gain", "agreement", "certain", "disclosed"]
+#: Keys of a protection's section that the comparison sets: all protect the same truth.
+_SET: Final = ("records", "counts", "population")
 
 
 class Coarser(BaseModel):
@@ -55,8 +60,11 @@ class Protected(BaseModel):
 
     Attributes:
         swap: Swapped households; needs a population with households.
+        suppress: Counts without the small ones, and without those that would give them away.
+        census1980: Counts by the rules of the 1980 census; needs release ``pl94_1980``.
         round: Rounded counts.
         cellkey: Counts perturbed by cell keys.
+        noise: Counts with noise.
         topdown: Records made from noisy measurements.
         coarser: Fewer tables or levels.
     """
@@ -64,8 +72,11 @@ class Protected(BaseModel):
     model_config = Section.model_config
 
     swap: Swap | None = None
+    suppress: Suppress | None = None
+    census1980: Census1980 | None = None
     round: Round | None = None
     cellkey: Cellkey | None = None
+    noise: Noise | None = None
     topdown: Topdown | None = None
     coarser: Coarser | None = None
 
@@ -80,6 +91,38 @@ class Protected(BaseModel):
         """Which it is; ``none`` for the truth as it is."""
         return next(iter(self.model_fields_set), "none")
 
+    @property
+    def section(self) -> Section | None:
+        """The section of the stage that makes it; None where no stage does."""
+        found = getattr(self, self.kind, None)
+        return found if isinstance(found, Section) else None
+
+    def check(self, name: str, release: Release) -> None:
+        """Refuse what the release does not have, and what the comparison sets itself.
+
+        Args:
+            name: Its own.
+            release: The schema of the truth.
+
+        Raises:
+            ConfigError: The message begins with the key.
+        """
+        if self.section is not None:
+            self.section.check(release)
+        for key in _SET:
+            if key in getattr(self.section, "model_fields_set", ()):
+                raise ConfigError(
+                    f"protections.{name}.{self.kind}.{key}: every protection is of compare.truth"
+                )
+        if self.coarser is not None:
+            release.select_tables(self.coarser.tables)
+            for level in self.coarser.levels or ():
+                if level not in release.geography.by_name:
+                    known = ", ".join(release.geography.by_name)
+                    raise ConfigError(
+                        f"protections.{name}.coarser.levels: no level {level!r} (levels: {known})"
+                    )
+
 
 class Compare(Section):
     """The section ``compare``.
@@ -89,8 +132,8 @@ class Compare(Section):
         protections: Name → protection; the name is that of its folder in ``compare/``.
         tables: The tables that are published; default every table.
         weights: Table → how much its errors count; default 1 each.
-        risk: What the frontier is drawn by; default ``gain`` where people can be linked, else
-            ``disclosed`` with ``claims``, else ``certain``.
+        risk: What the page weighs error against first; default ``gain`` where people can be
+            linked, else ``disclosed`` with ``claims``, else ``certain``.
         reconstruct: How each is reconstructed.
         solvar: How the variability of each is measured; left out, it is not.
         claims: How claims about people are proven; left out, they are not.
@@ -120,18 +163,7 @@ class Compare(Section):
                 raise ConfigError(
                     f"protections.{name}: a name is letters, digits and any of - _ . between them"
                 )
-            for each in (protection.round, protection.cellkey):
-                if each is not None:
-                    each.check(release)
-            if protection.coarser is not None:
-                release.select_tables(protection.coarser.tables)
-                for level in protection.coarser.levels or ():
-                    if level not in release.geography.by_name:
-                        known = ", ".join(release.geography.by_name)
-                        raise ConfigError(
-                            f"protections.{name}.coarser.levels: no level {level!r} "
-                            f"(levels: {known})"
-                        )
+            protection.check(name, release)
         for name in self.weights:
             if name not in release.table_by_name:
                 raise ConfigError(f"weights: no table {name!r} in release {release.name!r}")
