@@ -54,7 +54,7 @@ class ProtectionSummary:
         return self.precision - self.guessed
 
     def measure(self, name: Measure) -> float | None:
-        """One of the measures of risk; links that are right less often than guesses gain nothing."""
+        """One of the measures of risk; no gain where guesses are right more often."""
         found: float | None = getattr(self, name)
         return None if found is None else max(found, 0.0)
 
