@@ -39,6 +39,7 @@ class Attack:
         people: In the nation.
         workers: Processes of the commands that take several.
         alternatives: Whether the study's experimental swaps and top-down are attacked, too.
+        notes: What the page says between its summary and its tables.
     """
 
     folder: Path
@@ -46,6 +47,7 @@ class Attack:
     people: int
     workers: int
     alternatives: bool
+    notes: Path | None
 
     @property
     def nation(self) -> Path:
@@ -79,7 +81,8 @@ class Attack:
             yield TOPDOWN, self._topdown()
         yield "link", [*self._shared("link", "attack", self.nation), *self._sources(), "--force"]
         score = [*self._shared("score", "attack", self.nation), *self._sources(), "--force"]
-        yield "score", [*score, "--page", page, "--notes", NOTES]
+        notes = () if self.notes is None else ("--notes", self.notes)
+        yield "score", [*score, "--page", page, *notes]
 
     @property
     def microdata(self) -> Path:
@@ -160,9 +163,17 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--no-alternatives", dest="alternatives", action="store_false")
     parser.add_argument("--page", type=Path, help="default: scores.md in the folder")
+    parser.add_argument(
+        "--notes", type=Path, default=NOTES, help="default: docs/scores.notes.md, if it is there"
+    )
     options = parser.parse_args()
     folder: Path = options.folder.resolve()
-    attack = Attack(folder, options.seed, options.people, options.workers, options.alternatives)
+    notes: Path | None = options.notes if options.notes.is_file() else None
+    if notes is None and options.notes != NOTES:
+        parser.error(f"--notes: no file {options.notes}")
+    attack = Attack(
+        folder, options.seed, options.people, options.workers, options.alternatives, notes
+    )
     console = Console()
     found = costs(attack, options.page or folder / "scores.md", console)
     both = found["link"].wall_seconds + found["score"].wall_seconds

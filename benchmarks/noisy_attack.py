@@ -15,10 +15,11 @@ import polars as pl
 from scipy import sparse
 
 from benchmarks.topdown import RELEASE, optimised_groups, read_records
-from recon_cli.attack.measurements.joint_fit import Effort, fit_people
+from recon_cli.attack.measurements.joint_fit import fit_people
 from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
+from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.markdown import markdown_table
 from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise
 from recon_cli.noise.strategy import Strategy, load_strategy
@@ -73,7 +74,7 @@ def compare(records: pl.DataFrame, seed: int, *, optimised: bool) -> dict[str, i
     ones = np.ones(len(records), dtype=np.int64)
     truth = add_up(place, domain.cells(records), ones, len(geoids))
     released = estimate(Product(domain, strategy, seed), hierarchy, truth)
-    fitted = fit_people(measure(strategy, domain, hierarchy, truth, seed), Effort(400))
+    fitted = fit_people(measure(strategy, domain, hierarchy, truth, seed), StoppingRule(400, 0.002))
     attacked = [
         Histogram(fitted.cells[column > 0], column[column > 0]) for column in fitted.people.T
     ]

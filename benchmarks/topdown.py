@@ -20,9 +20,10 @@ import polars as pl
 from benchmarks.machine import ROOT
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
+from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.markdown import markdown_table
 from recon_cli.noise.strategy import load_strategy
-from recon_cli.protect.topdown import Effort, Product
+from recon_cli.protect.topdown import Product
 from recon_cli.schema import Release, load_release
 from recon_cli.stages.protect_topdown import walk
 
@@ -91,7 +92,7 @@ def make(
     for name in ("pl94_2020", "dhc_2020"):
         strategy = load_strategy(name, RELEASE, WITHOUT)
         domain = Domain.of(RELEASE, strategy)
-        products.append(Product(domain, strategy, seed, effort=Effort(steps)))
+        products.append(Product(domain, strategy, seed, rule=StoppingRule(steps)))
         ones = np.ones(len(records), dtype=np.int64)
         truth.append(add_up(at, domain.cells(records), ones, len(geoids)))
         tops.append(merge(truth[-1], hierarchy.place(0), 1)[0])

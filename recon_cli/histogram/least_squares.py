@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from recon_cli.histogram.projected_gradient import StoppingRule, descend
 from recon_cli.noise.density import FloatArray, IntArray
 
 
@@ -34,11 +35,9 @@ def solve_children(
     measured: Sequence[Measured],
     totals: IntArray | None,
     start: FloatArray,
-    *,
-    steps: int,
-    tolerance: float,
+    rule: StoppingRule,
 ) -> FloatArray:
-    """Accelerated projected gradient with restarts. Eq. (leastsquares).
+    """The children's histograms that fit the measurements best. Eq. (leastsquares).
 
     The step of a cell is one over the sum of w_q times the size of its group, which bounds the
     curvature; it is the same for all children, so projection stays that of each cell by itself.
@@ -47,33 +46,23 @@ def solve_children(
         measured: What was measured; each group of cells.
         totals: (cells,) sums over the children; None for one geounit without a parent.
         start: (cells × children).
-        steps: At most.
-        tolerance: In people: ends when no entry moves further in a step.
+        rule: When the descent ends.
 
     Returns:
         (cells × children), each cell's sum as given.
-
-    Source: Beck & Teboulle (2009), FISTA; restarts: O'Donoghue & Candès (2015), gradient scheme.
     """
     operator, noisy, weight = _stacked(measured, len(start))
     adjoint = sparse.csr_array(operator.T)
     weighted = weight[:, None]
     curvature = adjoint @ (weight * (operator @ np.ones(len(start))))
     step = 1 / np.maximum(curvature, np.finfo(float).tiny)[:, None]
-    found = _project(start, totals)
-    ahead, momentum = found, 1.0
-    for _ in range(steps):
-        gradient = adjoint @ (weighted * (operator @ ahead - noisy))
-        latest = _project(ahead - step * gradient, totals)
-        moved = latest - found
-        if np.vdot(ahead - latest, moved / step) > 0:
-            momentum = 1.0
-        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        ahead = latest + (momentum - 1) / following * moved
-        found, momentum = latest, following
-        if np.abs(moved).max(initial=0) < tolerance:
-            break
-    return found
+    return descend(
+        start,
+        step,
+        lambda point: adjoint @ (weighted * (operator @ point - noisy)),
+        lambda point: _project(point, totals),
+        rule,
+    )
 
 
 def _stacked(

@@ -17,23 +17,11 @@ import polars as pl
 from recon_cli.histogram.domain import NOBODY, Domain, Histogram, merge
 from recon_cli.histogram.hierarchy import Hierarchy
 from recon_cli.histogram.least_squares import Measured, solve_children
+from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.histogram.rounding import Held, round_alone, round_children, round_groups
 from recon_cli.noise.density import FloatArray, IntArray
 from recon_cli.noise.measuring import geounit_bits, measurement_noise
 from recon_cli.noise.strategy import Measurement, Query, Strategy
-
-
-@dataclass(frozen=True)
-class Effort:
-    """When least squares ends.
-
-    Attributes:
-        steps: At most.
-        tolerance: In people: no entry moves further in a step.
-    """
-
-    steps: int = 100
-    tolerance: float = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +46,14 @@ class Product:
         strategy: What is measured.
         seed: Of the noise.
         invariant: Counts that are exact.
-        effort: When least squares ends.
+        rule: When least squares ends.
     """
 
     domain: Domain
     strategy: Strategy
     seed: int
     invariant: Invariant | None = None
-    effort: Effort = Effort()
+    rule: StoppingRule = StoppingRule()
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +163,7 @@ class _Level:
         if held is not None:
             weight = max(each.weight for each in measured)
             measured.append(Measured(held.group, held.counts.astype(np.float64), weight))
-        effort = product.effort
-        return solve_children(
-            measured, totals, start, steps=effort.steps, tolerance=effort.tolerance
-        )
+        return solve_children(measured, totals, start, product.rule)
 
     def _measured(self, each: Measurement, cells: IntArray, places: IntArray) -> Measured:
         """Noisy sums of the children over the groups that some cells are in."""

@@ -105,8 +105,9 @@ def _products(config: Topdown, release: Release, seed: int) -> list[Product]:
         ConfigError: One cannot agree with the one before, or the last blurs a feature.
     """
     from recon_cli.histogram.domain import Domain  # noqa: PLC0415
+    from recon_cli.histogram.projected_gradient import StoppingRule  # noqa: PLC0415
     from recon_cli.noise.strategy import load_strategy  # noqa: PLC0415 - loads polars
-    from recon_cli.protect.topdown import Effort, Invariant, Product  # noqa: PLC0415
+    from recon_cli.protect.topdown import Invariant, Product  # noqa: PLC0415
 
     products: list[Product] = []
     for name in config.strategies:
@@ -128,7 +129,7 @@ def _products(config: Topdown, release: Release, seed: int) -> list[Product]:
                 )
             invariant = Invariant(query, frozenset(config.invariant.levels))
         own = seed if config.seed is None else config.seed
-        products.append(Product(domain, strategy, own, invariant, Effort(config.steps)))
+        products.append(Product(domain, strategy, own, invariant, StoppingRule(config.steps)))
     last = products[-1]
     if last.domain.blurred:
         raise ConfigError(

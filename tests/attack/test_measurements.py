@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recon_cli.attack.measurements.joint_fit import Effort, fit_people, likely_records
+from recon_cli.attack.measurements.joint_fit import fit_people, likely_records
 from recon_cli.attack.measurements.measurements import Measurements, chain, read_measurements
 from recon_cli.attack.measurements.tree_estimates import estimate_counts
 from recon_cli.errors import SourceError
+from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise
 from recon_cli.noise.strategy import load_strategy
 from recon_cli.protect.counts import count_records
@@ -108,7 +109,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path) -> None:
 def test_likely_records_of_nearly_exact_measurements_are_the_records(tmp_path: Path) -> None:
     release, noisy, counts = published(tmp_path, "10000000", 1)
     measurements = read_measurements(release, noisy)
-    fitted = fit_people(measurements, Effort(3000, 1e-7))
+    fitted = fit_people(measurements, StoppingRule(3000, 1e-7))
     records = likely_records(measurements, fitted)
     found = count_records(release, records.with_columns(
         gender=pl.lit("woman"), age=pl.lit(20, pl.Int16), conditions=pl.lit(1, pl.Int16)

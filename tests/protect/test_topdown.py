@@ -12,9 +12,10 @@ from recon_cli.errors import ConfigError, SolverError
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
 from recon_cli.histogram.least_squares import Measured, solve_children
+from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.histogram.rounding import Held, round_alone, round_children
 from recon_cli.noise.strategy import Strategy, load_strategy
-from recon_cli.protect.topdown import Effort, Fixed, Invariant, Product, estimate
+from recon_cli.protect.topdown import Fixed, Invariant, Product, estimate
 from recon_cli.schema import load_release
 from tests.support.populations import random_records, random_units
 
@@ -54,7 +55,7 @@ def test_least_squares_are_those_of_a_general_solver(seed: int) -> None:
         return found
 
     start = np.repeat(totals[:, None] / children, children, axis=1)
-    found = solve_children(measured, totals, start, steps=4000, tolerance=1e-9)
+    found = solve_children(measured, totals, start, StoppingRule(4000, 1e-9))
     assert found.min() >= 0
     assert np.allclose(found.sum(axis=1), totals)
     rows = np.kron(np.eye(cells), np.ones(children))
@@ -154,7 +155,7 @@ def test_a_second_product_agrees_with_the_first_and_invariants_hold(
             for histograms in (made, truth)
         ]
         assert totals[0] == totals[1]
-    product = Product(second, fine, seed, effort=Effort(30))
+    product = Product(second, fine, seed, rule=StoppingRule(30))
     finer = estimate(product, hierarchy, world(records, second, hierarchy), Fixed(first, made))
     for each, held in zip(finer, made, strict=True):
         assert (each.people > 0).all()
@@ -171,7 +172,7 @@ def test_without_noise_the_records_come_back(tmp_path: Path) -> None:
     exact = strategy(tmp_path, "exact", FINE, rho="1000000")
     domain = Domain.of(CLINIC, exact)
     truth = world(records, domain, hierarchy)
-    made = estimate(Product(domain, exact, 1, effort=Effort(3000, 1e-6)), hierarchy, truth)
+    made = estimate(Product(domain, exact, 1, rule=StoppingRule(3000, 1e-6)), hierarchy, truth)
     units = np.repeat(np.arange(len(made)), [len(each.cells) for each in made])
     found = domain.records(
         hierarchy.geoids[-1].gather(units),

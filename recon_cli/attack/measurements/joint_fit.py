@@ -15,24 +15,14 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements, chain
+from recon_cli.histogram.projected_gradient import StoppingRule, descend
 from recon_cli.histogram.rounding import round_alone, round_children
 from recon_cli.noise.density import FloatArray, IntArray
 
 #: Below it a cell of the whole partition is taken as empty, in people.
 _EMPTY: Final = 0.05
-
-
-@dataclass(frozen=True)
-class Effort:
-    """When the fit ends.
-
-    Attributes:
-        steps: At most.
-        tolerance: In people: no entry moves further in a step.
-    """
-
-    steps: int = 300
-    tolerance: float = 0.002
+#: All levels pull at an entry, so that it comes to rest later than in top-down.
+_RULE: Final = StoppingRule(steps=300, tolerance=0.002)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +38,14 @@ class LikelyHistograms:
     people: IntArray
 
 
-def fit_people(measurements: Measurements, effort: Effort = Effort()) -> LikelyHistograms:
+def fit_people(measurements: Measurements, rule: StoppingRule = _RULE) -> LikelyHistograms:
     """Likely histograms of all units of a partition.
 
     The whole partition is fitted first, over all cells; cells that come out empty stay so. Then all
     units together, by accelerated projected gradient over all levels, Eq. (joint).
     """
     places = chain(measurements.hierarchy)
-    whole = _fit_whole(measurements, effort)
+    whole = _fit_whole(measurements, rule)
     cells = np.flatnonzero(whole > _EMPTY)
     if not len(cells):
         return LikelyHistograms(cells, np.zeros((0, places[0].shape[0]), dtype=np.int64))
@@ -67,17 +57,17 @@ def fit_people(measurements: Measurements, effort: Effort = Effort()) -> LikelyH
     ]
     units = places[0].shape[0]
     start = np.repeat(whole[cells, None] / units, units, axis=1)
-    fitted = _descend(levels, places, start, effort)
+    fitted = _descend(levels, places, start, rule)
     return LikelyHistograms(cells, _whole_people(fitted))
 
 
-def _fit_whole(measurements: Measurements, effort: Effort) -> FloatArray:
+def _fit_whole(measurements: Measurements, rule: StoppingRule) -> FloatArray:
     """(histogram cells,) people of the partition, from its coarsest level alone."""
     first = measurements.levels[0]
     geounits = first.noisy.shape[1]
     place = [sparse.csr_array(np.eye(geounits))]
     start = np.zeros((measurements.domain.size, geounits))
-    found: FloatArray = _descend([first], place, start, effort).sum(axis=1)
+    found: FloatArray = _descend([first], place, start, rule).sum(axis=1)
     return found
 
 
@@ -85,7 +75,7 @@ def _descend(
     levels: list[LevelMeasurements],
     places: list[sparse.csr_array],
     start: FloatArray,
-    effort: Effort,
+    rule: StoppingRule,
 ) -> FloatArray:
     """(cells × units) non-negative numbers with least weighted squares.
 
@@ -97,23 +87,15 @@ def _descend(
         ones = each.operator @ np.ones(start.shape) @ place
         curvature += each.operator.T @ ((each.weight[:, None] * ones) @ place.T)
     step = 1 / np.maximum(curvature, np.finfo(float).tiny)
-    found = ahead = start
-    momentum = 1.0
-    for _ in range(effort.steps):
-        gradient = np.zeros_like(start)
+
+    def gradient(point: FloatArray) -> FloatArray:
+        found = np.zeros_like(point)
         for each, place in zip(levels, places, strict=True):
-            residual = each.operator @ (ahead @ place) - each.noisy
-            gradient += each.operator.T @ ((each.weight[:, None] * residual) @ place.T)
-        latest = np.maximum(ahead - step * gradient, 0)
-        moved = latest - found
-        if np.vdot((ahead - latest) / step, moved) > 0:
-            momentum = 1.0
-        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        ahead = latest + (momentum - 1) / following * moved
-        found, momentum = latest, following
-        if np.abs(moved).max(initial=0) < effort.tolerance:
-            break
-    return found
+            residual = each.operator @ (point @ place) - each.noisy
+            found += each.operator.T @ ((each.weight[:, None] * residual) @ place.T)
+        return found
+
+    return descend(start, step, gradient, lambda point: np.maximum(point, 0), rule)
 
 
 def _whole_people(fitted: FloatArray) -> IntArray:
