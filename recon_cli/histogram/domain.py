@@ -91,20 +91,31 @@ class Domain:
         Raises:
             ConfigError: A query is a table, whose cells overlap.
         """
-        seen: dict[str, list[IntArray]] = {feature.name: [] for feature in release.features}
-        for query in strategy.queries.values():
+        queries = strategy.queries.values()
+        for query in queries:
             if query.table is not None:
                 raise ConfigError(
                     f"strategy {strategy.name!r}: query {query.name!r} is a table; top-down needs "
                     "combinations of columns"
                 )
+        return cls.of_queries(release, queries)
+
+    @classmethod
+    def of_queries(
+        cls, release: Release, queries: Iterable[Query], coarser: Domain | None = None
+    ) -> Domain:
+        """The cells that combinations of columns, and another domain, tell apart together."""
+        zeros = [np.zeros(len(feature.values), dtype=np.int64) for feature in release.features]
+        seen = [[zero] for zero in zeros]
+        if coarser is not None:
+            for f, classes_of in enumerate(coarser.classes):
+                seen[f].append(classes_of)
+        for query in queries:
             for column in query.columns:
-                seen[column.feature].append(_groups(column, release))
-        classes = []
-        for feature in release.features:
-            zero = np.zeros((1, len(feature.values)), dtype=np.int64)
-            stacked = np.concatenate([zero, *(each[None] for each in seen[feature.name])])
-            classes.append(_in_order(np.unique(stacked, axis=1, return_inverse=True)[1]))
+                seen[release.feature_index[column.feature]].append(_groups(column, release))
+        classes = [
+            _in_order(np.unique(np.stack(each), axis=1, return_inverse=True)[1]) for each in seen
+        ]
         return cls(release, tuple(classes))
 
     @classmethod
@@ -167,6 +178,31 @@ class Domain:
                 of_class = np.zeros(self.sizes[f], dtype=np.int64)
                 of_class[self.classes[f]] = _groups(column, self.release)
                 found = found * len(column.masks) + of_class[parts[f]]
+        return found
+
+    def tells_apart(self, query: Query) -> bool:
+        """Whether no cell is in two groups of a query."""
+        release = self.release
+        return all(
+            len(np.unique(np.stack([self.classes[f], _groups(column, release)]), axis=1).T)
+            == self.sizes[f]
+            for column in query.columns
+            for f in [release.feature_index[column.feature]]
+        )
+
+    def possible(self) -> IntArray:
+        """Cells that are not structural zeros: some record of theirs can be."""
+        ruled_out = np.zeros(self.sizes, dtype=bool)
+        for zero in self.release.structural_zeros:
+            for masks in zero.impossible:
+                whole = [self._within(f, mask) for f, mask in enumerate(masks)]
+                ruled_out[np.ix_(*whole)] = True
+        return np.flatnonzero(~ruled_out)
+
+    def _within(self, f: int, mask: int) -> IntArray:
+        """Classes of a feature all of whose values have their bit set."""
+        left_out = ~mask & self.release.features[f].full
+        found: IntArray = np.setdiff1d(self.classes[f], self.classes[f][list(bits(left_out))])
         return found
 
     def classes_in(self, f: int, mask: int) -> IntArray:

@@ -52,6 +52,11 @@ class _LevelSpec(_Spec):
     queries: dict[str, Budget] = Field(min_length=1)
 
 
+class _PassSpec(_Spec):
+    queries: list[str] = Field(min_length=1)
+    levels: list[str] | None = None
+
+
 class StrategySpec(_Spec):
     """The YAML form of a strategy.
 
@@ -68,6 +73,8 @@ class StrategySpec(_Spec):
         queries: Name → features and recodes that its cells are combinations of, or the name of a
             table of the release.
         levels: Level → its share, and the share of each of its queries; ``nation`` is the whole.
+        passes: Queries that `recon protect topdown` fits and rounds before the others, in this
+            order, at some levels or at all; the last pass has all others.
         rounding: Queries whose sums `recon protect topdown` keeps as near as it can when it rounds,
             in this order, each within the cells of the one before.
     """
@@ -82,6 +89,7 @@ class StrategySpec(_Spec):
     recodes: dict[str, RecodeSpec] = Field(default_factory=dict)
     queries: dict[str, str | list[str]] = Field(min_length=1)
     levels: dict[str, _LevelSpec] = Field(min_length=1)
+    passes: list[_PassSpec] = Field(default_factory=list)
     rounding: list[str] = Field(default_factory=list)
 
 
@@ -129,6 +137,19 @@ class Measurement:
 
 
 @dataclass(frozen=True)
+class Pass:
+    """Queries that are fitted and rounded before others.
+
+    Attributes:
+        queries: Their names.
+        levels: Where.
+    """
+
+    queries: frozenset[str]
+    levels: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Strategy:
     """What is measured of a release.
 
@@ -140,6 +161,7 @@ class Strategy:
         delta: For ε of a Gaussian mechanism.
         levels: Level → its measurements, as the file has them.
         rounding: Queries whose sums rounding keeps, coarse ones first.
+        first: What is fitted before the rest, in order.
     """
 
     name: str
@@ -149,6 +171,7 @@ class Strategy:
     delta: Fraction
     levels: Mapping[str, tuple[Measurement, ...]]
     rounding: tuple[Query, ...] = ()
+    first: tuple[Pass, ...] = ()
 
     def budget(self, levels: Collection[str] | None = None) -> Fraction:
         """Sum of what is spent at some levels; default all. ρ, or ε of a geometric mechanism."""
@@ -170,6 +193,19 @@ class Strategy:
             known = ", ".join(self.levels)
             raise ConfigError(f"strategy {self.name!r} has no level {level!r} (levels: {known})")
         return self.levels[level]
+
+    def passes(self, level: str) -> list[tuple[Measurement, ...]]:
+        """The measurements of a level in the order in which they are fitted.
+
+        Raises:
+            ConfigError: There are none.
+        """
+        left, found = list(self.at(level)), []
+        for each in self.first:
+            if level in each.levels:
+                found.append(tuple(one for one in left if one.query.name in each.queries))
+                left = [one for one in left if one.query.name not in each.queries]
+        return [some for some in (*found, tuple(left)) if some]
 
     @cached_property
     def queries(self) -> dict[str, Query]:
@@ -268,7 +304,21 @@ class _Reader:
             delta,
             levels,
             tuple(queries[name] for name in spec.rounding),
+            tuple(self._pass(i, form) for i, form in enumerate(spec.passes)),
         )
+
+    def _pass(self, i: int, form: _PassSpec) -> Pass:
+        spec = self.spec
+        for key, names, known in (
+            ("queries", form.queries, list(spec.queries)),
+            ("levels", form.levels or (), list(spec.levels)),
+        ):
+            unknown = [name for name in names if name not in known]
+            if unknown:
+                raise self._wrong(
+                    f"passes[{i}].{key}", f"no {unknown[0]!r} ({key}: {', '.join(known)})"
+                )
+        return Pass(frozenset(form.queries), frozenset(form.levels or spec.levels))
 
     def _require_absent(self) -> None:
         known = [name for name in self.without if name in self.release.feature_index]

@@ -2,14 +2,16 @@
 
 See *top-down* in docs/glossary.md.
 
-Source: Abowd et al. (2022), The 2020 Census Disclosure Avoidance System TopDown Algorithm; one
-pass of least squares instead of two, and a network flow instead of a mixed-integer program.
+Source: Abowd et al. (2022), The 2020 Census Disclosure Avoidance System TopDown Algorithm; a
+network flow instead of a mixed-integer program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -22,6 +24,8 @@ from recon_cli.histogram.rounding import Held, round_alone, round_children, roun
 from recon_cli.noise.density import FloatArray, IntArray
 from recon_cli.noise.measuring import geounit_bits, measurement_noise
 from recon_cli.noise.strategy import Measurement, Query, Strategy
+
+_RULE: Final = StoppingRule()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,7 @@ class Product:
     strategy: Strategy
     seed: int
     invariant: Invariant | None = None
-    rule: StoppingRule = StoppingRule()
+    rule: StoppingRule = _RULE
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +114,34 @@ def _at_level(hierarchy: Hierarchy, depth: int, units: Sequence[Histogram]) -> l
 
 
 @dataclass(frozen=True, eq=False)
+class _Pass:
+    """What is fitted and rounded together.
+
+    Attributes:
+        domain: Histogram cells that this pass and those before it tell apart.
+        measurements: What is fitted.
+    """
+
+    domain: Domain
+    measurements: Sequence[Measurement]
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What a pass found, which the next one must agree with.
+
+    Attributes:
+        domain: Its histogram cells.
+        cells: Those with people, rising.
+        people: (cells × children).
+    """
+
+    domain: Domain
+    cells: IntArray
+    people: IntArray
+
+
+@dataclass(frozen=True, eq=False)
 class _Level:
     """One level: its geounits, their people, and what is fixed of them."""
 
@@ -119,56 +151,91 @@ class _Level:
     truth: Sequence[Histogram]
     fixed: Fixed | None
 
+    @cached_property
+    def passes(self) -> list[_Pass]:
+        """In order; each tells apart what the one before it does, the last everything."""
+        product, found = self.product, list[_Pass]()
+        coarser = None if self.fixed is None else self.fixed.domain
+        queries = [] if product.invariant is None else [product.invariant.query]
+        *first, last = product.strategy.passes(self.level)
+        for some in first:
+            queries += [each.query for each in some]
+            found.append(_Pass(Domain.of_queries(product.domain.release, queries, coarser), some))
+        return [*found, _Pass(product.domain, last)]
+
     def below(self, parents: Sequence[Histogram], children: Sequence[IntArray]) -> list[Histogram]:
         """Histograms of this level's geounits from those of the level above."""
         found = [NOBODY] * len(self.geoids)
         for parent, places in zip(parents, children, strict=True):
             if len(parent.cells):
-                people = self._fit(parent, places)
+                people = self._share_out(parent, places)
                 for place, each in zip(places, people.T, strict=True):
                     found[place] = Histogram(parent.cells[each > 0], each[each > 0])
         return found
 
-    def _fit(self, parent: Histogram, places: IntArray) -> IntArray:
+    def _share_out(self, parent: Histogram, places: IntArray) -> IntArray:
         """(the parent's cells × children) people."""
-        start = np.repeat(parent.people[:, None] / len(places), len(places), axis=1)
-        values = self._solve(parent.cells, places, parent.people, start)
-        held = self._held(parent.cells, places)
-        return round_children(values, parent.people, held, self._nested(parent.cells, held))
+        found: _Found | None = None
+        for each in self.passes:
+            within = self.product.domain.coarser(each.domain, parent.cells)
+            cells, place = np.unique(within, return_inverse=True)
+            totals = np.zeros(len(cells), dtype=np.int64)
+            np.add.at(totals, place, parent.people)
+            held = self._held(each, cells, places, found)
+            values = self._solve(each, cells, places, held, totals)
+            nested = self._nested(each.domain, cells, held)
+            found = _Found(each.domain, cells, round_children(values, totals, held, nested))
+        assert found is not None  # noqa: S101 - a level has measurements
+        return found.people
 
     def alone(self, place: int) -> Histogram:
-        """The histogram of a geounit without a parent: over all cells."""
-        cells, places = np.arange(self.product.domain.size), np.array([place])
-        held = self._held(cells, places)
-        if held is not None:
-            cells = cells[held.counts[held.group, 0] > 0]
-            held = self._held(cells, places)
-        if not len(cells):
-            return NOBODY
-        start = np.zeros((len(cells), 1))
-        values = self._solve(cells, places, None, start)[:, 0]
-        if held is None:
-            people = round_alone(values, int(np.rint(values.sum())))
-        else:
-            people = round_groups(values, held.group, held.counts[:, 0])
-        return Histogram(cells[people > 0], people[people > 0])
+        """The histogram of a geounit without a parent: over all cells that people can be in."""
+        places, found = np.array([place]), None
+        for each in self.passes:
+            cells = each.domain.possible()
+            if found is not None:
+                inside = each.domain.coarser(found.domain, cells)
+                cells = cells[np.isin(inside, found.cells)]
+            held = self._held(each, cells, places, found)
+            if held is not None:
+                cells = cells[held.counts[held.group, 0] > 0]
+                held = self._held(each, cells, places, found)
+            if not len(cells):
+                return NOBODY
+            values = self._solve(each, cells, places, held, None)[:, 0]
+            if held is None:
+                people = round_alone(values, int(np.rint(values.sum())))
+            else:
+                people = round_groups(values, held.group, held.counts[:, 0])
+            found = _Found(each.domain, cells[people > 0], people[people > 0, None])
+        assert found is not None  # noqa: S101 - a level has measurements
+        return Histogram(found.cells, found.people[:, 0])
 
     def _solve(
-        self, cells: IntArray, places: IntArray, totals: IntArray | None, start: FloatArray
+        self,
+        each: _Pass,
+        cells: IntArray,
+        places: IntArray,
+        held: Held | None,
+        totals: IntArray | None,
     ) -> FloatArray:
-        """(cells × children) real numbers that fit the measurements."""
-        product = self.product
-        measured = [self._measured(each, cells, places) for each in product.strategy.at(self.level)]
-        held = self._held(cells, places)
+        """(cells × children) real numbers that fit the measurements of a pass."""
+        children = len(places)
+        start = np.zeros((len(cells), children))
+        if totals is not None:
+            start += totals[:, None] / children
+        measured = [self._measured(one, each.domain, cells, places) for one in each.measurements]
         if held is not None:
-            weight = max(each.weight for each in measured)
+            weight = max(one.weight for one in measured)
             measured.append(Measured(held.group, held.counts.astype(np.float64), weight))
-        return solve_children(measured, totals, start, product.rule)
+        return solve_children(measured, totals, start, self.product.rule)
 
-    def _measured(self, each: Measurement, cells: IntArray, places: IntArray) -> Measured:
+    def _measured(
+        self, each: Measurement, domain: Domain, cells: IntArray, places: IntArray
+    ) -> Measured:
         """Noisy sums of the children over the groups that some cells are in."""
         product = self.product
-        groups, place = np.unique(product.domain.groups(each.query, cells), return_inverse=True)
+        groups, place = np.unique(domain.groups(each.query, cells), return_inverse=True)
         true = self._counts(each.query, groups, places)
         bits = geounit_bits(product.seed, self.geoids.gather(places))
         noise = measurement_noise(product.seed, product.strategy.name, each, bits, groups)
@@ -187,31 +254,38 @@ class _Level:
         np.add.at(counts, (at[inside], child[inside]), people[inside])
         return counts
 
-    def _held(self, cells: IntArray, places: IntArray) -> Held | None:
-        """What must hold of the children."""
+    def _held(
+        self, each: _Pass, cells: IntArray, places: IntArray, found: _Found | None
+    ) -> Held | None:
+        """What must hold of the children.
+
+        It is what the pass before found; in the first pass, what is fixed or invariant.
+        """
+        if found is not None:
+            inside = each.domain.coarser(found.domain, cells)
+            return Held(np.searchsorted(found.cells, inside), found.people)
         if self.fixed is not None:
             other = self.fixed.domain
-            groups, place = np.unique(
-                self.product.domain.coarser(other, cells), return_inverse=True
-            )
+            groups, place = np.unique(each.domain.coarser(other, cells), return_inverse=True)
             units = [self.fixed.units[each].at(groups) for each in places]
             return Held(place, np.stack(units, axis=1))
         invariant = self.product.invariant
         if invariant is None or self.level not in invariant.levels:
             return None
-        groups, place = np.unique(
-            self.product.domain.groups(invariant.query, cells), return_inverse=True
-        )
+        groups, place = np.unique(each.domain.groups(invariant.query, cells), return_inverse=True)
         counts = self._counts(invariant.query, groups, places)
         return Held(place, counts.astype(np.int64))
 
-    def _nested(self, cells: IntArray, held: Held | None) -> list[IntArray]:
+    def _nested(self, domain: Domain, cells: IntArray, held: Held | None) -> list[IntArray]:
         """Groups whose sums rounding keeps, each within the one before."""
-        domain, strategy = self.product.domain, self.product.strategy
         group = np.zeros(len(cells), dtype=np.int64) if held is None else held.group
         found = [group] if held is None else []
-        for query in strategy.rounding:
-            wide = group * query.size + domain.groups(query, cells)
-            group = np.unique(wide, return_inverse=True)[1]
-            found.append(group)
+        groups = int(group.max()) + 1
+        for query in self.product.strategy.rounding:
+            if domain.tells_apart(query):
+                wide = group * query.size + domain.groups(query, cells)
+                group = np.unique(wide, return_inverse=True)[1]
+                if int(group.max()) + 1 > groups:
+                    groups = int(group.max()) + 1
+                    found.append(group)
         return found

@@ -2,7 +2,7 @@
 
 from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode, Value, bits, column_dtype
-from recon_cli.schema.load import load_release, packaged_releases, parse_release
+from recon_cli.schema.load import extend_release, load_release, packaged_releases, parse_release
 from recon_cli.schema.release import Geography, Level, Release
 from recon_cli.schema.structural_zeros import StructuralZero
 from recon_cli.schema.tables import Cell, Table
@@ -20,6 +20,7 @@ __all__ = [
     "Value",
     "bits",
     "column_dtype",
+    "extend_release",
     "load_release",
     "packaged_releases",
     "parse_release",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -116,6 +116,52 @@ def _build(spec: ReleaseSpec, digest: str) -> Release:
             for at, form in enumerate(spec.structural_zeros)
         ),
     )
+
+
+def extend_release(
+    release: Release,
+    features: Mapping[str, FeatureSpec],
+    structural_zeros: Sequence[StructuralZeroSpec] = (),
+) -> Release:
+    """A release whose records say more: further features, which no table counts.
+
+    Args:
+        release: What is extended.
+        features: Name → the further features, in order.
+        structural_zeros: Further rules between any features.
+
+    Raises:
+        SchemaError: A feature is wrong or there already, or a rule names what is not there.
+    """
+    added = tuple(_feature(name, form) for name, form in features.items())
+    full = tuple(feature.full for feature in added)
+    extended = replace(
+        release,
+        features=(*release.features, *added),
+        microdata=(*release.microdata, *features),
+        tables=tuple(
+            replace(
+                table,
+                cells=tuple(replace(cell, masks=(*cell.masks, *full)) for cell in table.cells),
+            )
+            for table in release.tables
+        ),
+        structural_zeros=tuple(
+            replace(zero, when=(*zero.when, *full), only=(*zero.only, *full))
+            for zero in release.structural_zeros
+        ),
+    )
+    terms = _Terms({each.name: each for each in extended.features}, {})
+    rules = tuple(
+        _structural_zero(form, terms, f"structural_zeros[{at}]")
+        for at, form in enumerate(structural_zeros)
+    )
+    return replace(extended, structural_zeros=(*extended.structural_zeros, *rules))
+
+
+def _extended(table: Table, full: tuple[int, ...]) -> Table:
+    cells = [replace(cell, masks=(*cell.masks, *full)) for cell in table.cells]
+    return replace(table, cells=tuple(cells))
 
 
 def _attack(form: AttackSpec | None) -> AttackKeys | None:

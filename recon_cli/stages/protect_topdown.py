@@ -42,7 +42,8 @@ def make_microdata(run: Run) -> StageOutcome:
     from recon_cli.sources.records import open_records  # noqa: PLC0415
     from recon_cli.stages.unit_lists import list_files  # noqa: PLC0415
 
-    config, release = run.config.section(Topdown), run.release
+    config = run.config.section(Topdown)
+    release = config.extended(run.release)
     products = _products(config, release, run.config.top.seed)
     path = config.records or run.work / "persons"
     records = open_records("topdown.records", path, release)
@@ -82,7 +83,7 @@ def make_microdata(run: Run) -> StageOutcome:
         return StageOutcome(TOPDOWN, manifest)
 
 
-_SETTINGS = {"levels", "without", "invariant", "steps"}
+_SETTINGS = {"levels", "features", "structural_zeros", "without", "invariant", "steps"}
 
 
 def _spent(product: Product, levels: Sequence[str]) -> Mapping[str, object]:

@@ -14,7 +14,7 @@ from recon_cli.pipeline.order import stages_of
 
 
 def attack(folder: Path, *, alternatives: bool = True) -> Attack:
-    return Attack(folder, seed=7, people=5000, workers=1, alternatives=alternatives)
+    return Attack(folder, seed=7, people=5000, workers=1, alternatives=alternatives, notes=None)
 
 
 @pytest.mark.parametrize("alternatives", [True, False])

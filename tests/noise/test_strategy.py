@@ -145,6 +145,11 @@ def test_sensitivity_of_a_table_bounds_every_change(replaced: bool) -> None:
         (TITLE.replace("[]", "P9"), "no table 'P9'"),
         (TITLE.replace("[]", "[any_condition]"), "queries.all"),
         (TITLE + "colour: 1\n", "colour"),
+        (TITLE + "passes: [{queries: [some]}]\n", r"passes\[0\].queries: no 'some'"),
+        (
+            TITLE + "passes: [{queries: [all], levels: [ward]}]\n",
+            r"passes\[0\].levels: no 'ward' \(levels: ",
+        ),
     ],
 )
 def test_a_wrong_strategy_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -157,6 +162,14 @@ def test_a_missing_level_lists_those_there_are() -> None:
     strategy = load_strategy("dhc_2020", SF1, ("group_quarters", "relationship"))
     with pytest.raises(ConfigError, match=r"no level 'place'.*tract_group"):
         strategy.at("place")
+
+
+def test_production_fits_totals_and_single_years_apart() -> None:
+    without = ("group_quarters", "relationship")
+    first, second = (load_strategy(name, SF1, without) for name in ("pl94_2020", "dhc_2020"))
+    assert [len(first.passes(level)) for level in ("nation", "tract", "block")] == [1, 2, 1]
+    assert [each.query.name for each in first.passes("tract")[0]] == ["total"]
+    assert [each.query.name for each in second.passes("block")[1]] == ["detailed"]
 
 
 def test_what_the_release_lacks_must_be_said() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,10 @@ from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
 from recon_cli.histogram.least_squares import Measured, solve_children
 from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.histogram.rounding import Held, round_alone, round_children
-from recon_cli.noise.strategy import Strategy, load_strategy
+from recon_cli.noise.strategy import Query, Strategy, load_strategy
 from recon_cli.protect.topdown import Fixed, Invariant, Product, estimate
-from recon_cli.schema import load_release
+from recon_cli.schema import Recode, Release, extend_release, load_release
+from recon_cli.schema.spec import FeatureSpec, StructuralZeroSpec
 from tests.support.populations import random_records, random_units
 
 CLINIC = load_release("clinic_visits")
@@ -181,6 +183,83 @@ def test_without_noise_the_records_come_back(tmp_path: Path) -> None:
     )
     columns = found.columns
     assert found.sort(columns).equals(records.select(columns).cast(found.schema).sort(columns))
+
+
+def test_a_second_pass_keeps_what_the_first_has_rounded(tmp_path: Path) -> None:
+    records = random_records(CLINIC, 5, 120, random_units(CLINIC, 5, 6))
+    hierarchy = build_hierarchy(CLINIC, LEVELS, records["geoid_clinic"])
+    text = STRATEGY.format(name="passes", rho="2", queries=FINE)
+    path = tmp_path / "passes.yaml"
+    path.write_text(text + "passes: [{queries: [total], levels: [district, clinic]}]\n")
+    two = load_strategy(str(path), CLINIC)
+    assert [len(two.passes(level)) for level in LEVELS] == [1, 2, 2]
+    alone = strategy(tmp_path, "passes", "{total: [gender], detailed: [gender]}")
+    domains = [Domain.of(CLINIC, each) for each in (two, alone)]
+    top = merge(world(records, domains[0], hierarchy), hierarchy.place(0), 1)[0]
+    made = estimate(
+        Product(domains[0], two, 1), hierarchy, world(records, domains[0], hierarchy), top=top
+    )
+    # the first pass is what a product of it alone would be: same noise, same rounding
+    first = _only(alone, "total")
+    coarse = merge(world(records, domains[1], hierarchy), hierarchy.place(0), 1)[0]
+    truth = world(records, domains[1], hierarchy)
+    expected = estimate(Product(domains[1], first, 1), hierarchy, truth, top=coarse)
+    for each, held in zip(made, expected, strict=True):
+        within = domains[0].coarser(domains[1], each.cells)
+        summed = add_up(np.zeros(len(within), np.int64), within, each.people, 1)[0]
+        assert summed.cells.tolist() == held.cells.tolist()
+        assert summed.people.tolist() == held.people.tolist()
+
+
+def _only(strategy: Strategy, query: str) -> Strategy:
+    levels = {
+        level: tuple(each for each in measured if each.query.name == query)
+        for level, measured in strategy.levels.items()
+    }
+    return replace(strategy, levels=levels)
+
+
+def test_nobody_is_made_a_structural_zero(tmp_path: Path) -> None:
+    rule = StructuralZeroSpec(when={"insurance": ["private"]}, only={"smoker": [False]})
+    path = tmp_path / "zeros.yaml"
+    queries = "{total: [], detailed: [insurance, smoker, ward]}"
+    path.write_text(STRATEGY.format(name="zeros", rho="1/200", queries=queries))
+    ward = {"ward": FeatureSpec(categories=["north", "south"])}
+    can_smoke = pl.when(insurance="private").then(pl.lit(value=False)).otherwise("smoker")
+    records = random_records(CLINIC, 5, 12, random_units(CLINIC, 5, 2)).with_columns(
+        smoker=can_smoke, ward=pl.lit("north")
+    )
+    smoking = []
+    for rules in ([], [rule]):
+        release = extend_release(CLINIC, ward, rules)
+        strategy = load_strategy(str(path), release)
+        domain = Domain.of(release, strategy)
+        product = Product(domain, strategy, 3)
+        hierarchy = build_hierarchy(release, LEVELS, records["geoid_clinic"])
+        made = estimate(product, hierarchy, world(records, domain, hierarchy))
+        cells = np.concatenate([each.cells for each in made])
+        found = domain.records(
+            pl.repeat("001001", len(cells), eager=True), cells, np.ones_like(cells)
+        )
+        assert set(found["ward"]) <= {"north", "south"}
+        smoking.append(len(found.filter(insurance="private", smoker=True)))
+    assert smoking[0] > 0
+    assert smoking[1] == 0
+
+
+def test_cells_that_a_domain_blurs_are_no_structural_zeros() -> None:
+    never = StructuralZeroSpec(when={"gender": ["woman"]}, only={"insurance": ["public", "none"]})
+    release = extend_release(CLINIC, {}, [never])
+    fine = Domain.of_queries(release, [Query("a", columns(release, "gender", "insurance"))])
+    assert fine.size - len(fine.possible()) == 1
+    coarse = Domain.of_queries(release, [Query("b", columns(release, "gender", "insured"))])
+    assert len(coarse.possible()) == coarse.size
+    assert fine.tells_apart(Query("b", columns(release, "insured")))
+    assert not coarse.tells_apart(Query("a", columns(release, "insurance")))
+
+
+def columns(release: Release, *names: str) -> tuple[Recode, ...]:
+    return tuple(release.column_groups(name) for name in names)
 
 
 def test_levels_that_do_not_nest_are_named() -> None:

@@ -8,6 +8,9 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 
 from recon_cli.config.model import ConfigPath, Names, Section, as_list, place_release
+from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.schema import Release, extend_release
+from recon_cli.schema.spec import FeatureSpec, Name, StructuralZeroSpec
 
 
 def _placed(value: object, info: ValidationInfo) -> object:
@@ -41,7 +44,10 @@ class Topdown(Section):
             ``nation``, the whole.
         geography: A CSV or Parquet file with the unit's geoid and a column for each level that is
             not a prefix of it, or another one: optimised block groups.
-        without: Features that a strategy measures and the release lacks.
+        features: What the records say beyond the release's features, as in a schema: strategies
+            measure it, the tables do not count it.
+        structural_zeros: Records that cannot be, as in a schema: nobody is made one of them.
+        without: Features that a strategy measures and the records lack.
         invariant: Counts that are exact.
         steps: Of least squares, for each geounit with children.
         seed: Of the noise; default the run's seed.
@@ -54,10 +60,27 @@ class Topdown(Section):
     geounits: ConfigPath | None = None
     levels: Names | None = None
     geography: ConfigPath | None = None
+    features: dict[Name, FeatureSpec] = Field(default_factory=dict)
+    structural_zeros: list[StructuralZeroSpec] = Field(default_factory=list)
     without: Names = ()
     invariant: InvariantCounts | None = None
     steps: Annotated[int, Field(ge=1)] = 100
     seed: Annotated[int, Field(ge=0)] | None = None
+
+    def check(self, release: Release) -> None:
+        """Refuse features that the release has, and rules about what is not there."""
+        self.extended(release)
+
+    def extended(self, release: Release) -> Release:
+        """The release with what the records say beyond it.
+
+        Raises:
+            ConfigError: See `check`.
+        """
+        try:
+            return extend_release(release, self.features, self.structural_zeros)
+        except SchemaError as error:
+            raise ConfigError(str(error)) from error
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
         """The files that the section names."""
