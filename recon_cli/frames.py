@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
 #: ``tables/``: one row per non-zero published count; ``cell`` is 1-based, as published.
@@ -17,13 +19,35 @@ STATEMENTS = pl.Schema([*COUNTS.items(), ("low", pl.Int32), ("high", pl.Int32), 
 GEOUNITS = pl.Schema({"geoid": pl.String, "level": pl.String, "pattern": pl.Int16})
 
 
+#: Sorts behind all characters of a geoid.
+_BEHIND_ALL = "~"
+
+
+def partition_runs(geoids: pl.Series, digits: int) -> Iterator[tuple[str, int]]:
+    """Each run of geounits of one partition, in order: the partition and the number of its rows.
+
+    Args:
+        geoids: Where they are in order, the end of a run is searched for, not passed row by row.
+        digits: Length of a partition's geoid.
+    """
+    if not geoids.is_sorted():
+        runs = geoids.str.head(digits).rle().struct.unnest()
+        yield from runs.select("value", "len").iter_rows()
+        return
+    start = 0
+    while start < len(geoids):
+        partition = str(geoids[start])[:digits]
+        stop = int(geoids.search_sorted(partition + _BEHIND_ALL))
+        yield partition, stop - start
+        start = stop
+
+
 def within_partitions(first: str, last: str) -> pl.Expr:
     """Whether a row's ``geoid`` is of a partition from ``first`` to ``last``.
 
     Compares whole geoids, so that a scan of Parquet passes over what its statistics rule out.
     """
-    after = f"{last}~"  # behind all letters and digits
-    return (pl.col("geoid") >= pl.lit(first)) & (pl.col("geoid") < pl.lit(after))
+    return (pl.col("geoid") >= pl.lit(first)) & (pl.col("geoid") < pl.lit(last + _BEHIND_ALL))
 
 
 def look_up(frame: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:

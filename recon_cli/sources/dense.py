@@ -137,7 +137,9 @@ class DenseSource:
             if tuple(sorted(sheet.ordinals)) == self._sets[column_set]
         ]
         rows = pl.concat(parts)
-        return rows if rows["geoid"].is_sorted() else rows.sort("geoid", maintain_order=True)
+        if not rows["geoid"].is_sorted():
+            rows = rows.sort("geoid", maintain_order=True)
+        return rows.with_columns(pl.col("geoid").set_sorted())  # no one need look again
 
     def _refuse_doubles(self, frames: Sequence[pl.DataFrame]) -> None:
         """A cell of a geounit may occur once, in whichever files."""
@@ -195,7 +197,8 @@ class DenseSource:
         values = rows.select(str(ordinal) for ordinal in ordinals).to_numpy()
         at, column = np.nonzero(values)
         cells = np.asarray(ordinals, np.int64)[column]
-        return self._cells.counts(rows["geoid"], at, cells, values[at, column].astype(np.int64))
+        counts = self._cells.counts(rows["geoid"], at, cells, values[at, column].astype(np.int64))
+        return counts.with_columns(pl.col("geoid").set_sorted())
 
     @cached_property
     def _patterns(self) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS
+from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS, partition_runs
 from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch, Source, with_population
 from recon_cli.schema import Level, Release
 from recon_cli.statement import Protection
@@ -60,6 +60,7 @@ class CompletedSource:
     ) -> None:
         self._protection = protection
         self._release = release
+        self._digits = release.geography.partition_digits
         self._source = source
         self._absent = absent
         self._listed = listed
@@ -70,7 +71,7 @@ class CompletedSource:
         self._levels = [
             level
             for level in release.geography.levels
-            if level.digits >= release.geography.partition_digits and level.name in known
+            if level.digits >= self._digits and level.name in known
         ]
 
         self._no_counts = (STATEMENTS if has_statements else COUNTS).to_frame()
@@ -89,7 +90,7 @@ class CompletedSource:
         """
         seen: set[str] = set()
         for batch in self._source.batches():
-            seen.update(self._partitions(batch.geounits)["partition"].unique())
+            seen.update(name for name, _ in partition_runs(batch.geounits["geoid"], self._digits))
             yield GeounitBatch(self._complete(batch), batch.counts)
         if self._listed is not None:
             of_list = self._partitions(self._listed)
@@ -99,8 +100,7 @@ class CompletedSource:
                 yield GeounitBatch(self._complete(batch), batch.counts)
 
     def _partitions(self, geounits: pl.DataFrame) -> pl.DataFrame:
-        digits = self._release.geography.partition_digits
-        return geounits.with_columns(partition=pl.col("geoid").str.head(digits))
+        return geounits.with_columns(partition=pl.col("geoid").str.head(self._digits))
 
     def _complete(self, batch: GeounitBatch) -> pl.DataFrame:
         geounits = batch.geounits
@@ -134,7 +134,10 @@ class CompletedSource:
 
     def _add_parents(self, geounits: pl.DataFrame) -> pl.DataFrame:
         """With the coarse geounits that the others lie in and that have no row themselves."""
+        finest = max((level.digits for level in self._levels), default=0)
         for level in self._levels:
+            if level.digits == finest:
+                continue
             finer = geounits.filter(pl.col("geoid").str.len_chars() > level.digits)
             of_level = geounits.filter(pl.col("level") == level.name)
             within = finer["geoid"].str.head(level.digits)

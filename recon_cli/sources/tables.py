@@ -18,6 +18,7 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
+from recon_cli.frames import partition_runs
 from recon_cli.schema import Release
 from recon_cli.sources.dense import MOST_COLUMN_SETS, DenseSource, KeptSheet
 from recon_cli.sources.formats import FORMATS, NO_MAPPING, CountSheet, FileMapping, is_companion
@@ -169,10 +170,10 @@ def _keep_wide(reader: SheetReader, folder: Path, release: Release) -> KeptSheet
     folder.mkdir()
     partitions: dict[str, int] = {}
     gaps = False
-    prefix = pl.col("geoid").str.slice(0, release.geography.partition_digits).alias("partition")
+    digits = release.geography.partition_digits
     for number, rows in enumerate(reader.wide()):
         gaps = gaps or any(rows[name].null_count() for name in rows.columns)
-        for partition, size in rows.group_by(prefix).len().iter_rows():
+        for partition, size in partition_runs(rows["geoid"], digits):
             partitions[partition] = partitions.get(partition, 0) + size
         rows.write_parquet(folder / f"{number:05d}.parquet", compression="lz4")
     ordinals = tuple(sorted(reader.ordinals.values()))

@@ -66,14 +66,11 @@ def _check(release: Release, coverage: Coverage, batch: GeounitBatch) -> None:
     if not twice.is_empty():
         geoid, level = twice.row(0)[:2]
         raise SourceError(f"{level} {geoid} occurs more than once in the published files")
-    geoid = pl.col("geoid")
-    first_rows = batch.counts.filter(geoid.ne_missing(geoid.shift(1)))
-    known = geounits.select("geoid", _known=True)
-    lost = look_up(first_rows.select("geoid", "table", "cell"), known).filter(
-        pl.col("_known").is_null()
-    )
+    counted = batch.counts["geoid"]
+    once = counted.filter(counted.ne_missing(counted.shift(1))).to_frame()
+    lost = look_up(once, geounits.select("geoid", _known=True)).filter(pl.col("_known").is_null())
     if not lost.is_empty():
-        geoid, table, cell = lost.row(0)[:3]
+        geoid, table, cell = batch.counts.filter(counted.eq_missing(lost["geoid"][0])).row(0)[:3]
         raise SourceError(f"geoid {geoid!r}, table {table}, cell {cell}: a count without geounit")
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from recon_cli import sources
 from recon_cli.config import Ingest
 from recon_cli.errors import SourceError
+from recon_cli.frames import partition_runs
 from recon_cli.progress import Bar
 from recon_cli.publication import GeounitBatch, Source
 from recon_cli.schema import Release
@@ -130,7 +131,7 @@ class PartitionBuffer:
         for partition in partitions:
             if not self.writer.has(partition, "tables"):
                 self.writer.append(partition, "tables", self._empty["tables"])
-            geounits = self.writer.read(partition, "geounits")
+            geounits = self.writer.read(partition, "geounits", ["geoid", "level", "population"])
             _refuse_duplicates(geounits)
             counts, levels = self.writer.rows(partition, "tables"), self._levels(geounits)
             self.writer.finish(
@@ -155,9 +156,9 @@ class PartitionBuffer:
 
 def _partitions(frame: pl.DataFrame, digits: int) -> Iterator[tuple[str, pl.DataFrame]]:
     """The rows of each partition, in their order; those of one that lie together uncopied."""
-    prefix = frame["geoid"].str.slice(0, digits).alias("_partition")
-    runs = prefix.rle().struct.unnest()
-    if runs["value"].is_duplicated().any():
+    runs = list(partition_runs(frame["geoid"], digits))
+    if len({partition for partition, _ in runs}) < len(runs):
+        prefix = pl.col("geoid").str.head(digits).alias("_partition")
         split = frame.with_columns(prefix).partition_by(
             "_partition", include_key=False, as_dict=True
         )
@@ -165,8 +166,8 @@ def _partitions(frame: pl.DataFrame, digits: int) -> Iterator[tuple[str, pl.Data
             yield str(partition), rows
         return
     start = 0
-    for size, partition in runs.iter_rows():
-        yield str(partition), frame.slice(start, size)
+    for partition, size in runs:
+        yield partition, frame.slice(start, size)
         start += size
 
 

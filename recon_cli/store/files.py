@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: Fixed, so that equal frames make equal bytes whatever the defaults of the day are.
-_ROW_GROUP = 262_144
+_ROW_GROUP = 131_072
 _ZSTD_LEVEL = 3
 
 

@@ -172,12 +172,13 @@ class PartWriter:
         """How many rows a partition has in ``folder`` so far."""
         return self._rows.get((partition, folder), 0)
 
-    def read(self, partition: str, folder: str) -> pl.DataFrame:
-        """What has been written of a partition."""
+    def read(self, partition: str, folder: str, columns: list[str]) -> pl.DataFrame:
+        """Some columns of what has been written of a partition."""
         import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
 
         home = self.staging.partition_folder(folder, partition)
-        return pl.concat([pl.read_parquet(home / name) for name in self._parts[partition, folder]])
+        parts = self._parts[partition, folder]
+        return pl.concat([pl.read_parquet(home / name, columns=columns) for name in parts])
 
     def finish(
         self,

@@ -13,6 +13,7 @@ import yaml
 from recon_cli.config import load_config
 from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
+from recon_cli.sources.formats.geoids import are_digits
 from recon_cli.stages.ingest_partitions import open_source
 from tests.support.layouts import LAYOUTS, SCHEMA, Layout, counts_of
 
@@ -98,3 +99,9 @@ def test_markers_are_read_by_the_law(name: str, release: Release, tmp_path: Path
     path.write_text(path.read_text().replace("<3", "<7"))
     with pytest.raises(SourceError, match=r"row .*: geoid .*below 3 are suppressed, found '<7'"):
         list(open_source(release, configured(layout, tmp_path)).source.batches())
+
+
+def test_digits_are_told_without_a_pattern() -> None:
+    """A sign, a blank, a fraction, other scripts' digits and nothing at all are no digits."""
+    texts = ["0", "007", "34003000000100", "+5", "-0", " 5", "5.0", "1e3", "", "٣", "5a", None]
+    assert are_digits(pl.Series(texts)).to_list() == [True] * 3 + [False] * 9

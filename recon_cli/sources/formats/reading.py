@@ -15,6 +15,7 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.schema import Release
 from recon_cli.sources.formats.assignment import Assigner, Category, Condition
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
+from recon_cli.sources.formats.geoids import are_digits
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy_file import MAX_COUNT
@@ -199,7 +200,7 @@ class SheetReader:
         is_row = pl.col(_IS_PLACE) | self._has_counts()  # a note below the counts is neither
         for batch in self.roles.sheet.rows(self.roles.skip):
             named = batch.with_columns(geoid=self.roles.geoid)
-            named = named.with_columns(self._is_geoid().alias(_IS_PLACE))
+            named = named.with_columns(self._are_geoids(named["geoid"]).alias(_IS_PLACE))
             some = named if not chosen and named[_IS_PLACE].all() else named.filter(is_row, *chosen)
             rows += some.height
             if some.height:
@@ -262,14 +263,12 @@ class SheetReader:
             (self._count_text(each.at) != "").fill_null(value=False) for each in self.roles.counts
         )
 
-    def _is_geoid(self) -> pl.Expr:
+    def _are_geoids(self, texts: pl.Series) -> pl.Series:
         lengths = [level.digits for level in self.release.geography.levels]
-        geoid = pl.col("geoid")
-        return (
-            geoid.str.len_bytes().is_in(lengths)
-            & geoid.str.contains("^[A-Za-z0-9]+$")
-            & ~geoid.is_in(self._no_places)
-        ).fill_null(value=False)
+        fit = texts.str.len_bytes().is_in(lengths) & ~texts.is_in(self._no_places)
+        if not are_digits(texts).all():
+            fit &= texts.str.contains("^[A-Za-z0-9]+$")
+        return fit.fill_null(value=False)
 
     @cached_property
     def _no_places(self) -> list[str]:

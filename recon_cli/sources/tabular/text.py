@@ -150,6 +150,8 @@ def _chunks(file: IO[bytes], encoding: str, label: str) -> Iterator[bytes]:
 
 
 def _as_utf8(data: bytes) -> bytes:
+    if data.isascii():
+        return data
     try:
         data.decode()
     except UnicodeDecodeError:
