@@ -48,21 +48,33 @@ def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bo
         --to audit.yaml
     """  # noqa: D301 - click wants the character itself
     from recon_cli.errors import ConfigError  # noqa: PLC0415
-    from recon_cli.scaffold import compose, recognise  # noqa: PLC0415 - imports polars
+    from recon_cli.scaffold import (  # noqa: PLC0415 - imports polars
+        compose,
+        compose_protection,
+        protection_file,
+        recognise,
+    )
     from recon_cli.store.files import write_bytes  # noqa: PLC0415
 
     found = recognise(paths, release)
-    if to.exists() and not force:
-        raise ConfigError(f"{to}: is there already; choose another with --to, or give --force")
+    drafts: dict[Path, str] = {}
     if found.draft is not None:
         schema = to.parent / found.release
         if schema.exists() and not force:
             raise ConfigError(
                 f"{schema}: is there already; name it with --release to use it, or give --force"
             )
-        write_bytes(schema, found.draft.encode())
+        drafts[schema] = found.draft
         found = replace(found, release=str(schema))
-    write_bytes(to, compose(found, to).encode())
+    if found.markers:
+        drafts[protection_file(to)] = compose_protection(found.markers)
+    drafts[to] = compose(found, to)
+    for path, text in drafts.items():
+        if path.exists() and not force:
+            raise ConfigError(
+                f"{path}: is there already; choose another with --to, or give --force"
+            )
+        write_bytes(path, text.encode())
     show(f"init: wrote {to}", _facts(found))
     chosen = "" if to == Path(_DEFAULT) else f" -c {shlex.quote(str(to))}"
     click.echo(f"next: recon run{chosen}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, field_validator
 
 from recon_cli.config.model import Section, as_list, keys_as_text
 
@@ -44,6 +44,7 @@ class Mapping(BaseModel):
         sheet: Of a workbook: the name of the sheet.
         header: Numbers of the header rows, from 1.
         place: Header of the column with the geoids.
+        geoids: What stands in that column → its geoid, where places have names and no codes.
         levels: Read only the rows of these levels.
         where: Header → the values of that column whose rows are read.
         columns: Header of a column of counts → code of its cell; nothing to leave it out.
@@ -58,6 +59,7 @@ class Mapping(BaseModel):
     sheet: str | None = None
     header: HeaderRows = ()
     place: str | None = None
+    geoids: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
     levels: Texts = ()
     where: Annotated[dict[str, Texts], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
     columns: Annotated[dict[str, str | None], BeforeValidator(keys_as_text)] = Field(
@@ -67,3 +69,14 @@ class Mapping(BaseModel):
     table: str | None = None
     thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     unpublished: Texts = ()
+
+    @field_validator("geoids")
+    @classmethod
+    def _one_each(cls, geoids: dict[str, str]) -> dict[str, str]:
+        named: dict[str, str] = {}
+        for name, geoid in geoids.items():
+            if not geoid.isalnum() or not geoid.isascii():
+                raise ValueError(f"{geoid!r} of {name!r} is no geoid: letters and digits only")
+            if (other := named.setdefault(geoid, name)) != name:
+                raise ValueError(f"{name!r} and {other!r} cannot both be {geoid!r}")
+        return geoids

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recon_cli.report.findings import (
+    AuditFindings,
     ClaimFindings,
     Findings,
     Missing,
@@ -13,7 +14,7 @@ from recon_cli.report.findings import (
     ScoreFindings,
     VariabilityFindings,
 )
-from recon_cli.report.verdict import claims_verdict, records_verdict
+from recon_cli.report.verdict import audit_verdict, claims_verdict, records_verdict
 from recon_cli.report.words import Words, enumerate_commands, of_units, percent, percentage
 
 
@@ -51,10 +52,12 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     if isinstance(findings.claims, ClaimFindings):
         notes = [_examined(findings.claims, words), *_gaps(reconstruction, words)]
         verdict = claims_verdict(findings.claims, findings.rule, words)
-        sentences = [verdict, *_disclosed(findings.claims, words), *precision]
+        verdicts = _alarms_first(verdict, findings.audit)
+        sentences = [*verdicts, *_disclosed(findings.claims, words), *precision]
         return Headline(tuple(sentences), tuple(notes))
+    verdict = records_verdict(reconstruction, findings.rule, is_settled=is_settled)
     sentences = [
-        records_verdict(reconstruction, findings.rule, is_settled=is_settled),
+        *_alarms_first(verdict, findings.audit),
         _one(reconstruction, words, is_settled),
         _certain(reconstruction, words, is_settled),
         *precision,
@@ -66,6 +69,14 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         f"{enumerate_commands(findings.claims.commands)} examines every combination of columns."
     )
     return Headline(tuple(sentences), (*notes, *_gaps(reconstruction, words)))
+
+
+def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[str]:
+    """The verdict on people, and that on protected counts before it where it alone alarms."""
+    recovered = audit_verdict(audit) if isinstance(audit, AuditFindings) else None
+    if recovered is None:
+        return [verdict]
+    return [verdict, recovered] if verdict.startswith("**Yes") else [recovered, verdict]
 
 
 def _disclosed(claims: ClaimFindings, words: Words) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recon_cli.report.findings import ClaimFindings, ReconstructionFindings, Rule
+from recon_cli.report.findings import AuditFindings, ClaimFindings, ReconstructionFindings, Rule
 from recon_cli.report.words import Words, percentage
 
 #: Kind of rule → who is given away by it.
@@ -32,6 +32,17 @@ def records_verdict(found: ReconstructionFindings, rule: Rule, *, is_settled: bo
         return f"**Unknown:** no whole record is {which}, and parts of records were not examined."
     least = "" if is_settled else "at least "
     return _verdict("whole records", certain, found.people, rule, least=least)
+
+
+def audit_verdict(audit: AuditFindings) -> str | None:
+    """What is proven of counts that were protected; None where nothing is."""
+    recovered, cells = audit.manifest.statuses.get("recovered", 0), audit.manifest.totals["cells"]
+    if not recovered:
+        return None
+    return (
+        f"**Yes, protected counts are given away:** {recovered:,} of {cells:,} that were "
+        f"suppressed or changed ({percentage(recovered, cells)}) follow from the others."
+    )
 
 
 def _verdict(what: str, given: int, people: int, rule: Rule, *, least: str) -> str:

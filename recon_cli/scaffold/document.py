@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, Final, Literal, get_args, get_origin
@@ -21,9 +21,10 @@ from recon_cli.config import SECTIONS
 from recon_cli.config.model import Top
 from recon_cli.errors import ConfigError
 from recon_cli.scaffold.recognition import RecognisedFiles
+from recon_cli.statement import PROTECTION
 
 #: Sections that `recon run` is asked for, and those that need files which not everybody has.
-_ASKED: Final = ("ingest", "reconstruct", "solvar", "report")
+_ASKED: Final = ("ingest", "reconstruct", "audit", "solvar", "claims", "report")
 _OFFERED: Final = ("link", "score")
 
 _WIDTH: Final = 78
@@ -54,19 +55,48 @@ def compose(found: RecognisedFiles, target: Path) -> str:
     top = {"release": _release(found.release, target), "work": f"work/{_stem(found)}"}
     levels = [level.name for level in found.schema.geography.levels]
     finest = {found.schema.finest_level(table).name for table in found.schema.tables}
+    marked = bool(found.markers)
     chosen: dict[str, Values] = {
         "ingest": {
             "source": found.source,
             "paths": [_relative(path, target) for path in found.paths],
             **({"mapping": found.mapping} if found.mapping else {}),
+            **({"protection": _relative(protection_file(target), target)} if marked else {}),
         },
         "reconstruct": {"tables": "+".join(name for name in levels if name in finest)},
         "solvar": {"mode": "relaxed"},
     }
     lines = [*_opening(found), "", *_keys(Top, top, "")]
     for name in (*_ASKED, *_OFFERED):
-        if name in SECTIONS:
-            lines += ["", *_section(name, chosen.get(name, {}), asked=name in _ASKED)]
+        asked = name in _ASKED and (marked or name != "audit")
+        if name in SECTIONS and (asked or name in _OFFERED):
+            lines += ["", *_section(name, chosen.get(name, {}), asked=asked)]
+    return "\n".join(lines) + "\n"
+
+
+def protection_file(target: Path) -> Path:
+    """Where the draft of a protection lies, beside the config."""
+    return target.with_name(f"{target.stem}.{PROTECTION}")
+
+
+def compose_protection(markers: Sequence[str]) -> str:
+    """A law for suppressed counts that is true whatever the rule was, to be narrowed down.
+
+    Args:
+        markers: What stands in their place.
+    """
+    lines = [
+        *_comment(
+            f"By which law counts were suppressed ({', '.join(map(repr, markers))}). As it is, "
+            "each may be any number, which is always true. A narrower law proves more, and a wrong "
+            "one gives wrong proofs. Counts of 1 and 2 alone:"
+        ),
+        "#   - {law: {suppressed: {below: 3}}}",
+        *_comment("Counts of 1 and 2, and others that protect them:"),
+        "#   - {law: {suppressed: {below: 3, complementary: true}}}",
+        "statements:",
+        "  - {law: {suppressed: {flagged: may-be-zero}}}",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -14,6 +14,7 @@ from recon_cli.scaffold.tables import (
     Fit,
     draft_release,
     fit,
+    markers_of,
     open_table_files,
     product_of,
     release_name,
@@ -54,6 +55,7 @@ class RecognisedFiles:
         about: A few words on each, for people; may be fewer than paths.
         mapping: Keys of ``ingest.mapping`` that they need.
         doubts: What could not be told, a sentence each.
+        markers: Texts in place of suppressed counts.
         draft: The text of a schema that was drafted from them, where no release fits.
     """
 
@@ -64,6 +66,7 @@ class RecognisedFiles:
     about: tuple[str, ...]
     mapping: Mapping[str, object] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
+    markers: tuple[str, ...] = ()
     draft: str | None = None
 
 
@@ -214,7 +217,10 @@ def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> Recogn
         f"{places:,} rows of places",
     )
     paths = tuple(dict.fromkeys(file.path for file in fitting.files))
-    return RecognisedFiles(source, name, schema, paths, about, fitting.mapping, fitting.doubts)
+    markers = tuple(markers_of(fitting.files))
+    return RecognisedFiles(
+        source, name, schema, paths, about, fitting.mapping, fitting.doubts, markers
+    )
 
 
 def _the_one(

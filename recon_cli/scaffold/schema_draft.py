@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -164,7 +164,13 @@ def _leaf_names(nodes: Sequence[Node], leaves: Sequence[int]) -> dict[int, str]:
 
 
 def draft_schema(
-    release: str, title: str, tables: Sequence[TableDraft], geoids: pl.Series, *, census: bool
+    release: str,
+    title: str,
+    tables: Sequence[TableDraft],
+    geoids: pl.Series,
+    names: Mapping[int, str],
+    *,
+    census: bool,
 ) -> Draft:
     """A schema for some tables.
 
@@ -173,12 +179,15 @@ def draft_schema(
         title: For people.
         tables: Its tables.
         geoids: All places.
+        names: Length of a geoid → its level, as far as that is known.
         census: Whether geoids are those of the US census.
     """
-    levels, partition, doubts = _geography(geoids, census=census)
+    levels, partition, doubts = _geography(
+        geoids, _CENSUS_LEVELS if census else names, census=census
+    )
     if len(tables) > 1:
-        names = ", ".join(table.name for table in tables)
-        doubts = (*doubts, f"whether {names} count the same people: give each its universe")
+        shown = ", ".join(table.name for table in tables)
+        doubts = (*doubts, f"whether {shown} count the same people: give each its universe")
     features = {name: form for table in tables for name, form in table.features.items()}
     recodes = {name: form for table in tables for name, form in table.recodes.items()}
     lengths = set(geoids.str.len_chars())
@@ -224,13 +233,12 @@ def _families(tables: Sequence[TableDraft], levels: Sequence[str]) -> Iterator[s
 
 
 def _geography(
-    geoids: pl.Series, *, census: bool
+    geoids: pl.Series, names: Mapping[int, str], *, census: bool
 ) -> tuple[list[tuple[str, int]], str, tuple[str, ...]]:
     """Name and length of each level, the partition, and doubts."""
     lengths = sorted(set(geoids.str.len_chars()), reverse=True)
-    names = _CENSUS_LEVELS if census else {}
     levels = [(names.get(digits, f"level_{digits}"), digits) for digits in lengths]
-    doubts = [] if census else ["the names of the geographic levels"]
+    doubts = [] if set(lengths) <= set(names) else ["the names of the geographic levels"]
     for (_, fine), (name, coarse) in itertools.pairwise(levels):
         parents = geoids.filter(geoids.str.len_chars() == coarse)
         children = geoids.filter(geoids.str.len_chars() == fine)

@@ -11,6 +11,7 @@ import polars as pl
 
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
 from recon_cli.sources.formats.reading import THOUSANDS
+from recon_cli.statement.suppression import is_marker
 
 #: As many texts in place of counts as are worth naming.
 _MOST_TEXTS: Final = 8
@@ -40,11 +41,15 @@ class Survey:
         )
 
     @property
-    def unpublished(self) -> list[str]:
-        """Texts that stand for counts that are not published; nothing is one."""
-        return sorted(
-            {text for texts in self.texts.values() for text in texts if not has_digits(text)}
-        )
+    def markers(self) -> set[str]:
+        """Texts that agencies put in place of suppressed counts; nothing is one."""
+        return {text for texts in self.texts.values() for text in texts if is_marker(text)}
+
+    @property
+    def unpublished(self) -> set[str]:
+        """Other texts that stand for counts that are not published."""
+        texts = {text for texts in self.texts.values() for text in texts if not has_digits(text)}
+        return texts - self.markers
 
     @property
     def thousands(self) -> str | None:

@@ -12,6 +12,7 @@ import polars as pl
 
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.scaffold.axes import axes_of_dimensions, axes_of_grid, label_paths, slug, tree
+from recon_cli.scaffold.places import draft_geoids, levels_of
 from recon_cli.scaffold.schema_draft import (
     Draft,
     TableDraft,
@@ -32,8 +33,11 @@ from recon_cli.sources.formats import (
 from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.codes import PRODUCTS
 from recon_cli.sources.formats.reading import THOUSANDS, SheetReader
+from recon_cli.sources.formats.wide import PLACES
 from recon_cli.sources.tables import companions
 from recon_cli.sources.tabular import open_documents
+from recon_cli.statement import PROTECTION
+from recon_cli.statement.suppression import is_marker
 
 #: Dimensions of which a publication has one value: the last, if there are several.
 _TIME: Final = re.compile(r"time|time_period|date|year|period|census_year", re.IGNORECASE)
@@ -169,6 +173,11 @@ def fit(files: Sequence[TableFile], release: Release, *, lenient: bool) -> Fit:
     return Fit(tuple(able), keys, (*doubts, *more))
 
 
+def markers_of(files: Iterable[TableFile]) -> list[str]:
+    """Texts in the files in place of suppressed counts, without the empty one."""
+    return sorted(set().union(*(file.survey.markers for file in files)) - {""})
+
+
 def _unknown_columns(file: TableFile, release: Release) -> list[str]:
     """Headers of columns of counts that are no cell of the release."""
     if file.sheet.dimensions:
@@ -237,6 +246,11 @@ def _rest_of_mapping(
             f"what {', '.join(map(repr, texts))} mean: they are taken as counts that are not "
             "published"
         )
+    if markers := markers_of(files):
+        doubts.append(
+            f"by which rule counts are suppressed ({', '.join(map(repr, markers))}): the draft of "
+            f"{PROTECTION} lets them be anything; a narrower rule proves more"
+        )
     marks = {file.survey.thousands for file in files} - {None}
     if len(marks) == 1:
         mapping["thousands"] = marks.pop()
@@ -271,6 +285,12 @@ def draft_release(files: Sequence[TableFile], name: str) -> DraftedRelease:
     Raises:
         SourceError: The files have neither labels nor dimensions.
     """
+    places = pl.concat([file.survey.geoids for file in files]).unique().sort()
+    census = files[0].form.name in _CENSUS
+    geoids = None if census else draft_geoids(places, said=_names_codes(files))
+    if geoids is not None:
+        files = [_with_geoids(file, geoids) for file in files]
+        places = pl.concat([file.survey.geoids for file in files]).unique().sort()
     tables: dict[str, TableDraft] = {}
     columns: dict[str, str | None] = {}
     for file in files:
@@ -280,10 +300,9 @@ def draft_release(files: Sequence[TableFile], name: str) -> DraftedRelease:
             codes = (f"{table.name}_{i:03}" for i in range(1, len(_counts(file)) + 1))
             own = {each.header: code for each, code in zip(_counts(file), codes, strict=True)}
             columns |= {each.header: own.get(each.header) for each in file.sheet.counts}
-    geoids = pl.concat([file.survey.geoids for file in files]).unique().sort()
     title = files[0].path.name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
-    census = files[0].form.name in _CENSUS
-    draft = draft_schema(name, title, list(tables.values()), geoids, census=census)
+    named = {} if geoids is None else levels_of(geoids)
+    draft = draft_schema(name, title, list(tables.values()), places, named, census=census)
     release = parse_release(draft.text, source=f"{name}.yaml")
     mapping, doubts = _rest_of_mapping(files, release)
     if columns:
@@ -294,7 +313,27 @@ def draft_release(files: Sequence[TableFile], name: str) -> DraftedRelease:
     else:
         for file in files:
             _assign(file, release, FileMapping())
+    if geoids is not None:
+        mapping["geoids"] = dict(geoids)
+        doubts.append(
+            f"the codes of places: {len(geoids)} names are numbered (mapping.geoids); if some are "
+            "parts of others, their geoids must begin with those"
+        )
     return DraftedRelease(draft, release, Fit(tuple(files), mapping, tuple(doubts)))
+
+
+def _names_codes(files: Sequence[TableFile]) -> bool:
+    """Whether the headers say that the places are codes."""
+    return all(
+        file.form.name != "wide" or file.sheet.headers[file.sheet.place[0]].casefold() in PLACES
+        for file in files
+    )
+
+
+def _with_geoids(file: TableFile, geoids: Mapping[str, str]) -> TableFile:
+    sheet = file.sheet.with_geoids(geoids)
+    mapped = file.survey.geoids.replace(dict(geoids)).sort()
+    return replace(file, sheet=sheet, survey=replace(file.survey, geoids=mapped))
 
 
 def release_name(path: Path) -> str:
@@ -343,7 +382,7 @@ def _counts(file: TableFile) -> tuple[CountColumn, ...]:
         for each in file.sheet.counts
         if not _TIME.fullmatch(each.header)
         and not any(
-            has_digits(text) and not THOUSANDS.fullmatch(text)
+            has_digits(text) and not THOUSANDS.fullmatch(text) and not is_marker(text)
             for text in file.survey.texts.get(each.at, ())
         )
     )

@@ -128,7 +128,7 @@ def open_sheets(source: str, paths: Sequence[Path | str], mapping: FileMapping) 
                     f"{document.label}: is no file of {form.title}; `recon init {path}` tells "
                     "what it is"
                 )
-            sheets.append(form.read(document, beside, mapping))
+            sheets.append(form.read(document, beside, mapping).with_geoids(mapping.geoids))
     return sheets
 
 

@@ -26,7 +26,10 @@ def audit(run: Run) -> StageOutcome:
     coverage = read_coverage(tables, run.release)
     selection = select(run.release, config.tables, coverage)
     if not has_statements(tables):
-        run.reporter.note("audit: every count is published exactly, there is none to audit")
+        run.reporter.note(
+            "audit: no count is declared to be suppressed, rounded or perturbed "
+            "(`ingest.protection`): there is none to audit"
+        )
     recipe = run.recipe(
         AUDIT,
         {

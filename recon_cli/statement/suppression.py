@@ -15,6 +15,11 @@ MARKERS: Final = ("", "*", "x", "X", "..", ":", "c", "C", "-", "#")
 _BELOW: Final = re.compile(r"^<\s*([0-9]{1,9})$")
 
 
+def is_marker(text: str) -> bool:
+    """Whether a text stands for a suppressed count, in some agency's tables."""
+    return text in MARKERS or _BELOW.match(text) is not None
+
+
 class Suppressed(Law):
     """Counts below a threshold are flagged, all others exact.
 

@@ -25,7 +25,7 @@ from tests.support.website import Reply, website
 TOY = ROOT / "fixtures" / "toy2010.sf1.zip"
 CLINIC = ROOT / "fixtures" / "clinic_visits.csv"
 SCHEMA = ROOT / "recon_cli" / "schema" / "releases" / "clinic_visits.yaml"
-OFFERED = ("ingest", "reconstruct", "solvar", "link", "score", "report")
+OFFERED = ("ingest", "reconstruct", "solvar", "claims", "link", "score", "report")
 #: ``#key: value`` with its indent; a comment for people has a blank behind ``#``.
 SWITCHED_OFF = re.compile(r"^( *)#(\w+:.*|  .*)$", re.MULTILINE)
 
@@ -53,7 +53,7 @@ def test_from_nothing_to_a_finished_run() -> None:
 def test_what_a_config_for_a_state_asks_for() -> None:
     recon("init", TOY)
     config = load_config(Path("recon.yaml"))
-    asked = {name for name in ("ingest", "reconstruct", "solvar", "report") if name in SECTIONS}
+    asked = {"ingest", "reconstruct", "solvar", "claims", "report"}
     assert set(config.sections) == asked
     assert (config.top.release, config.work) == ("sf1_2010", Path("work/toy2010"))
     assert config.section(Ingest).source == "sf1-legacy"
@@ -203,7 +203,7 @@ def test_files_that_fit_several_releases(monkeypatch: pytest.MonkeyPatch) -> Non
     ("name", "content", "code", "message"),
     [
         ("x.zip", b"<html>", 4, "x.zip: expected a zip file or a folder"),
-        ("x.csv", b"a,b\n1,2\n", 4, "which of the columns 'a', 'b' has the geoids? mapping.place"),
+        ("x.csv", b"a,b\n1,2\n", 4, "which of the columns 'a', 'b' has the places?"),
         ("x.txt", b"", 2, "x.txt: cannot be read; expected state zips"),
         ("empty/x.txt", b"", 2, "empty: nothing in this folder can be read"),
     ],

@@ -54,7 +54,9 @@ def ingested(*paths: Path, release: str | None = None) -> pl.DataFrame:
     recon("init", *paths, *named)
     (work,) = [line for line in Path("recon.yaml").read_text().splitlines() if "work:" in line[:5]]
     recon("ingest", "-q")
-    return pl.read_parquet(f"{work.partition(' ')[2]}/tables/**/*.parquet", hive_partitioning=False)
+    path = f"{work.partition(' ')[2]}/tables/**/*.parquet"
+    counts = pl.read_parquet(path, hive_partitioning=False)
+    return counts.select("geoid", "table", "cell", "count")
 
 
 def nonzero(frame: pl.DataFrame) -> dict[tuple[str, str, int], int]:
@@ -171,10 +173,20 @@ SEX_BY_AGE = re.sub(
     ],
 )
 def test_one_table_by_hand(name: str, unpublished: list[tuple[str, int]]) -> None:
-    """With a schema; the confidential count is zero in truth and unknown in the table."""
+    """With a schema; the confidential count is zero in truth and unknown in the table.
+
+    A flag that agencies use is a statement, any other a count that is not there.
+    """
     Path("sexage.yaml").write_text(SEX_BY_AGE)
     found = {(g, cell): n for g, _, cell, n in ingested(HAND / name, release="sexage.yaml").rows()}
-    assert found == {key: count for key, count in tidy().items() if count}
+    flagged = {key for key, count in found.items() if count is None}
+    assert {key: count for key, count in found.items() if key not in flagged} == {
+        key: count for key, count in tidy().items() if count
+    }
+    if flagged:
+        assert sorted(flagged) == unpublished
+        assert "suppressed" in Path("recon.protection.yaml").read_text()
+        return
     coverage = json.loads(next(Path("work").glob("*/tables/_coverage.json")).read_text())
     lacking = [each for each in _cells(coverage) if len(each) < 12]
     assert bool(lacking) == bool(unpublished)

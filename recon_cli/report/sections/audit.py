@@ -19,7 +19,11 @@ def audit_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...
         return (ReportSection(key, title, missing=(found,)),)
     cells, statuses = found.manifest.totals["cells"], found.manifest.statuses
     if not cells:
-        return (ReportSection(key, title, ("Every count is published exactly.",)),)
+        return (
+            ReportSection(
+                key, title, ("No count is declared to be suppressed, rounded or perturbed.",)
+            ),
+        )
     recovered = statuses.get("recovered", 0)
     safety = found.manifest.notes["safety"]
     apart = "differ" if safety == 1 else f"are at least {safety} apart"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -82,6 +82,12 @@ class CountSheet:
             raise SourceError(
                 f"{self.sheet.label}: expected columns of counts, found {_some(self.headers)}"
             )
+
+    def with_geoids(self, geoids: Mapping[str, str]) -> CountSheet:
+        """With a geoid in place of each name that has one."""
+        if not geoids:
+            return self
+        return replace(self, geoid=self.geoid.replace(dict(geoids)))
 
     def column(self, header: str) -> int | None:
         """Place of the column with that header; None if there is none."""

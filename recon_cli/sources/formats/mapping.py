@@ -27,6 +27,7 @@ class FileMapping:
         sheet: Of a workbook: the sheet's name.
         header: Numbers of the header rows; told by their content if empty.
         place: Header of the column with the geoids.
+        geoids: What stands in that column → its geoid, where places have names and no codes.
         levels: Only rows of geounits of these levels are read, if there are any.
         where: Header → the values of that column whose rows are read.
         columns: Header of a column of counts → code of its cell; None for a column to leave out.
@@ -39,6 +40,7 @@ class FileMapping:
     sheet: str | None = None
     header: Sequence[int] = ()
     place: str | None = None
+    geoids: Mapping[str, str] = field(default_factory=dict)
     levels: Sequence[str] = ()
     where: Mapping[str, Sequence[str]] = field(default_factory=dict)
     columns: Mapping[str, str | None] = field(default_factory=dict)

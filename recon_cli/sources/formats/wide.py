@@ -15,7 +15,8 @@ from recon_cli.sources.formats.header import header_rows, joined_headers
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Document, Sheet, read_sheet
 
-_PLACES: Final = (
+#: Headers of columns with geoids, in small letters.
+PLACES: Final = (
     "geoid", "geo_id", "geocode", "geography code", "geography_code", "geo code", "area code",
     "area_code", "fips", "code", "geo", "ref_area", "id", "area",
 )  # fmt: skip
@@ -81,13 +82,23 @@ def place_column(sheet: Sheet, headers: Sequence[str], header: int, mapping: Fil
             )
         return headers.index(mapping.place)
     lower = [each.casefold() for each in headers]
-    found = next((lower.index(name) for name in _PLACES if name in lower), None)
+    found = next((lower.index(name) for name in PLACES if name in lower), None)
+    if found is None and _has_names(sheet.head[header + 1 :]):
+        return 0
     if found is None:
         raise SourceError(
             f"{sheet.where(header + 1)}: which of the columns "
-            f"{', '.join(map(repr, filter(None, headers)))} has the geoids? mapping.place"
+            f"{', '.join(map(repr, filter(None, headers)))} has the places? name it geoid, or say "
+            "mapping.place"
         )
     return found
+
+
+def _has_names(body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first column has words, another one in every row."""
+    first = [row[0] for row in body if any(row)]
+    words = [cell for cell in first if len(cell) > 1 and not cell[0].isdigit()]
+    return len(first) > 1 and len(words) == len(first) == len(set(words))
 
 
 def _is_words(cells: Sequence[str]) -> bool:
