@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Flag
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,14 @@ BoolArray = npt.NDArray[np.bool_]
 
 #: Wall-clock seconds for the second engine to confirm one end; after that the end stays open.
 _CONFIRMATION = 60.0
+
+
+class Ends(Flag):
+    """Which ends of intervals are asked for."""
+
+    LOWER = 1
+    UPPER = 2
+    BOTH = LOWER | UPPER
 
 
 @dataclass(frozen=True)
@@ -96,8 +105,9 @@ def tighten_bounds(
     functionals: LinearFunctionals,
     known: Sequence[IntArray],
     effort: Effort,
+    ends: Ends = Ends.BOTH,
 ) -> TightenedBounds:
-    """Tighten the intervals of functionals until solutions reach both ends: Eq. (ends).
+    """Tighten the intervals of functionals until solutions reach their ends: Eq. (ends).
 
     Where the effort ends before, of either engine, the ends that are left stay valid bounds.
 
@@ -106,6 +116,7 @@ def tighten_bounds(
         functionals: Integer functionals with valid intervals, such as propagation gives.
         known: Solutions of the program, at least one; different ones save solves.
         effort: Its limit is for all solves together.
+        ends: Those that are asked for; others stay as they are.
 
     Raises:
         ValueError: No solution is known.
@@ -114,7 +125,7 @@ def tighten_bounds(
     """
     if not known:
         raise ValueError("bound tightening needs a known solution")
-    search = _Search(program, functionals, known, effort)
+    search = _Search(program, functionals, known, effort, ends)
     while search.left.limit > 0 and search.has_open_ends():
         if not search.reach_ends():
             break
@@ -130,8 +141,10 @@ class _Search:
         functionals: LinearFunctionals,
         known: Sequence[IntArray],
         effort: Effort,
+        ends: Ends,
     ) -> None:
         self.program = program
+        self.ends = ends
         self.C = functionals.coefficients
         lowest, highest = activity_bounds(self.C, program.lower, program.upper)
         self.lower = np.maximum(functionals.lower, lowest)
@@ -158,12 +171,24 @@ class _Search:
         """The effort that is left."""
         return replace(self.effort, limit=self.effort.limit - self.elapsed)
 
+    @property
+    def is_open_below(self) -> BoolArray:
+        """Whether the lower end is asked for and no solution reaches it."""
+        is_open: BoolArray = (self.lower < self.least) & (Ends.LOWER in self.ends)
+        return is_open
+
+    @property
+    def is_open_above(self) -> BoolArray:
+        """Whether the upper end is asked for and no solution reaches it."""
+        is_open: BoolArray = (self.upper > self.greatest) & (Ends.UPPER in self.ends)
+        return is_open
+
     def has_open_ends(self) -> bool:
-        return bool(((self.lower < self.least) | (self.upper > self.greatest)).any())
+        return bool((self.is_open_below | self.is_open_above).any())
 
     def reach_ends(self) -> bool:
         """One solve for as many open ends as possible; whether it is worth going on."""
-        low, high = self.lower < self.least, self.upper > self.greatest
+        low, high = self.is_open_below, self.is_open_above
         parts = self.part_of_functional[low | high]
         here = np.flatnonzero(np.isin(self.part_of_functional, parts))
         variables = np.flatnonzero(np.isin(self.part, parts))
@@ -191,7 +216,12 @@ class _Search:
 
     def _optimise_farthest(self) -> bool:
         """Optimise the functional whose end is farthest from any solution, if by two or more."""
-        gaps = np.concatenate([self.least - self.lower, self.upper - self.greatest])
+        gaps = np.concatenate(
+            [
+                (self.least - self.lower) * self.is_open_below,
+                (self.upper - self.greatest) * self.is_open_above,
+            ]
+        )
         at = int(gaps.argmax())
         if gaps[at] < 2 or self.left.limit <= 0:
             return True

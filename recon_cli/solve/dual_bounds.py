@@ -16,7 +16,7 @@ from scipy import sparse
 
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
+from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation, Vertex
 
 #: Weights are multiples of its inverse: divisible by 1 to 10, which are the usual denominators.
 SCALE = 2520
@@ -60,26 +60,33 @@ def least_value(
     """
     solver = LinearRelaxation(program) if relaxation is None else relaxation
     vertex = solver.solve(functional.astype(np.float64), limit)
-    weights = np.zeros(program.shape[0], dtype=np.int64)
-    if len(vertex.duals):
-        weights = np.rint(SCALE * vertex.duals).astype(np.int64)
-    bound = weighted_bound(program, functional, weights)
-    return DualBound(bound, weights, vertex.values, vertex.deterministic_time)
+    weights = rounded_weights(program, vertex)
+    bound = weighted_bounds(program, functional[None], weights[None])
+    return DualBound(int(bound[0]), weights, vertex.values, vertex.deterministic_time)
 
 
-def weighted_bound(program: IntegerProgram, functional: IntArray, weights: IntArray) -> int:
-    """The lower bound of ``functional @ x`` that weighted rows prove: Eq. (dual).
+def rounded_weights(program: IntegerProgram, vertex: Vertex) -> IntArray:
+    """The duals of a vertex in units of 1/`SCALE`; all zero where there is none."""
+    if not len(vertex.duals):
+        return np.zeros(program.shape[0], dtype=np.int64)
+    weights: IntArray = np.rint(SCALE * vertex.duals).astype(np.int64)
+    return weights
+
+
+def weighted_bounds(program: IntegerProgram, functionals: IntArray, weights: IntArray) -> IntArray:
+    """The lower bounds of ``functionals @ x`` that weighted rows prove: Eq. (dual).
 
     Args:
         program: The program.
-        functional: Integer coefficient of each variable.
-        weights: For each row its weight in units of 1/`SCALE`: any integers.
+        functionals: (functionals × variables) integer coefficients.
+        weights: (functionals × rows) weights in units of 1/`SCALE`: any integers.
     """
     rows = program.constraints
-    of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most).sum()
-    rest = SCALE * functional - rows.A.T @ weights
-    of_variables = np.where(rest > 0, rest * program.lower, rest * program.upper).sum()
-    return -(-int(of_rows + of_variables) // SCALE)
+    of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most).sum(axis=1)
+    rest = SCALE * functionals - (rows.A.T @ weights.T).T
+    of_variables = np.where(rest > 0, rest * program.lower, rest * program.upper).sum(axis=1)
+    bounds: IntArray = -(-(of_rows + of_variables) // SCALE)
+    return bounds
 
 
 def row_combinations(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recon_cli.attack.claims.partition import ClaimOptions, find_claims
-from recon_cli.attack.claims.settle import PROOFS, Proof, SettledFunctionals, settle
+from recon_cli.attack.claims.settle import PROOFS, Proof, Sets, SettledSets, settle
 from recon_cli.attack.reconstruction.partition import reconstruct
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
@@ -227,7 +227,8 @@ def all_sets(cells: int) -> np.ndarray[Any, Any]:
 def test_every_functional_of_odd_cycles_and_ranges_is_settled(seed: int) -> None:
     program, every = random_program(seed)
     functionals = all_sets(program.shape[1])
-    settled = settle(program, functionals, (every[0],), Effort(1, 60.0))
+    sets = functionals.astype(bool)
+    settled = settle(program, Sets(sets, sets), (every[0],), Effort(1, 60.0))
     values = functionals @ np.stack(every, axis=1)
     least, greatest = values.min(axis=1), values.max(axis=1)
     assert not settled.is_undecided.any()
@@ -238,7 +239,7 @@ def test_every_functional_of_odd_cycles_and_ranges_is_settled(seed: int) -> None
 
 
 def add_up(
-    program: IntegerProgram, functionals: np.ndarray[Any, Any], settled: SettledFunctionals
+    program: IntegerProgram, functionals: np.ndarray[Any, Any], settled: SettledSets
 ) -> None:
     """Add every certificate up by hand: rows, and what is left at the bounds of the cells."""
     A = program.constraints.A.toarray()

@@ -7,30 +7,35 @@ study): what holds there holds in every solution of the whole region, too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from recon_cli.attack.claims.disclosure import KINDS, disclosed_groups, disclosing_groups
-from recon_cli.attack.claims.groups import Groups, distinct_rows, make_groups
-from recon_cli.attack.claims.settle import SettledFunctionals, settle
+from recon_cli.attack.claims.groups import Groups, UnitGroups, distinct_rows, make_groups
+from recon_cli.attack.claims.settle import Sets, SettledSets, settle
 from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.duplicate_columns import MergedProgram, merge_duplicate_columns
 from recon_cli.model.grain import IntArray
 from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 BoolArray = npt.NDArray[np.bool_]
 
 
-#: Coefficients of all functionals of a unit together; those beyond stay undecided.
-_FUNCTIONALS = 3_000_000
-
-#: Groups times histogram cells of a unit; groups beyond stay undecided.
-_MEMBERSHIPS = 50_000_000
+#: Groups that no solution refutes, times histogram cells of a unit; groups beyond stay undecided.
+_MEMBERSHIPS = 200_000_000
+#: Vertices in a row that refute nothing, after which no further ones are looked for.
+_DRY = 4
+#: Groups whose sizes one vertex is to change.
+_AT_ONCE = 64
+#: How much a random cost decides beside them: only among vertices that are equal else.
+_NOISE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -110,23 +115,27 @@ def verify_batch(
     )
 
 
-@dataclass(frozen=True)
+@dataclass
 class _OpenUnit:
     """What propagation leaves open of a unit.
 
     Attributes:
         component: What is left of its program.
-        groups: Its groups.
-        sets: (sets × the unit's histogram cells) the distinct sets of cells that they are.
-        of_group: For each of the groups its set.
-        cells: The unit's histogram cells.
+        merged: The same over sums of variables that no row tells apart.
+        groups: The unit's groups.
+        of_variable: For each of the component's variables its place among the unit's cells.
+        random: For costs.
+        relaxation: Of the merged program.
+        solutions: Those known of the merged program.
     """
 
     component: Component
-    groups: IntArray
-    sets: BoolArray
-    of_group: IntArray
-    cells: slice
+    merged: MergedProgram
+    groups: UnitGroups
+    of_variable: IntArray
+    random: np.random.Generator
+    relaxation: LinearRelaxation
+    solutions: tuple[IntArray, ...] = field(default=())
 
 
 class _Batch:
@@ -153,7 +162,6 @@ class _Batch:
         for array in (self.lower, self.upper):
             array[programs.is_open[self.groups.unit]] = 0
         self.open_units = dict(self._open_units(bounds))
-        self.solutions: dict[int, tuple[IntArray, ...]] = {}
 
     def _by_cell(self, values: IntArray) -> IntArray:
         cells = len(self.histogram.unit)
@@ -166,57 +174,100 @@ class _Batch:
             of_unit = int(unit[component.columns[0]])
             if self.programs.is_open[of_unit]:
                 continue
-            cells = slice(*np.searchsorted(self.histogram.unit, [of_unit, of_unit + 1]).tolist())
-            groups = self._told_apart(of_unit, cells, int(upper[cells].sum()))
-            members = self.groups.members(groups, self.histogram, cells)
-            first, of_group = distinct_rows(members)
-            sets = members[first]
-            self.lower[groups] = (sets @ self.cell_lower[cells])[of_group]
-            self.upper[groups] = (sets @ upper[cells])[of_group]
+            mine = self.groups.in_unit(of_unit, self.histogram)
+            groups, cells = mine.groups, mine.cells
+            self.lower[groups] = mine.sums(self.cell_lower[cells])
+            self.upper[groups] = mine.sums(upper[cells])
             self.undecided[groups] = self.lower[groups] < self.upper[groups]
-            yield of_unit, _OpenUnit(component, groups, sets, of_group, cells)
-
-    def _told_apart(self, unit: int, cells: slice, people: int) -> IntArray:
-        """The groups of an open unit; where they are too many, those of few columns.
-
-        Of the others nothing is known but that they have at most all ``people``.
-        """
-        groups = self.groups.of_unit(unit)
-        most = _MEMBERSHIPS // (cells.stop - cells.start)
-        if len(groups) <= most:
-            return groups
-        groups = groups[np.argsort(self.groups.size[groups], kind="stable")]
-        beyond = groups[most:]
-        self.lower[beyond], self.undecided[beyond] = 0, True
-        self.upper[beyond] = people
-        return np.sort(groups[:most])
+            merged = merge_duplicate_columns(component.program)
+            yield (
+                of_unit,
+                _OpenUnit(
+                    component,
+                    merged,
+                    mine,
+                    self.histogram.of_cell[component.columns] - cells.start,
+                    np.random.default_rng(self.programs.seeds[of_unit]),
+                    LinearRelaxation(merged.program),
+                    (merged.add_up(self.programs.incumbent[component.columns]),),
+                ),
+            )
 
     def settle_groups(self) -> None:
         """Bound the groups that propagation leaves open, unit by unit."""
         for unit, space in self.open_units.items():
-            is_left = self.undecided[space.groups]
+            is_left = self.undecided[space.groups.groups]
             if not is_left.any() or not self.quarantine.admits(np.array([unit])):
                 continue
-            is_left &= self._is_affordable(space, is_left)
-            sets, of_left = np.unique(space.of_group[is_left], return_inverse=True)
-            settled, of_set = self._settle(unit, space.sets[sets], self.programs.seconds)
-            number, groups = of_set[of_left.ravel()], space.groups[is_left]
-            fixed = (space.sets[sets] @ self.cell_fixed[space.cells])[of_left.ravel()]
-            self.lower[groups] = settled.lower[number] + fixed
-            self.upper[groups] = settled.upper[number] + fixed
-            self.proof[groups] = settled.proof[number]
-            self.undecided[groups] = settled.is_undecided[number]
+            left = self._unrefuted(unit, space, np.flatnonzero(is_left))
+            groups, cells = space.groups.groups[left], space.groups.cells
+            width = cells.stop - cells.start
+            if len(left) * width > _MEMBERSHIPS:
+                by_size = np.argsort(self.groups.size[groups], kind="stable")
+                left = np.sort(left[by_size[: max(_MEMBERSHIPS // width, 1)]])
+                groups = space.groups.groups[left]
+            if not len(left):
+                continue
+            settled, of_set = self._settle(unit, space.groups.members(left))
+            fixed = space.groups.sums(self.cell_fixed[cells])[left]
+            self.lower[groups] = settled.lower[of_set] + fixed
+            self.upper[groups] = settled.upper[of_set] + fixed
+            self.proof[groups] = settled.proof[of_set]
+            self.undecided[groups] = settled.is_undecided[of_set]
 
-    def _is_affordable(self, space: _OpenUnit, is_left: BoolArray) -> BoolArray:
-        """Which groups of a unit are asked for: where they are many, those of few columns."""
-        most = max(_FUNCTIONALS // space.component.program.shape[1], 1)
-        if len(np.unique(space.of_group[is_left])) <= most:
-            return is_left
-        asked = np.flatnonzero(is_left)
-        asked = asked[np.argsort(self.groups.size[space.groups[asked]], kind="stable")]
-        _, first = np.unique(space.of_group[asked], return_index=True)
-        chosen = np.isin(space.of_group, space.of_group[asked[np.sort(first)[:most]]])
-        return is_left & chosen
+    def _unrefuted(self, unit: int, space: _OpenUnit, left: IntArray) -> IntArray:
+        """Those of some groups that may be claimed to be of a size, or of at least some size.
+
+        Solutions are looked for in which groups differ that agree in the known ones. A group that
+        is empty in some solution is decided: it has at least nobody.
+        """
+        groups = space.groups.groups
+        lower, least = self.lower[groups[left]], self.groups.sums(self.held)[groups[left]]
+        greatest, dry = least, 0
+        while dry < _DRY and self._seconds_left(unit) > 0:
+            is_constant = least == greatest
+            asked = left[is_constant if is_constant.any() else lower < least]
+            if not len(asked):
+                break
+            solution, in_cells = self._vertex(unit, space, asked)
+            if not len(solution):
+                break
+            dry += 1
+            if not space.merged.program.is_feasible(solution):
+                continue
+            size = space.groups.sums(in_cells)[left]
+            if (is_constant & (size != least)).any() or (size == 0).any():
+                dry = 0
+                space.solutions = (*space.solutions, solution)
+            least, greatest = np.minimum(least, size), np.maximum(greatest, size)
+            kept = least > 0
+            self.undecided[groups[left[~kept]]] = False
+            left, lower, least, greatest = (x[kept] for x in (left, lower, least, greatest))
+        return left
+
+    def _vertex(self, unit: int, space: _OpenUnit, asked: IntArray) -> tuple[IntArray, IntArray]:
+        """A vertex, rounded, at which random ones of some groups are large and others small.
+
+        Returns:
+            A value for each variable of the merged program, and people in each of the unit's
+            cells; empty if the effort ended.
+        """
+        random, merged, mine = space.random, space.merged, space.groups
+        if len(asked) > _AT_ONCE:
+            asked = np.sort(random.choice(asked, _AT_ONCE, replace=False))
+        of_cell = random.choice([-1.0, 1.0], len(asked)) @ mine.members(asked)
+        cell = space.of_variable[merged.one_of_each(random)]
+        cost = of_cell[cell] + _NOISE * random.random(len(cell))
+        vertex = space.relaxation.solve(cost, self._seconds_left(unit))
+        self.deterministic_time[unit] += vertex.deterministic_time
+        solution = np.rint(vertex.values).astype(np.int64)
+        if not len(solution):
+            return solution, solution
+        fixed = self.cell_fixed[mine.cells]
+        return solution, np.bincount(cell, solution, len(fixed)).astype(np.int64) + fixed
+
+    def _seconds_left(self, unit: int) -> float:
+        return self.programs.seconds - float(self.deterministic_time[unit])
 
     def least_people(self, chosen: BoolArray) -> IntArray:
         """(kinds × known columns × units) the proven least number of people in chosen groups.
@@ -232,34 +283,28 @@ class _Batch:
             covered = self.groups.covers(is_chosen) * self.held
             least[row] = np.bincount(unit, covered, units)
         for unit_number, space in self.open_units.items():
-            least[:, unit_number] = self._least_in(unit_number, space, flat[:, space.groups])
+            least[:, unit_number] = self._least_in(unit_number, space, flat)
         least[:, self.programs.is_open] = 0
         return least.reshape(len(KINDS), self.groups.columns, units)
 
     def _least_in(self, unit: int, space: _OpenUnit, chosen: BoolArray) -> IntArray:
         """For each choice of an open unit's groups, the proven least number of people in them."""
-        covered = np.zeros((len(chosen), space.sets.shape[1]), dtype=bool)
-        for row, groups in enumerate(chosen):
-            covered[row] = space.sets[np.unique(space.of_group[groups])].any(axis=0)
-        least: IntArray = covered.astype(np.int64) @ self.cell_lower[space.cells]
-        left = self.programs.seconds - self.deterministic_time[unit]
+        mine = space.groups
+        covered = mine.unions(chosen[:, mine.groups])
+        least: IntArray = covered.astype(np.int64) @ self.cell_lower[mine.cells]
         if covered.any() and self.quarantine.admits(np.array([unit])):
-            settled, of_row = self._settle(unit, covered, left)
-            fixed = covered.astype(np.int64) @ self.cell_fixed[space.cells]
+            settled, of_row = self._settle(unit, covered)
+            fixed = covered.astype(np.int64) @ self.cell_fixed[mine.cells]
             least = settled.lower[of_row] + fixed
         return least
 
-    def _settle(
-        self, unit: int, sets: BoolArray, seconds: float
-    ) -> tuple[SettledFunctionals, IntArray]:
+    def _settle(self, unit: int, sets: BoolArray) -> tuple[SettledSets, IntArray]:
         """Settle the distinct ones of some sets of a unit's cells, and which one each set is."""
         space = self.open_units[unit]
-        component = space.component
-        is_member = sets[:, self.histogram.of_cell[component.columns] - space.cells.start]
-        first, of_set = distinct_rows(is_member)
-        known = self.solutions.get(unit, (self.programs.incumbent[component.columns],))
-        effort = Effort(self.programs.seeds[unit], seconds)
-        settled = settle(component.program, is_member[first].astype(np.int64), known, effort)
-        self.solutions[unit] = settled.solutions
+        first, of_set = distinct_rows(sets[:, space.of_variable])
+        distinct = Sets(*space.merged.between(sets[first][:, space.of_variable]))
+        effort = Effort(self.programs.seeds[unit], self._seconds_left(unit))
+        settled = settle(space.merged.program, distinct, space.solutions, effort, space.relaxation)
+        space.solutions = settled.solutions
         self.deterministic_time[unit] += settled.deterministic_time
         return settled, of_set

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,11 @@ from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.model.grain import IntArray
 
 BoolArray = npt.NDArray[np.bool_]
+#: Subsets of the columns, as bits.
+Subsets = npt.NDArray[np.unsignedinteger[Any]]
+
+#: Keys of some subsets that are looked at together.
+_KEYS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -85,16 +91,84 @@ class Groups:
         covered: BoolArray = np.logical_or.reduce(is_chosen[self.of_held], axis=0)
         return covered
 
-    def members(self, groups: IntArray, histogram: HistogramCells, cells: slice) -> BoolArray:
-        """(groups × cells) whether each of some histogram cells is in each group of their unit."""
-        values = histogram.groups[cells]
-        members = np.empty((len(groups), len(values)), dtype=bool)
-        order = np.argsort(self.place[groups], kind="stable")
-        _, starts = np.unique(self.place[groups][order], return_index=True)
-        for mine in np.split(order, starts[1:]) if len(order) else ():
-            same = values == histogram.groups[self.held[self.place[groups[mine[0]]]]]
-            members[mine] = _within_subsets(same)[self.subset[groups[mine]]]
+    def in_unit(self, unit: int, histogram: HistogramCells) -> UnitGroups:
+        """The groups of one unit, over its histogram cells."""
+        groups = self.of_unit(unit)
+        places, of_group = np.unique(self.place[groups], return_inverse=True)
+        cells = slice(*np.searchsorted(histogram.unit, [unit, unit + 1]).tolist())
+        alike = np.zeros((len(places), cells.stop - cells.start), dtype=_subsets(self.columns))
+        for column, values in enumerate(histogram.groups.T):
+            same = values[self.held[places], None] == values[cells]
+            alike |= same.astype(alike.dtype) << column
+        subset = self.subset[groups].astype(alike.dtype)
+        return UnitGroups(groups, cells, subset, of_group.ravel().astype(np.int64), alike)
+
+
+@dataclass(frozen=True)
+class UnitGroups:
+    """The groups of one unit.
+
+    Attributes:
+        groups: Their numbers.
+        cells: The unit's histogram cells.
+        subset: For each group its subset.
+        held: For each group a held cell that is in it.
+        alike: (held cells × cells) the columns on which two have the same values, as bits.
+    """
+
+    groups: IntArray
+    cells: slice
+    subset: Subsets
+    held: IntArray
+    alike: Subsets
+
+    def members(self, which: IntArray) -> BoolArray:
+        """(groups × cells) whether each cell is in each of some groups."""
+        members = np.empty((len(which), self.alike.shape[1]), dtype=bool)
+        at_once = max(_KEYS // max(self.alike.shape[1], 1), 1)
+        for start in range(0, len(which), at_once):
+            some = which[start : start + at_once]
+            subset = self.subset[some, None]
+            members[start : start + at_once] = self.alike[self.held[some]] & subset == subset
         return members
+
+    def sums(self, n: IntArray) -> IntArray:
+        """For each group the sum of a number of each cell.
+
+        Who agrees on some columns agrees on every subset of them: sums over the supersets of each
+        subset, one column at a time.
+        """
+        some = np.flatnonzero(n)
+        first = np.arange(len(self.alike))[:, None] << self._columns
+        key = self.alike[:, some] + first
+        weights = np.broadcast_to(n[some], key.shape).ravel()
+        sums = np.bincount(key.ravel(), weights, len(self.alike) << self._columns)
+        for column in range(self._columns):
+            pairs = sums.reshape(sums.size >> column + 1, 2, 1 << column)
+            pairs[:, 0] += pairs[:, 1]
+        of_group: IntArray = sums[first.ravel()[self.held] + self.subset].astype(np.int64)
+        return of_group
+
+    def unions(self, chosen: BoolArray) -> BoolArray:
+        """(choices × cells) which cells are in any chosen group.
+
+        Args:
+            chosen: (choices × groups) which groups.
+        """
+        within = np.zeros((len(chosen), len(self.alike), 1 << self._columns), dtype=bool)
+        choice, group = np.nonzero(chosen)
+        within[choice, self.held[group], self.subset[group]] = True
+        for column in range(self._columns):
+            pairs = within.reshape(within.size >> column + 1, 2, 1 << column)
+            pairs[:, 1] |= pairs[:, 0]
+        unions = np.zeros((len(chosen), self.alike.shape[1]), dtype=bool)
+        for held, alike in enumerate(self.alike):
+            unions |= within[:, held, alike]
+        return unions
+
+    @property
+    def _columns(self) -> int:
+        return int(self.subset.max(initial=0)).bit_length()
 
 
 def make_groups(histogram: HistogramCells, held: IntArray) -> Groups:
@@ -105,48 +179,42 @@ def make_groups(histogram: HistogramCells, held: IntArray) -> Groups:
         held: Those with somebody in the known solution, rising.
     """
     values, unit = histogram.groups[held], histogram.unit[held]
-    cells, columns = values.shape
-    of_held = np.zeros((1 << columns, cells), dtype=np.int64)
-    subsets, first = [], []
-    groups = 0
-    local = np.zeros((1 << columns, cells), dtype=np.int64)
-    for subset in range(1 << columns):
-        key = unit
-        if subset:
-            # The same subset without its highest column is numbered already.
-            column = subset.bit_length() - 1
-            width = int(values[:, column].max(initial=0)) + 1
-            key = local[subset ^ (1 << column)] * width + values[:, column]
-        place, local[subset] = _number(key)
-        of_held[subset] = local[subset] + groups
-        groups += len(place)
-        subsets.append(np.full(len(place), subset, dtype=np.int64))
-        first.append(place)
-    place = np.concatenate(first)
-    return Groups(held, of_held, np.concatenate(subsets), place, unit[place])
+    local = _numbered(unit[None])
+    for column in values.T:
+        # Each subset without the column is numbered already.
+        width = int(column.max(initial=0)) + 1
+        local = np.concatenate([local, _numbered(local * width + column)])
+    counts = local.max(axis=1, initial=-1) + 1
+    of_held = local + (np.cumsum(counts) - counts)[:, None]
+    place = np.empty(int(counts.sum()), dtype=np.int64)
+    place[of_held.ravel()] = np.tile(np.arange(len(held)), len(local))
+    subset = np.repeat(np.arange(len(local)), counts)
+    return Groups(held, of_held, subset, place, unit[place])
 
 
-def _number(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """The place of one cell of each distinct key, by rising key, and each cell's number.
+def _numbered(keys: IntArray) -> IntArray:
+    """(subsets × cells) the number of each cell's key among those of its subset, by rising key.
 
-    As `np.unique`, without sorting: keys are small.
+    As `np.unique` of each row, without sorting: keys are small.
     """
-    place = np.full(int(keys.max(initial=-1)) + 1, -1, dtype=np.int64)
-    place[keys] = np.arange(len(keys))
-    number = np.cumsum(place >= 0) - 1
-    return place[place >= 0], number[keys]
+    rows, cells = keys.shape
+    numbers = np.empty((rows, cells), dtype=np.int64)
+    width = int(keys.max(initial=-1)) + 1
+    at_once = max(_KEYS // max(width, 1), 1)
+    for start in range(0, rows, at_once):
+        some = keys[start : start + at_once]
+        row = np.arange(len(some))[:, None]
+        is_used = np.zeros((len(some), width), dtype=bool)
+        is_used[row, some] = True
+        numbers[start : start + at_once] = (np.cumsum(is_used, axis=1, dtype=np.int32) - 1)[
+            row, some
+        ]
+    return numbers
 
 
-def _within_subsets(same: BoolArray) -> BoolArray:
-    """(subsets × cells) whether a cell has the same value on all columns of each subset.
-
-    Args:
-        same: (cells × columns) whether it has the same value on each.
-    """
-    within = np.ones((1, len(same)), dtype=bool)
-    for column in same.T:
-        within = np.concatenate([within, within & column])
-    return within
+def _subsets(columns: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest numbers that hold so many bits."""
+    return np.uint16 if columns <= 16 else np.uint64
 
 
 def distinct_rows(rows: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:

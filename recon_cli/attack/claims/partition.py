@@ -318,12 +318,22 @@ class _BatchFrames:
             "trivial": trivial.flags(pattern, subset, values),
             "proof": pl.Series([proof.value for proof in PROOFS]).gather(verified.proof[claimed]),
         }
-        for at, name in enumerate(self.histogram.columns):
+        return _frame(
+            columns | self._labels(subset, values),
+            _claim_schema(self.plan, self.histogram.columns),
+        )
+
+    def _labels(self, subset: IntArray, values: IntArray) -> dict[str, pl.Series]:
+        """The columns of claims, null where one is not in the subset."""
+        names = self.histogram.columns
+        spoken = subset[:, None] >> np.arange(len(names)) & 1 > 0
+        places = pl.DataFrame(np.where(spoken, values, -1), schema=list(names))
+        labels = []
+        for name in names:
             recode = self.plan.release.column_groups(name)
-            labels = pl.Series(name, [*recode.labels, None], dtype=recode.dtype)
-            place = np.where(subset >> at & 1, values[:, at], len(recode.labels))
-            columns[name] = labels.gather(place)
-        return _frame(columns, _claim_schema(self.plan, self.histogram.columns))
+            series = pl.Series(name, [*recode.labels, None], dtype=recode.dtype)
+            labels.append(pl.lit(series).gather(pl.col(name)))
+        return places.select(labels).to_dict()
 
     def _is_maximal(self) -> BoolArray:
         """For each group whether no claim with one more column has the same count.

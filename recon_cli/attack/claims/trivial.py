@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -12,60 +13,88 @@ import numpy.typing as npt
 from recon_cli.model.grain import IntArray
 from recon_cli.model.margins import Masks
 from recon_cli.publication import Coverage, CoveragePattern
-from recon_cli.schema import Release, Table
+from recon_cli.schema import Recode, Release, Table
 
 BoolArray = npt.NDArray[np.bool_]
 
 #: More columns than a claim that is tested for being trivial has.
 _TRIVIAL_COLUMNS = 5
+#: Predicates times cells that are compared together.
+_COMPARISONS = 4_000_000
 
 
-class TrivialClaims:
-    """Which predicates are published cells of a unit, or disjoint unions of one table's cells."""
+@dataclass(frozen=True)
+class _PublishedCells:
+    """The cells that are published for the units of one coverage pattern.
 
-    def __init__(self, release: Release, tables: Sequence[Table], pattern: CoveragePattern) -> None:
-        """For the units of one coverage pattern."""
-        self._full = release.full
-        by_table = [
-            [
+    Attributes:
+        cells: Their predicates, those of a table together.
+        leaves: Those that contain no other one of their table.
+        starts: For each table its first leaf, among the leaves.
+        volume: For each cell how many records of the domain it has.
+        is_disjoint: For each table whether no two of its leaves have a record in common.
+    """
+
+    cells: tuple[Masks, ...]
+    leaves: IntArray
+    starts: IntArray
+    volume: IntArray
+    is_disjoint: BoolArray
+
+    @classmethod
+    def of(cls, tables: Sequence[Table], pattern: CoveragePattern) -> _PublishedCells:
+        """The cells of some tables that count people, each once."""
+        cells: list[Masks] = []
+        leaves: list[int] = []
+        starts, is_disjoint = [], []
+        for table in tables:
+            of_table = [
                 table.cells[number - 1].masks
                 for number in pattern.cells.get(table.name, ())
                 if table.cells[number - 1].tally is None
             ]
-            for table in tables
-        ]
-        self._cells = {masks for cells in by_table for masks in cells}
-        leaves = [_leaves(cells) for cells in by_table]
-        self._leaves = [masks for cells in leaves for masks in cells]
-        self._table = np.repeat(np.arange(len(leaves)), [len(cells) for cells in leaves])
-        self._volume = np.array([_volume(masks) for masks in self._leaves], dtype=np.int64)
-        self._inside: dict[tuple[int, int], BoolArray] = {}
-        self._known: dict[Masks, bool] = {}
+            if not of_table:
+                continue
+            distinct = list(dict.fromkeys(of_table))
+            of_leaves = _leaves(distinct)
+            starts.append(len(leaves))
+            leaves += [len(cells) + at for at in of_leaves]
+            is_disjoint.append(_are_disjoint([distinct[at] for at in of_leaves]))
+            cells += distinct
+        return cls(
+            tuple(cells),
+            np.array(leaves, dtype=np.int64),
+            np.array(starts, dtype=np.int64),
+            np.array([_volume(masks) for masks in cells], dtype=np.int64),
+            np.array(is_disjoint, dtype=bool),
+        )
 
-    def is_trivial(self, predicate: Masks) -> bool:
-        """Whether the count of a predicate is published, or a sum of one table's cells."""
-        if predicate not in self._known:
-            self._known[predicate] = predicate in self._cells or self._is_union(predicate)
-        return self._known[predicate]
+    def within(self, f: int, masks: Sequence[int]) -> BoolArray:
+        """(masks × cells) which cells allow only values of one feature that are in each mask."""
+        of_cell = [cell[f] for cell in self.cells]
+        found = {mask: [mask & ~allowed == 0 for allowed in masks] for mask in set(of_cell)}
+        within: BoolArray = np.array([found[mask] for mask in of_cell], dtype=bool)
+        return within.reshape(len(of_cell), len(masks)).T
 
-    def _is_union(self, predicate: Masks) -> bool:
-        inside = np.ones(len(self._leaves), dtype=bool)
-        for f, (mask, full) in enumerate(zip(predicate, self._full, strict=True)):
-            if mask != full:
-                inside &= self._within(f, mask)
-        volume = np.bincount(self._table[inside], self._volume[inside])
-        for table in np.flatnonzero(volume == _volume(predicate)).tolist():
-            members = np.flatnonzero(inside & (self._table == table)).tolist()
-            if _are_disjoint([self._leaves[member] for member in members]):
-                return True
-        return False
+    def are_trivial(self, inside: BoolArray, volume: IntArray) -> BoolArray:
+        """For each predicate whether it is a cell, or a disjoint union of one table's leaves.
 
-    def _within(self, f: int, mask: int) -> BoolArray:
-        """Which leaves allow only values of one feature that are in ``mask``."""
-        if (f, mask) not in self._inside:
-            within = [masks[f] & ~mask == 0 for masks in self._leaves]
-            self._inside[f, mask] = np.array(within, dtype=bool)
-        return self._inside[f, mask]
+        Args:
+            inside: (predicates × cells) which cells imply each.
+            volume: How many records of the domain each has.
+        """
+        if not self.cells:
+            return np.zeros(len(inside), dtype=bool)
+        filled = inside * self.volume
+        is_cell = (filled == volume[:, None]).any(axis=1)
+        sums = np.add.reduceat(filled[:, self.leaves], self.starts, axis=1)
+        is_sum = sums == volume[:, None]
+        for at, table in np.argwhere(is_sum & ~self.is_disjoint):
+            ends = np.append(self.starts, len(self.leaves))
+            leaves = self.leaves[ends[table] : ends[table + 1]]
+            is_sum[at, table] = _are_disjoint([self.cells[k] for k in leaves[inside[at, leaves]]])
+        trivial: BoolArray = is_cell | is_sum.any(axis=1)
+        return trivial
 
 
 class TrivialGroups:
@@ -84,7 +113,7 @@ class TrivialGroups:
         self._coverage = coverage
         self._groups = [release.column_groups(name) for name in columns]
         self._features = [release.feature_index[each.feature] for each in self._groups]
-        self._of_pattern: dict[int, TrivialClaims] = {}
+        self._known: dict[int, _KnownPredicates] = {}
 
     def flags(self, pattern: IntArray, subset: IntArray, groups: IntArray) -> BoolArray:
         """For each claim whether it is trivial.
@@ -97,35 +126,79 @@ class TrivialGroups:
         flags = np.zeros(len(subset), dtype=bool)
         few = np.flatnonzero(np.bitwise_count(subset) < _TRIVIAL_COLUMNS)
         bit = 1 << np.arange(len(self._groups))
-        values = np.where(subset[few, None] & bit > 0, groups[few] + 1, 0)
-        code = pattern[few]
-        for column, group in zip(values.T, self._groups, strict=True):
-            code = code * (len(group.masks) + 1) + column
-        _, first, number = np.unique(code, return_index=True, return_inverse=True)
-        found = [self._is_trivial(int(pattern[few[at]]), (values[at] - 1).tolist()) for at in first]
-        flags[few] = np.array(found, dtype=bool)[number.ravel()]
+        values = np.where(subset[few, None] & bit > 0, groups[few], -1)
+        for number in np.unique(pattern[few]).tolist():
+            here = np.flatnonzero(pattern[few] == number)
+            if number not in self._known:
+                cells = _PublishedCells.of(self._tables, self._coverage[number])
+                self._known[number] = _KnownPredicates(
+                    self._release, cells, self._groups, self._features
+                )
+            flags[few[here]] = self._known[number].flags(values[here])
         return flags
 
-    def _is_trivial(self, pattern: int, values: list[int]) -> bool:
-        masks = list(self._release.full)
-        for at in (at for at, value in enumerate(values) if value >= 0):
-            masks[self._features[at]] &= self._groups[at].masks[values[at]]
-        if pattern not in self._of_pattern:
-            self._of_pattern[pattern] = TrivialClaims(
-                self._release, self._tables, self._coverage[pattern]
-            )
-        return self._of_pattern[pattern].is_trivial(tuple(masks))
+
+class _KnownPredicates:
+    """Which predicates over some columns are trivial, looked up once for all units."""
+
+    def __init__(
+        self,
+        release: Release,
+        cells: _PublishedCells,
+        groups: Sequence[Recode],
+        features: Sequence[int],
+    ) -> None:
+        """Of the units with these published cells."""
+        self._cells = cells
+        self._features = features
+        self._sizes = [mask.bit_count() for mask in release.full]
+        # The last row is that of a claim that does not speak of the column.
+        masks = [(*group.masks, release.full[f]) for group, f in zip(groups, features, strict=True)]
+        self._within = [cells.within(f, of) for f, of in zip(features, masks, strict=True)]
+        self._values = [
+            np.array([[mask >> at & 1 for at in range(self._sizes[f])] for mask in of], dtype=bool)
+            for f, of in zip(features, masks, strict=True)
+        ]
+        self._codes: IntArray = np.empty(0, dtype=np.int64)
+        self._flags: BoolArray = np.empty(0, dtype=bool)
+
+    def flags(self, values: IntArray) -> BoolArray:
+        """For each row of (claims × columns) group numbers, -1 for none, whether it is trivial."""
+        code = np.zeros(len(values), dtype=np.int64)
+        for column, of in zip(values.T, self._values, strict=True):
+            code = code * len(of) + column + 1
+        codes, first, number = np.unique(code, return_index=True, return_inverse=True)
+        unknown = ~np.isin(codes, self._codes)
+        self._codes = np.concatenate([self._codes, codes[unknown]])
+        self._flags = np.concatenate([self._flags, self._look_up(values[first[unknown]])])
+        order = np.argsort(self._codes)
+        self._codes, self._flags = self._codes[order], self._flags[order]
+        flags: BoolArray = self._flags[np.searchsorted(self._codes, codes)][number.ravel()]
+        return flags
+
+    def _look_up(self, values: IntArray) -> BoolArray:
+        flags = np.zeros(len(values), dtype=bool)
+        at_once = max(_COMPARISONS // max(len(self._cells.cells), 1), 1)
+        for start in range(0, len(values), at_once):
+            some = values[start : start + at_once]
+            inside = np.ones((len(some), len(self._cells.cells)), dtype=bool)
+            allowed = {f: np.ones((len(some), n), dtype=bool) for f, n in enumerate(self._sizes)}
+            for at, f in enumerate(self._features):
+                inside &= self._within[at][some[:, at]]
+                allowed[f] &= self._values[at][some[:, at]]
+            volume = np.prod([each.sum(axis=1) for each in allowed.values()], axis=0)
+            flags[start : start + at_once] = self._cells.are_trivial(inside, volume)
+        return flags
 
 
-def _leaves(cells: Sequence[Masks]) -> list[Masks]:
-    """The cells of a table that contain no other of its cells."""
-    distinct = list(dict.fromkeys(cells))
+def _leaves(cells: Sequence[Masks]) -> list[int]:
+    """The places of the cells that contain no other one."""
     return [
-        outer
-        for outer in distinct
+        at
+        for at, outer in enumerate(cells)
         if not any(
             inner != outer and all(b & ~a == 0 for a, b in zip(outer, inner, strict=True))
-            for inner in distinct
+            for inner in cells
         )
     ]
 

@@ -62,10 +62,13 @@ def _places(plan: Plan, system: System, records: pl.DataFrame) -> IntArray:
     """
     codes = records["unit"].to_numpy().astype(np.int64)
     known = system.candidates.unit.astype(np.int64)
-    for f, (feature, size) in enumerate(zip(plan.release.features, plan.grain.sizes, strict=True)):
-        if not records[feature.name].null_count():
-            codes = codes * size + _atoms(plan, f, records[feature.name])
-            known = known * size + system.candidates.atoms[:, f]
+    names = [feature.name for feature in plan.release.features]
+    seen = [f for f, name in enumerate(names) if not records[name].null_count()]
+    atoms = records.select(_atoms(plan, f, records[names[f]].dtype) for f in seen)
+    for f in seen:
+        size = plan.grain.sizes[f]
+        codes = codes * size + atoms[names[f]].to_numpy()
+        known = known * size + system.candidates.atoms[:, f]
     order = np.argsort(known, kind="stable")
     at = np.minimum(np.searchsorted(known[order], codes), max(len(known) - 1, 0))
     if len(codes) and (not len(known) or (known[order][at] != codes).any()):
@@ -87,8 +90,8 @@ def _without(system: System, missing: npt.NDArray[np.bool_]) -> LinearConstraint
     )
 
 
-def _atoms(plan: Plan, f: int, values: pl.Series) -> IntArray:
-    """The atom of each value."""
+def _atoms(plan: Plan, f: int, dtype: pl.DataType) -> pl.Expr:
+    """The atom of each value of a feature."""
     feature = plan.release.features[f]
     atom_of = {
         value: atom
@@ -96,6 +99,6 @@ def _atoms(plan: Plan, f: int, values: pl.Series) -> IntArray:
         for atom, mask in enumerate(plan.grain.atoms[f])
         if mask >> position & 1
     }
-    old = pl.Series(list(atom_of), dtype=feature.dtype)
-    atoms = values.replace_strict(old, list(atom_of.values()), return_dtype=pl.Int64, default=None)
-    return atoms.to_numpy()
+    old = pl.Series(list(atom_of), dtype=dtype)
+    new = pl.Series(list(atom_of.values()), dtype=pl.Int64)
+    return pl.col(feature.name).replace_strict(old, new, return_dtype=pl.Int64, default=None)

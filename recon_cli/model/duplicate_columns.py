@@ -1,0 +1,122 @@
+"""Variables of an integer program with the same coefficients in every row, added up.
+
+No row tells them apart, so that a sum of them can be split among them at will. A functional that
+has some of them and not others lies between two functionals of the sums.
+
+See *duplicate columns* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class MergedProgram:
+    """A program over sums of variables that no row tells apart.
+
+    Attributes:
+        program: Over the sums.
+        of_variable: For each variable of the original program the sum that it is in.
+    """
+
+    program: IntegerProgram
+    of_variable: IntArray
+
+    @cached_property
+    def _by_sum(self) -> tuple[IntArray, IntArray]:
+        """The original variables ordered by sum, and where each sum begins."""
+        order = np.argsort(self.of_variable, kind="stable").astype(np.int64)
+        starts = np.searchsorted(self.of_variable[order], np.arange(self.program.shape[1]))
+        return order, starts.astype(np.int64)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """How many variables are in each sum."""
+        return np.bincount(self.of_variable, minlength=self.program.shape[1]).astype(np.int64)
+
+    def add_up(self, values: IntArray) -> IntArray:
+        """A solution of the original program as one of the merged program."""
+        sums = np.bincount(self.of_variable, values, self.program.shape[1])
+        return sums.astype(np.int64)
+
+    def one_of_each(self, random: np.random.Generator) -> IntArray:
+        """For each sum one of its variables, drawn at random: it may stand for the whole sum."""
+        order, starts = self._by_sum
+        chosen: IntArray = order[starts + random.integers(0, self.sizes)]
+        return chosen
+
+    def between(self, members: BoolArray) -> tuple[BoolArray, BoolArray]:
+        """The sums whose variables are all in a set, and those with some in it.
+
+        No solution has less in the set than the former, nor more than the latter; and some reach
+        each, for given sums.
+
+        Args:
+            members: (sets × original variables) what is in each set.
+        """
+        order, starts = self._by_sum
+        if len(order) == len(starts):
+            return members, members
+        ordered = members[:, order]
+        inner: BoolArray = np.logical_and.reduceat(ordered, starts, axis=1)
+        outer: BoolArray = np.logical_or.reduceat(ordered, starts, axis=1)
+        return inner, inner if np.array_equal(inner, outer) else outer
+
+
+def merge_duplicate_columns(program: IntegerProgram) -> MergedProgram:
+    """Add up variables with the same coefficients, where each may be as much as their sum can be.
+
+    Args:
+        program: The program; without negative coefficients, or nothing is merged.
+    """
+    A = sparse.csc_array(program.constraints.A)
+    most = _most_by_rows(program, A)
+    free = (program.lower == 0) & (most <= program.upper)
+    key = np.where(free, -1, np.arange(A.shape[1]))
+    weights = np.random.default_rng(0).integers(1, 2**40, size=(A.shape[0], 2), dtype=np.int64)
+    signature = np.column_stack([A.T @ weights, key])
+    _, first, of_variable = np.unique(signature, axis=0, return_index=True, return_inverse=True)
+    of_variable = of_variable.ravel()
+    # In the order of their first variables.
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    of_variable, first = rank[of_variable], np.sort(first)
+    if not _are_equal(A, first[of_variable]):
+        raise AssertionError("two random projections do not tell two columns apart")
+    rows = program.constraints
+    merged = IntegerProgram(
+        LinearConstraints(sparse.csr_array(A[:, first]), rows.least, rows.most),
+        program.lower[first],
+        np.where(free, most, program.upper)[first],
+    )
+    return MergedProgram(merged, of_variable)
+
+
+def _most_by_rows(program: IntegerProgram, A: sparse.csc_array) -> IntArray:
+    """For each variable what the rows alone allow it if it is not below 0."""
+    nothing = np.full(A.shape[1], np.iinfo(np.int64).max)
+    if not A.nnz or A.data.min() <= 0:
+        return nothing
+    room = program.constraints.most - program.constraints.A @ program.lower
+    in_some = np.flatnonzero(np.diff(A.indptr) > 0)
+    allowed = room[A.indices] // A.data
+    nothing[in_some] = np.minimum.reduceat(allowed, A.indptr[in_some])
+    return nothing
+
+
+def _are_equal(A: sparse.csc_array, other: IntArray) -> bool:
+    """Whether each column of ``A`` equals another one."""
+    different = np.flatnonzero(other != np.arange(A.shape[1]))
+    return bool((A[:, different] - A[:, other[different]]).count_nonzero() == 0)
