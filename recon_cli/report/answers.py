@@ -113,7 +113,9 @@ def _sureness(findings: Findings, words: Words) -> str:
     text = "What is stated is proven: it is so in every set of records with the published counts."
     found = findings.reconstruction
     if isinstance(found, ReconstructionFindings) and found.unbounded:
-        text += f" Nothing is stated of {of_units(found.unbounded, words)}."
+        text += (
+            f" The tables do not bound how many people live in {of_units(found.unbounded, words)}."
+        )
     return (
         f"{text} What is not stated is unknown, not safe: one more column, table or place, or what "
         "an attacker knows besides, can give away more."

@@ -217,7 +217,8 @@ def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
     if reconstruction.unbounded:
         notes.append(
             f"The tables in use do not bound how many people live in "
-            f"{of_units(reconstruction.unbounded, words)}; nothing is stated about them."
+            f"{of_units(reconstruction.unbounded, words)}: more than their certain records may be "
+            "given away there."
         )
     if not reconstruction.manifest.notes["verified"]:
         notes.append("The records were not compared with the published counts: `recon verify`.")

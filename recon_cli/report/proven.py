@@ -46,9 +46,16 @@ def claimed_records(release: Release, columns: Sequence[str], claims: pl.DataFra
     ).select(place, *cells, pl.col("count").cast(pl.Int64).alias("lower"), "exact")
 
 
+def placed_records(release: Release, microdata: pl.DataFrame) -> pl.DataFrame:
+    """The units' geoids, the records ``placed`` in each, and how many of them are ``certain``."""
+    return microdata.group_by(release.geoid_column).agg(
+        placed=pl.len().cast(pl.Int64), certain=pl.col("certain").sum()
+    )
+
+
 def proven_units(
     units: pl.DataFrame,
-    certain: pl.DataFrame,
+    placed: pl.DataFrame,
     variability: pl.DataFrame | None,
     claimed: pl.DataFrame | None,
 ) -> pl.DataFrame:
@@ -56,16 +63,16 @@ def proven_units(
 
     Args:
         units: Rows of ``blocks/``.
-        certain: The units' geoids and ``certain``: records flagged in ``microdata/``.
+        placed: As from `placed_records`.
         variability: Rows of ``solvar/``, where there are any.
         claimed: As from `claimed_records`, where there are claims.
 
     Returns:
-        ``units`` with ``certain`` (Int64, at least), and ``solvar_pct``, ``solvar_upper_pct`` or
-        null; ``status`` is ``unique`` where any proof says so: all records certain is one.
+        ``units`` with ``placed``, ``certain`` (Int64, at least), and ``solvar_pct``,
+        ``solvar_upper_pct`` or null; ``status`` is ``unique`` where any proof says so: all records certain is one.
     """
     place = units.columns[0]
-    joined = _side_by_side(units, certain, variability)
+    joined = _side_by_side(units, placed, variability)
     if claimed is None:
         joined = joined.with_columns(claimed=pl.lit(0, pl.Int64))
     else:
@@ -96,24 +103,26 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
     Returns:
         ``number`` (the size class, Int8), ``units``, ``population``, the same by uniqueness
         (``one_units``, …), ``certain`` and ``certain_elsewhere`` (those of them in units that
-        are not proven to have one solution). Inhabited units only.
+        are not proven to have one solution). Inhabited units only; of those whose people the
+        tables do not bound, the people that were placed in them.
     """
-    people = pl.col("population").cast(pl.Int64)
+    people = pl.coalesce("population", "placed").fill_null(0).cast(pl.Int64)
     by_uniqueness = [
         sum_of.alias(f"{each}_{what}")
         for each in UNIQUENESS
         for what, sum_of in (
             ("units", (pl.col("uniqueness") == each).cast(pl.Int64).sum()),
-            ("population", people.filter(pl.col("uniqueness") == each).sum()),
+            ("population", pl.col("population").filter(pl.col("uniqueness") == each).sum()),
         )
     ]
     return (
-        proven.filter(pl.col("population") > 0)
+        proven.with_columns(population=people)
+        .filter(pl.col("population") > 0)
         .with_columns(number=sizes.number(pl.col("population")), uniqueness=_uniqueness(mode))
         .group_by("number")
         .agg(
             pl.len().cast(pl.Int64).alias("units"),
-            people.sum(),
+            pl.col("population").sum(),
             *by_uniqueness,
             pl.col("certain").sum(),
             pl.col("certain").filter(pl.col("uniqueness") != ONE).sum().alias("certain_elsewhere"),
@@ -123,11 +132,11 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
 
 
 def _side_by_side(
-    units: pl.DataFrame, certain: pl.DataFrame, variability: pl.DataFrame | None
+    units: pl.DataFrame, placed: pl.DataFrame, variability: pl.DataFrame | None
 ) -> pl.DataFrame:
     """Units with their certain records and variability; nulls where nothing was measured."""
     place = units.columns[0]
-    joined = units.join(certain, on=place, how="left", maintain_order="left")
+    joined = units.join(placed, on=place, how="left", maintain_order="left")
     columns = ("solvar_pct", "solvar_upper_pct", "certain_records")
     if variability is None:
         return joined.with_columns(pl.lit(None, pl.Float64).alias(name) for name in columns)

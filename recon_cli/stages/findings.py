@@ -28,7 +28,13 @@ from recon_cli.report.findings import (
     ScoreFindings,
     VariabilityFindings,
 )
-from recon_cli.report.proven import add_up_sizes, claimed_records, proven_units, uniqueness_by_size
+from recon_cli.report.proven import (
+    add_up_sizes,
+    claimed_records,
+    placed_records,
+    proven_units,
+    uniqueness_by_size,
+)
 from recon_cli.schema import Release
 from recon_cli.score.confidence import CALIBRATION, count_tenths
 from recon_cli.score.leave_one_out import DIFFERENCE
@@ -290,9 +296,9 @@ def _sum_up(
             units, records = blocks.read(name), microdata.read(name)
             seen |= _seen(release, records)
             variability = None if isinstance(solvar, Missing) else solvar.read(name)
-            certain = records.group_by(release.geoid_column).agg(pl.col("certain").sum())
+            placed = placed_records(release, records)
             claims = None if isinstance(claimed, Missing) else _claimed(release, claimed, name)
-            proven = proven_units(units, certain, variability, claims)
+            proven = proven_units(units, placed, variability, claims)
             parts.append(uniqueness_by_size(proven, sizes, mode))
             worst = _worst([*worst, *_given(proven, claimed, name, report)], report.places)
             empty += units.filter(pl.col("population") == 0).height
@@ -319,6 +325,7 @@ def _given(
 ) -> list[Place]:
     """The units of a partition where people are given away by the rule, or as far as is known."""
     place = proven.columns[0]
+    proven = proven.with_columns(pl.coalesce("population", "placed"))
     given = proven.select(place, "population", given=pl.col("certain"))
     if report.rule != "record" and not isinstance(claims, Missing):
         folder = _open(claims.path.parent, claims.manifest, "disclosures")

@@ -13,7 +13,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.progress import plural
 from recon_cli.publication import Publication
-from recon_cli.report.proven import claimed_records, proven_units
+from recon_cli.report.proven import claimed_records, placed_records, proven_units
 from recon_cli.report.published_tables import PublishedTables, published_tables
 from recon_cli.schema import Level, Release, Table
 from recon_cli.statement import OPEN
@@ -156,8 +156,8 @@ class Located:
     def blocks(self) -> pl.DataFrame:
         """Of the whole of `span`, with what is proven, whoever proved it, as in the report."""
         blocks = open_folder(self.run.work, RECONSTRUCT, "blocks").read(self.partition, self.span)
-        certain = self.records.group_by(self.release.geoid_column).agg(pl.col("certain").sum())
-        return proven_units(blocks, certain, self.solvar, self.claimed)
+        placed = placed_records(self.release, self.records)
+        return proven_units(blocks, placed, self.solvar, self.claimed)
 
     @cached_property
     def measured(self) -> Folder | None:

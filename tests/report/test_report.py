@@ -75,8 +75,14 @@ def units() -> pl.DataFrame:
     )
 
 
-def certain() -> pl.DataFrame:
-    return pl.DataFrame({"geoid_block": ["a", "b", "c"], "certain": [5, 12, 30]})
+def placed() -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "geoid_block": ["a", "b", "c", "e", "f"],
+            "placed": [5, 20, 75, 8, 4],
+            "certain": [5, 12, 30, 0, 3],
+        }
+    )
 
 
 def solvar() -> pl.DataFrame:
@@ -93,19 +99,23 @@ def solvar() -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("variability", "mode", "expected"),
     [
-        (None, None, {"one": 5, "several": 0, "undecided": 95, "open": 8, "certain": 47}),
-        (solvar(), "relaxed", {"one": 25, "several": 0, "undecided": 75, "open": 8, "certain": 55}),
-        (solvar(), "exact", {"one": 25, "several": 75, "undecided": 0, "open": 8, "certain": 55}),
+        (None, None, {"one": 5, "several": 0, "undecided": 95, "open": 12, "certain": 50}),
+        (
+            solvar(),
+            "relaxed",
+            {"one": 25, "several": 0, "undecided": 75, "open": 12, "certain": 58},
+        ),
+        (solvar(), "exact", {"one": 25, "several": 75, "undecided": 0, "open": 12, "certain": 58}),
     ],
 )
 def test_a_proof_counts_whoever_found_it(
     variability: pl.DataFrame | None, mode: Mode | None, expected: dict[str, int]
 ) -> None:
-    part = uniqueness_by_size(proven_units(units(), certain(), variability, None), SIZES, mode)
+    part = uniqueness_by_size(proven_units(units(), placed(), variability, None), SIZES, mode)
     whole = add_up_sizes([part, part], SIZES)
     assert whole["size"].to_list() == ["All", "1-9", "10-49", "50+"]
     row = whole.row(0, named=True)
-    assert (row["units"], row["population"]) == (2 * 4, 2 * 108), "inhabited and known ones"
+    assert (row["units"], row["population"]) == (2 * 5, 2 * 112), "inhabited ones"
     found = {name.removesuffix("_population"): row[name] // 2 for name in row if "_pop" in name}
     assert {**found, "certain": row["certain"] // 2} == expected
     assert row["certain_elsewhere"] == row["certain"] - 2 * (5 if mode is None else 25)
