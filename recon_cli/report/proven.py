@@ -69,7 +69,8 @@ def proven_units(
 
     Returns:
         ``units`` with ``placed``, ``certain`` (Int64, at least), and ``solvar_pct``,
-        ``solvar_upper_pct`` or null; ``status`` is ``unique`` where any proof says so: all records certain is one.
+        ``solvar_upper_pct`` or null; ``status`` is ``unique`` where any proof says so: all records
+        certain is one.
     """
     place = units.columns[0]
     joined = _side_by_side(units, placed, variability)
