@@ -21,8 +21,8 @@ def command(options: RunOptions, *, force: bool) -> None:
     """Suppress small counts, and those that would give them away.
 
     Counts under a threshold, or that few people dominate, are primary cells. Complementary ones are
-    chosen by elimination over all tables and levels of a region; then every primary cell is
-    audited, and more are suppressed, until two solutions are known in which it differs. Writes
+    added, over all tables and levels of a region, until for each primary cell other records are
+    known that have all published counts and another count there. Writes
     suppressed/ (a tidy publication and its protection.yaml, as recon ingest reads them) and
     suppressed_accuracy/. For study: a seeded run is no release mechanism.
 

@@ -1,0 +1,152 @@
+"""Complementary suppression against enumeration: every primary cell stays open, for little."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from recon_cli.protect.complementary import choose_complementary
+from recon_cli.protect.least_change import SensitiveCells, least_change
+from recon_cli.protect.neighbourhoods import Neighbourhoods
+from recon_cli.statement.law import BoolArray, IntArray
+
+#: People more in a column than there are that enumeration looks at.
+MORE = 2
+
+
+def two_way(counts: IntArray) -> tuple[IntArray, IntArray]:
+    """The cells of a two-way table above zero, sums of rows and columns, then the total."""
+    atoms = np.flatnonzero(counts.ravel())
+    row, column = np.divmod(atoms, counts.shape[1])
+    sums = [row == i for i in range(counts.shape[0])]
+    sums += [column == j for j in range(counts.shape[1])]
+    matrix = np.vstack([np.eye(len(atoms), dtype=bool), *sums, np.ones(len(atoms), dtype=bool)])
+    matrix = np.unique(matrix[matrix.any(axis=1)], axis=0).astype(np.int64)
+    return matrix, matrix @ counts.ravel()[atoms]
+
+
+def of(
+    matrix: IntArray, known: IntArray, below: int, least: int = 1, safety: int = 1
+) -> SensitiveCells:
+    values = matrix @ known
+    rows = sparse.csr_array(matrix)
+    return SensitiveCells(rows, values, values < below, known, least, safety)
+
+
+def chosen(cells: SensitiveCells) -> BoolArray:
+    is_fine = np.ones(len(cells.values), dtype=bool)
+    units = Neighbourhoods.of(cells.rows, is_fine, cells.known)
+    cost = cells.values.astype(np.float64)
+    return choose_complementary(cells, units, cost, np.random.default_rng(1))
+
+
+def protects(cells: SensitiveCells, hidden: BoolArray) -> bool:
+    """Whether two solutions, among all with a few people more, differ in each primary cell."""
+    ranges = [range(each + MORE + 1) for each in cells.known.tolist()]
+    every = np.array(list(product(*ranges)))
+    counts = every @ cells.rows.toarray().T
+    low = np.where(hidden, cells.least, cells.values)
+    high = np.where(hidden, counts.max(), cells.values)
+    counts = counts[((counts >= low) & (counts <= high)).all(axis=1)]
+    widths = np.abs(counts - cells.values).max(axis=0)
+    return bool((widths[cells.is_primary] >= cells.safety).all())
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 1), st.integers(1, 2))
+def test_two_solutions_differ_in_every_primary_cell(seed: int, least: int, safety: int) -> None:
+    rng = np.random.default_rng(seed)
+    atoms = int(rng.integers(2, 6))
+    matrix = rng.integers(0, 2, (int(rng.integers(2, 8)), atoms))
+    matrix = np.unique(np.vstack([matrix, np.ones(atoms, dtype=np.int64)]), axis=0)
+    matrix = matrix[matrix.any(axis=1)]
+    known = rng.integers(0, 4, atoms)
+    known[matrix[matrix @ known == 0].any(axis=0)] += 1  # zeros are published, and rule columns out
+    cells = of(matrix, known, 3, least, safety)
+    complementary = chosen(cells)
+    assert not (complementary & cells.is_primary).any()
+    assert protects(cells, complementary | cells.is_primary)
+
+
+def least_cost(cells: SensitiveCells) -> int:
+    """The least sum of complementary counts that protects, by trying all."""
+    others = np.flatnonzero(~cells.is_primary).tolist()
+    subsets = chain.from_iterable(combinations(others, k) for k in range(len(others) + 1))
+    best = int(cells.values.sum())
+    for subset in subsets:
+        cost = int(cells.values[list(subset)].sum())
+        if cost < best:
+            hidden = cells.is_primary.copy()
+            hidden[list(subset)] = True
+            if protects(cells, hidden):
+                best = cost
+    return best
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_choice_costs_less_in_small_tables(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 5, (2, 3))
+    counts[0, 0], counts[1, 2] = 1, 4
+    matrix, _ = two_way(counts)
+    cells = of(matrix, counts.ravel()[np.flatnonzero(counts)], 3)
+    assert int(cells.values[chosen(cells)].sum()) == least_cost(cells)
+
+
+def test_a_two_way_table_needs_a_rectangle() -> None:
+    """Nine cells with their sums: one primary cell costs three complementary ones."""
+    counts = np.array([[1, 9, 8], [7, 6, 5], [4, 3, 5]])
+    matrix, _ = two_way(counts)
+    cells = of(matrix, counts.ravel(), 2)
+    complementary = chosen(cells)
+    assert complementary.sum() == 3
+    assert cells.values[complementary].sum() == 4 + 3 + 9
+
+
+def test_a_sum_of_ones_goes_with_them() -> None:
+    """Where zeros are published a flag says at least 1: ones add up to a sum that gives them away.
+
+    So a large share of suppressed counts is in the nature of small units, not of the choice.
+    """
+    matrix = np.vstack([np.eye(3, dtype=np.int64), [[1, 1, 1]]])
+    ones = np.array([1, 1, 1])
+    assert chosen(of(matrix, ones, 3)).tolist() == [False, False, False, True]
+    assert least_cost(of(matrix, ones, 3)) == 3
+    assert not chosen(of(matrix, ones, 3, least=0)).any()
+    assert least_cost(of(matrix, ones, 3, least=0)) == 0
+
+
+def test_a_change_of_another_unit_makes_up_for_one() -> None:
+    """Two units with their sums and those of both: people of the two swap a column."""
+    unit = np.array([[1, 0], [0, 1], [1, 1]])
+    both = np.hstack([unit, unit])
+    matrix = np.vstack([np.kron(np.eye(2, dtype=np.int64), unit), both])
+    known = np.array([1, 9, 20, 30])
+    cells = of(matrix, known, 2)
+    is_fine = np.arange(9) < 6
+    units = Neighbourhoods.of(cells.rows, is_fine, known)
+    assert len(np.unique(units.unit)) == 2
+    assert units.around(np.array([0]), 0).tolist() == [0, 1]
+    assert units.around(np.array([0]), 1).tolist() == [0, 1, 2, 3]
+    cost = np.where(cells.is_primary, 0.0, cells.values)
+    change = least_change(cells, 0, cells.is_primary, np.arange(4), cost)
+    assert change is not None
+    assert np.abs(change).tolist() == [1, 1, 1, 1]
+    assert np.flatnonzero(cells.touched(change)).tolist() == [0, 1, 3, 4]
+    cost[1] = np.inf
+    other = least_change(cells, 0, cells.is_primary, np.arange(4), cost)
+    assert other is not None
+    assert not cells.touched(other)[1]
+
+
+def test_records_that_are_not_those_of_the_counts_are_refused() -> None:
+    cells = of(np.eye(2, dtype=np.int64), np.array([1, 4]), 2)
+    with pytest.raises(ValueError, match="do not have the true counts"):
+        SensitiveCells(cells.rows, cells.values, cells.is_primary, cells.known + 1, 1, 1)
+    with pytest.raises(ValueError, match="more people away than there are"):
+        cells.touched(np.array([-2, 0]))
