@@ -138,6 +138,14 @@ CLAIMS = Stage(
     function="recon_cli.stages.claims:claims",
     can_shard=True,
 )
+#: It attacks anew what is left of the tables.
+CONTRIBUTIONS = Stage(
+    "contributions",
+    reads=("tables", "geounits"),
+    folders=("contributions",),
+    section="contributions",
+    function="recon_cli.stages.contributions:contributions",
+)
 CONFIDENCE = Stage(
     "confidence",
     reads=("tables", "geounits", "microdata", "blocks"),
@@ -191,7 +199,7 @@ REPORT = Stage(
     "report",
     reads=(
         *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
-        *("audit", "solvar", "claims", "confidence", "leave_one_out", "risk"),
+        *("audit", "solvar", "claims", "contributions", "confidence", "leave_one_out", "risk"),
         *("links", "score"),
     ),
     folders=("report",),
@@ -219,6 +227,7 @@ STAGES = (
     ESTIMATE,
     SOLVAR,
     CLAIMS,
+    CONTRIBUTIONS,
     CONFIDENCE,
     LEAVE_ONE_OUT,
     LINK,

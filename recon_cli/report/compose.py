@@ -12,6 +12,7 @@ from recon_cli.report.sections.agreement import agreement_section
 from recon_cli.report.sections.audit import audit_sections
 from recon_cli.report.sections.certain import certain_section
 from recon_cli.report.sections.confidence import confidence_sections
+from recon_cli.report.sections.contributions import contributions_sections
 from recon_cli.report.sections.disclosure import disclosure_section
 from recon_cli.report.sections.leave_one_out import leave_one_out_sections
 from recon_cli.report.sections.precision import precision_section
@@ -46,6 +47,7 @@ def compose_report(
             uniqueness_section(findings, words),
             variability_section(findings, words),
             certain_section(findings, words),
+            *contributions_sections(findings, words),
             *audit_sections(findings, words),
             *confidence_sections(findings),
             *_attack_sections(findings.scores, words),

@@ -261,6 +261,19 @@ class LeaveOneOutFindings:
 
 
 @dataclass(frozen=True)
+class ContributionFindings:
+    """What `recon contributions` found.
+
+    Attributes:
+        manifest: Of ``contributions/``.
+        ranked: As from `recon_cli.attack.contributions.ranking.rank_contributions`.
+    """
+
+    manifest: Manifest
+    ranked: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class RiskFindings:
     """What `recon risk release` found.
 
@@ -289,6 +302,7 @@ class Findings:
         scores: ``score/``.
         confidence: ``confidence/``; None where no solutions were sampled.
         leave_one_out: ``leave_one_out/``; None where nobody was left out.
+        contributions: ``contributions/``; None where no part was left out.
         audit: ``audit/``; None where no counts were audited.
         risk: ``risk/``; None where no noisy counts were measured.
     """
@@ -304,5 +318,6 @@ class Findings:
     scores: ScoreFindings | Missing
     confidence: ConfidenceFindings | Missing | None = None
     leave_one_out: LeaveOneOutFindings | Missing | None = None
+    contributions: ContributionFindings | Missing | None = None
     audit: AuditFindings | Missing | None = None
     risk: RiskFindings | None = None

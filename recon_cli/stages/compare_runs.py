@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.compare.errors import error_table, sum_errors
+from recon_cli.compare.resolved import resolved_tables
 from recon_cli.compare.summary import ProtectionSummary, summarise
 from recon_cli.config import RunConfig
 from recon_cli.config.sections.compare import Compare, Protected
@@ -241,9 +242,12 @@ def _tables_of(release: Release, protection: ProtectionRun) -> _PublishedTables:
     """What is published; of other queries than tables, the tables of the records fitted to them."""
     work = protection.config.work
     if protection.measuring is None:
-        tables, _ = open_published(work, release)
-        return _PublishedTables(tables.partitions, partial(read_published, work, release))
-    fitted = Origin("compare", release.tables, _microdata(protection.config).path)
+        published, _ = open_published(work, release)
+        return _PublishedTables(published.partitions, partial(read_published, work, release))
+    tables = resolved_tables(release, protection.release)
+    if not tables:
+        return _PublishedTables((), partial(read_published, work, release))
+    fitted = Origin("compare", tables, _microdata(protection.config).path)
     return _PublishedTables(
         fitted.digests(release).keys(), lambda partition: fitted.read(release, partition)[0]
     )

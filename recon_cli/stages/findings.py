@@ -17,6 +17,7 @@ from recon_cli.report.findings import (
     AuditFindings,
     ClaimFindings,
     ConfidenceFindings,
+    ContributionFindings,
     Findings,
     LeaveOneOutFindings,
     Missing,
@@ -39,6 +40,7 @@ from recon_cli.schema import Release
 from recon_cli.score.confidence import CALIBRATION, count_tenths
 from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import Sizes
+from recon_cli.stages.contributions import read_contributions
 from recon_cli.stages.risk import SUMMARY
 from recon_cli.store import Folder, Manifest, Stage, open_folder
 
@@ -94,6 +96,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         scores,
         confidence=_confidence(run.work, by_stage, microdata),
         leave_one_out=_left_out(run.work, by_stage, microdata),
+        contributions=_contributions(run.work, by_stage),
         audit=_audit(run, by_stage),
         risk=_risk(run.work, by_stage),
     )
@@ -178,6 +181,20 @@ def _left_out(
         return Missing(why, ("recon leave-one-out",))
     differences = pl.read_csv(folder.read_extra("differences.csv"), schema=DIFFERENCE)
     return LeaveOneOutFindings(folder.manifest, differences)
+
+
+def _contributions(
+    work: Path, by_stage: dict[str, Manifest]
+) -> ContributionFindings | Missing | None:
+    if "contributions" not in by_stage:
+        return None
+    folder = _open(work, by_stage["contributions"], "contributions")
+    if "ingest" in by_stage:
+        tables = _open(work, by_stage["ingest"], "tables")
+        if folder.manifest.inputs["shared"]["tables"] != tables.manifest.key:
+            why = "contributions/ was made from other tables/ than those there now"
+            return Missing(why, ("recon contributions",))
+    return ContributionFindings(folder.manifest, read_contributions(work))
 
 
 def _audit(run: Run, by_stage: dict[str, Manifest]) -> AuditFindings | Missing | None:

@@ -18,6 +18,7 @@ PAGES = [
         "capacity.md",
         "frontier.md",
         "dinur_nissim.md",
+        "contributions.md",
     )
 ]
 TEXT = "\n".join(PAGES)

@@ -1,0 +1,1 @@
+"""Contributions: what each part of a publication adds to what an attack proves."""

@@ -1,0 +1,131 @@
+"""Parts of a publication, and the publication without some of them.
+
+The numbers of people of geounits are no part: they stay known whatever is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import polars as pl
+
+from recon_cli.publication import Coverage, CoveragePattern, Publication
+from recon_cli.schema import Release, Table
+
+#: What a part is: a table; all tables at a level; the cells that tell a feature apart.
+PartKind = Literal["tables", "levels", "features"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Cells that are left out together.
+
+    Attributes:
+        kind: What it is.
+        name: Of the table, level or feature.
+    """
+
+    kind: PartKind
+    name: str
+
+
+def parts_of(
+    release: Release, tables: Iterable[Table], coverage: Coverage, kind: PartKind
+) -> tuple[Part, ...]:
+    """The parts of one kind that are published and hold more than numbers of people.
+
+    Args:
+        release: The schema.
+        tables: Those in use.
+        coverage: What is published.
+        kind: Of the parts.
+    """
+    names: dict[PartKind, list[str]] = {
+        "tables": [table.name for table in release.tables],
+        "levels": [level.name for level in release.geography.levels],
+        "features": [feature.name for feature in release.features],
+    }
+    used = tuple(tables)
+    every = (Part(kind, name) for name in names[kind])
+    whole = {(p.level, name): cells for p in coverage for name, cells in p.cells.items()}
+    found = []
+    for part in every:
+        less = without(release, used, coverage, [part])
+        if {(p.level, name): cells for p in less for name, cells in p.cells.items()} != whole:
+            found.append(part)
+    return tuple(found)
+
+
+def without(
+    release: Release, tables: Iterable[Table], coverage: Coverage, left_out: Collection[Part]
+) -> Coverage:
+    """What is published without some parts, of some tables.
+
+    Args:
+        release: The schema.
+        tables: Those in use; no others remain.
+        coverage: What is published.
+        left_out: The parts.
+    """
+    used = {table.name for table in tables}
+    return tuple(_without(release, used, pattern, left_out) for pattern in coverage)
+
+
+def _without(
+    release: Release, used: Collection[str], pattern: CoveragePattern, left_out: Collection[Part]
+) -> CoveragePattern:
+    names = {kind: {part.name for part in left_out if part.kind == kind} for kind in _KINDS}
+    hidden = {release.feature_index[name] for name in names["features"]}
+    total = pattern.total_cell(release)
+    is_out = pattern.level in names["levels"]
+
+    def stays(table: str, number: int) -> bool:
+        if (table, number) == total:
+            return True
+        if table not in used or is_out or table in names["tables"]:
+            return False
+        cell = release.table_by_name[table].cells[number - 1]
+        return hidden.isdisjoint(release.distinguished_by([cell]))
+
+    kept = {
+        name: tuple(number for number in numbers if stays(name, number))
+        for name, numbers in pattern.cells.items()
+    }
+    return replace(pattern, cells={name: numbers for name, numbers in kept.items() if numbers})
+
+
+_KINDS: tuple[PartKind, ...] = ("tables", "levels", "features")
+
+
+def restrict(published: Publication, coverage: Coverage) -> Publication:
+    """The counts that are left where less is published.
+
+    Args:
+        published: The counts of one partition.
+        coverage: As from `without`, of its coverage.
+    """
+    cells = [
+        (number, table, cell)
+        for number, pattern in enumerate(coverage)
+        for table, numbers in pattern.cells.items()
+        for cell in numbers
+    ]
+    schema = {"pattern": pl.Int16, "table": pl.String, "cell": pl.Int16}
+    kept = pl.DataFrame(cells, schema=schema, orient="row")
+    place = published.geounits.select("geoid", pl.col("pattern").cast(pl.Int16))
+    counts = published.counts.with_columns(
+        pl.col("table").cast(pl.String).alias("_table"), pl.col("cell").cast(pl.Int16)
+    )
+    counts = (
+        counts.join(place, on="geoid", how="left", maintain_order="left")
+        .join(
+            kept.rename({"table": "_table"}),
+            on=["pattern", "_table", "cell"],
+            how="semi",
+            maintain_order="left",
+        )
+        .select(pl.col(name).cast(dtype) for name, dtype in published.counts.schema.items())
+    )
+    return replace(published, counts=counts, coverage=coverage)

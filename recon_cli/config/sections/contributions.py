@@ -1,0 +1,43 @@
+"""``contributions:`` which parts of a publication to leave out, and how hard to attack the rest."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from recon_cli.config.model import Names, Section, TableChoice
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release
+
+
+class Contributions(Section):
+    """The section ``contributions``.
+
+    Attributes:
+        tables: What the whole publication is, as in ``reconstruct``; default every table.
+        parts: What is left out, one after the other: ``tables``, ``levels``, or ``features``, the
+            cells that tell one apart.
+        without: Name → tables that are left out together, further rows of the result.
+        orders: Orders to sample for Shapley values; 0 for none.
+        unit_seconds: Budget of each unit's claims, in deterministic seconds.
+        seed: Of sampled orders and of the solvers; default the run's seed.
+    """
+
+    tables: TableChoice | None = None
+    parts: Literal["tables", "levels", "features"] = "tables"
+    without: dict[str, Names] = Field(default_factory=dict)
+    orders: Annotated[int, Field(ge=0)] = 0
+    unit_seconds: Annotated[float, Field(gt=0)] = 2.0
+    seed: Annotated[int, Field(ge=0)] | None = None
+
+    def check(self, release: Release) -> None:
+        """Refuse unknown tables."""
+        release.select_tables(self.tables)
+        for name, tables in self.without.items():
+            for table in tables:
+                if table not in release.table_by_name:
+                    raise ConfigError(
+                        f"without.{name}: no table {table!r} in release {release.name!r} "
+                        f"(tables: {', '.join(release.table_by_name)})"
+                    )

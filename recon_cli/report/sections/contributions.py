@@ -1,0 +1,62 @@
+"""Which parts of the publication do the damage: what each adds to what is proven."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from recon_cli.attack.contributions.proven import MEASURES
+from recon_cli.attack.contributions.ranking import NOTHING, WHOLE
+from recon_cli.report.document import ReportSection, result_table
+from recon_cli.report.findings import Findings, Missing
+from recon_cli.report.words import Words, count
+from recon_cli.score.sheet import ResultTable
+
+_PARTS = {"tables": "table", "levels": "level", "features": "feature's detail"}
+_NAMES = {"certain": "certain people", "disclosed": "disclosed people", "claims": "claims"}
+
+
+def contributions_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
+    """The section, where parts were left out; none where they were not."""
+    found = findings.contributions
+    key, title = "contributions", "Which parts do the damage"
+    if found is None:
+        return ()
+    if isinstance(found, Missing):
+        return (ReportSection(key, title, missing=(found,)),)
+    notes, ranked = found.manifest.notes, found.ranked
+    part = _PARTS[notes["parts"]]
+    text = [
+        f"Each {part} was left out of the publication, and what remains was attacked again; "
+        "numbers of people stayed known. What is proven less often then is what it adds. "
+        f"Certain people: their whole record is in every solution of their {words.unit}. "
+        "Disclosed people: some columns settle another one.",
+        "Two parts that say the same add nothing alone: leaving out one leaves the other.",
+    ]
+    if notes["orders"]:
+        text.append(
+            f"Shapley values, which share what several say, are means over {notes['orders']} "
+            "orders in which parts join; their standard errors are in the folder."
+        )
+    sheet = _sheet(ranked, has_values=bool(notes["orders"]))
+    return (ReportSection(key, title, tuple(text), sheets=(sheet,)),)
+
+
+def _sheet(ranked: pl.DataFrame, *, has_values: bool) -> ResultTable:
+    header = ["left out", *(f"{_NAMES[name]} without" for name in MEASURES)]
+    header += [f"{_NAMES[name]} added" for name in MEASURES]
+    if has_values:
+        header += [f"{_NAMES[name]}, Shapley" for name in MEASURES]
+    rows = []
+    for row in ranked.iter_rows(named=True):
+        cells = [_called(row["left_out"])]
+        cells += [count(row[name]) for name in MEASURES]
+        cells += [count(row[f"{name}_added"]) for name in MEASURES]
+        if has_values:
+            values = [row[f"{name}_shapley"] for name in MEASURES]
+            cells += ["–" if value is None else f"{value:,.1f}" for value in values]
+        rows.append(tuple(cells))
+    return result_table("What is proven without it, and what it adds", tuple(header), rows)
+
+
+def _called(name: str) -> str:
+    return {WHOLE: "nothing", NOTHING: "everything but numbers of people"}.get(name, name)
