@@ -15,7 +15,7 @@ from recon_cli.attack.claims.partition import (
     find_with_plans,
     make_claim_plans,
 )
-from recon_cli.attack.claims.surprise import matching, subset_of, with_labels
+from recon_cli.attack.claims.surprise import count_records, matching, subset_of, with_labels
 from recon_cli.attack.reconstruction.partition import reconstruct_plan
 from recon_cli.model.planning import make_plan
 from recon_cli.publication import Publication
@@ -65,8 +65,8 @@ def measure(release: Release, sample: Sample) -> Measured:
 
 def count_false(release: Release, measured: Measured, truth: pl.DataFrame) -> int:
     """Claims that are not true of the true households."""
-    people = with_labels(release, truth, measured.columns)
-    found = matching(measured.claims, people, measured.columns, "geoid_block", 15)
+    counted = count_records(release, truth, measured.columns)
+    found = matching(measured.claims, counted, measured.columns, "geoid_block", 15)
     exact, count = measured.claims["exact"], measured.claims["count"].cast(pl.Int64)
     wrong = (exact & (found != count)) | (~exact & (found < count))
     return int(wrong.sum())

@@ -15,7 +15,7 @@ from benchmarks.households.measure import (
     split_exact,
 )
 from benchmarks.households.study import Sample
-from recon_cli.attack.claims.surprise import matching, probability_by_guessing, with_labels
+from recon_cli.attack.claims.surprise import count_records, probability_by_guessing, share_of
 from recon_cli.schema import Release
 
 #: Numbers of columns that the study reports.
@@ -67,20 +67,15 @@ def _guessing(
     release: Release, sample: Sample, measured: Measured, claims: pl.DataFrame, digits: int
 ) -> dict[int, list[float]]:
     """Median, 75th and 90th percentile and maximum of the probability by guessing, in percent."""
-    nation = with_labels(release, sample.nation, measured.columns)
-    places = nation.group_by(pl.col("geoid_block").str.head(digits).alias("p")).len("people")
-    sizes = sample.chosen.group_by("geoid_block").len("n")
+    nation = count_records(release, sample.nation, measured.columns)
+    sizes = sample.chosen.group_by("geoid_block").len("households")
     found: dict[int, list[float]] = {}
     for k in LONG:
-        part = claims.filter(k=k)
+        part = claims.filter(k=k).join(sizes, on="geoid_block", how="left", maintain_order="left")
         if part.is_empty():
             continue
-        inside = matching(part, nation, measured.columns, "geoid_block", digits)
-        keyed = part.select("geoid_block", p=pl.col("geoid_block").str.head(digits))
-        people = keyed.join(places, on="p", how="left", maintain_order="left")["people"]
-        block = part.select("geoid_block").join(
-            sizes, on="geoid_block", how="left", maintain_order="left"
-        )["n"]
-        chance = 100 * probability_by_guessing(part["count"], block, inside / people).to_numpy()
+        share = share_of(part, nation, measured.columns, "geoid_block", digits)
+        count, size = (part[c].to_numpy().astype(np.float64) for c in ("count", "households"))
+        chance = 100 * probability_by_guessing(count, size, share)
         found[k] = [float(x) for x in np.percentile(chance, [50, 75, 90, 100])]
     return found

@@ -13,6 +13,7 @@ from recon_cli.attack.audit import partition as audit
 from recon_cli.attack.claims import partition as claims
 from recon_cli.attack.claims.columns import require_columns
 from recon_cli.attack.claims.partition import ClaimOptions, VerifiedClaims
+from recon_cli.attack.claims.surprise import count_records, with_surprise
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
 from recon_cli.attack.variability import partition as solvar
@@ -236,9 +237,12 @@ def find_claims(
         claims.find_claims(release, part, used, microdata, options)
         for part in split(release, published)
     ]
+    counted = count_records(release, microdata, parts[0].columns)
     return VerifiedClaims(
         parts[0].columns,
-        pl.concat(part.claims for part in parts),
+        pl.concat(
+            with_surprise(release, part.claims, part.units, counted, counted) for part in parts
+        ),
         pl.concat(part.units for part in parts),
         pl.concat(part.disclosures for part in parts),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recon_cli.report.words import Words, enumerate_words
+from recon_cli.report.words import Words, enumerate_words, percentage
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_condition
 
@@ -34,7 +34,13 @@ def claim_sentence(
     still_open = [words.columns.get(name, name) for name in columns if claim[name] is None]
     rest = f"; {enumerate_words(still_open)} left open" if still_open else ""
     rules = "; assuming structural zeros" if claim["rests_on"] != "tables" else ""
-    return f"{how} {claim['count']:,} {noun}: {values}{rest}{rules}"
+    return f"{how} {claim['count']:,} {noun}: {values}{rest}{rules}; {_by_guessing(claim)}"
+
+
+def _by_guessing(claim: Mapping[str, Any]) -> str:
+    """The chance of the claim, by the shares nearest to the unit."""
+    shares = claim["p_all"] if claim["p_region"] is None else claim["p_region"]
+    return f"{percentage(shares, 1)} by guessing"
 
 
 def _records(name: str, count: int) -> str:

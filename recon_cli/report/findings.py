@@ -125,12 +125,15 @@ class ClaimFindings:
         whole: Records, at least, that are certain on all columns of claims.
         by_known: Columns ``known``, ``identity``, ``attribute``, ``inferential``: people, at
             least, of whom at most so many columns settle another one.
+        surprise: Columns ``k``, ``singletons``, ``p_region``, ``p_all``: for each number of columns
+            the claims about exactly one person, and the median chance that guessing gives them.
     """
 
     manifest: Manifest
     people: int
     whole: int
     by_known: pl.DataFrame
+    surprise: pl.DataFrame
 
     @property
     def columns(self) -> tuple[str, ...]:

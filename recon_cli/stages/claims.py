@@ -36,18 +36,20 @@ def claims(run: Run) -> StageOutcome:
         from recon_cli.stages import claims_pieces as worker  # noqa: PLC0415
 
         pieces = read_pieces(made.geounits)
+        columns = claim_columns(made.release, made.used, made.coverage)
         options = ClaimOptions(seed, config.unit_seconds, config.share)
 
         def prepare() -> worker.ClaimsContext:
             is_exact = not has_statements(made.tables)
             plans = make_claim_plans(made.release, made.used, made.coverage, is_exact=is_exact)
+            everybody = worker.count_everybody(made.release, made.microdata, columns)
             return worker.ClaimsContext(
                 plans.assuming,
                 run.work,
                 stage.staging,
                 made.microdata,
                 made.blocks,
-                worker.PlannedClaims(plans, options),
+                worker.PlannedClaims(plans, options, everybody),
             )
 
         on_death = QuarantineOnDeath("claims", stage.staging, run.reporter)
@@ -56,7 +58,7 @@ def claims(run: Run) -> StageOutcome:
             pieces,
             notes={
                 "tables": made.table_names,
-                "columns": list(claim_columns(run.release, made.used, made.coverage)),
+                "columns": list(columns),
                 "share": config.share,
             },
             usages=results.usages,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,20 +12,29 @@ import polars as pl
 from recon_cli.attack.claims.disclosure import KINDS
 from recon_cli.attack.claims.foundations import TABLES
 from recon_cli.attack.claims.partition import ClaimOptions, ClaimPlans, find_with_plans
+from recon_cli.attack.claims.surprise import count_records, with_surprise
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
 from recon_cli.pipeline.stages import CLAIMS
+from recon_cli.schema import Release
 from recon_cli.stages.reconstructed_pieces import PieceContext
-from recon_cli.store import Piece, open_folder
+from recon_cli.store import Folder, Piece, open_folder
 
 
 @dataclass(frozen=True)
 class PlannedClaims:
-    """What is asked of each piece."""
+    """What is asked of each piece.
+
+    Attributes:
+        plans: What claims are verified under.
+        options: What to verify.
+        everybody: All records, counted by the columns of claims.
+    """
 
     plans: ClaimPlans
     options: ClaimOptions
+    everybody: pl.DataFrame
 
 
 ClaimsContext = PieceContext[PlannedClaims]
@@ -45,11 +55,14 @@ def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
             missing=made.missing,
         )
     units = verified.units
+    release = context.plan.release
+    here = count_records(release, made.microdata, verified.columns)
+    claims = with_surprise(release, verified.claims, units, here, context.options.everybody)
     people = int(units["population"].sum())
     context.staging.write(
         piece,
         {
-            "claims": verified.claims,
+            "claims": claims,
             "claim_units": units,
             "disclosures": verified.disclosures,
         },
@@ -57,15 +70,29 @@ def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
         totals={
             "units": units.height,
             "people": people,
-            "claims": verified.claims.height,
+            "claims": claims.height,
             "exact_claims": int(units["exact_claims"].sum()),
-            "maximal": int(verified.claims["maximal"].sum()),
-            "singletons": int(verified.claims["singleton"].sum()),
-            "on_tables_alone": int((verified.claims["rests_on"] == TABLES).sum()),
+            "maximal": int(claims["maximal"].sum()),
+            "singletons": int(claims["singleton"].sum()),
+            "on_tables_alone": int((claims["rests_on"] == TABLES).sum()),
             "undecided": int(units["undecided"].sum()),
         },
         started=started,
     )
+
+
+def count_everybody(release: Release, microdata: Folder, columns: Sequence[str]) -> pl.DataFrame:
+    """All reconstructed records by the columns of claims, whatever their unit."""
+    wanted = [release.geoid_column, *(feature.name for feature in release.features)]
+    parts = [
+        count_records(release, microdata.read(name, columns=wanted), columns)
+        for name in microdata.partitions
+    ]
+    nowhere = pl.lit("").alias(release.geoid_column)
+    everybody = pl.concat(
+        part.group_by(nowhere, *columns).agg(pl.col("records").sum()) for part in parts
+    )
+    return everybody.group_by(release.geoid_column, *columns).agg(pl.col("records").sum())
 
 
 def read_disclosures(work: Path) -> pl.DataFrame:

@@ -133,13 +133,18 @@ def _claims(folder: Folder | Missing) -> ClaimFindings | Missing:
     disclosures = _open(folder.path.parent, folder.manifest, "disclosures")
     columns = len(folder.manifest.notes["columns"])
     whole = 0
-    parts = []
+    parts, singletons = [], []
+    chances = ("p_region", "p_all")
     for name in folder.partitions:
-        claims = folder.read(name, columns=("k", "count"))
+        claims = folder.read(name, columns=("k", "count", "singleton", *chances))
+        singletons.append(claims.filter("singleton").select("k", *chances))
         whole += int(claims.filter(pl.col("k") == columns)["count"].sum())
         parts.append(disclosures.read(name).group_by("known").agg(pl.col(pl.Int32).sum()))
     by_known = pl.concat(parts).group_by("known").sum().sort("known")
-    return ClaimFindings(folder.manifest, folder.manifest.totals["people"], whole, by_known)
+    by_k = pl.concat(singletons).group_by("k")
+    surprise = by_k.agg(pl.len().alias("singletons"), pl.col(chances).median()).sort("k")
+    people = folder.manifest.totals["people"]
+    return ClaimFindings(folder.manifest, people, whole, by_known, surprise)
 
 
 def _confidence(

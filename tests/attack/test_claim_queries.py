@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from math import comb
 
+import numpy as np
 import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.attack.claims.surprise import matching, probability_by_guessing, with_labels
+from recon_cli.attack.claims.surprise import (
+    count_records,
+    matching,
+    probability_by_guessing,
+    probability_of_at_least,
+    share_of,
+)
 from recon_cli.errors import ConfigError
 from recon_cli.report.claims import claim_sentence
 from recon_cli.report.words import words_of
@@ -85,12 +92,15 @@ def test_a_claim_says_what_it_assumes_and_what_it_is_about(homes: Release) -> No
     said = {
         claim_sentence(homes, words, found.columns, row) for row in claims.iter_rows(named=True)
     }
-    assert "exactly 1 household: alone, size 1; assuming structural zeros" in said
-    assert "exactly 2 households: couple; size left open" in said
+    # Half of everybody live alone: of three, one or two do with a chance of 3/8.
+    assert (
+        "exactly 1 household: alone, size 1; assuming structural zeros; 37.5% by guessing" in said
+    )
+    assert "exactly 2 households: couple; size left open; 37.5% by guessing" in said
 
 
 def test_guessing_is_binomial_and_matching_counts_people(homes: Release) -> None:
-    people = with_labels(homes, records(), ("kind", "size"))
+    people = count_records(homes, records(), ("kind", "size"))
     claims = pl.DataFrame(
         {
             "geoid_block": ["A1", "A1", "A2"],
@@ -102,8 +112,40 @@ def test_guessing_is_binomial_and_matching_counts_people(homes: Release) -> None
     for digits, expected in ((2, [1, 1, 0]), (1, [1, 2, 2])):
         found = matching(claims, people, ("kind", "size"), "geoid_block", digits)
         assert found.to_list() == expected
-    count, size, share = pl.Series([1, 0, 2]), pl.Series([10, 3, 2]), pl.Series([0.1, 0.25, 1.0])
-    expected_p = [
-        comb(n, m) * p**m * (1 - p) ** (n - m) for m, n, p in zip(count, size, share, strict=True)
+        shares = share_of(claims, people, ("kind", "size"), "geoid_block", digits)
+        sizes = {2: [3, 3, 1], 1: [4, 4, 4]}[digits]
+        assert (shares * sizes).tolist() == expected
+    count, size, share = np.array([1.0, 1, 2]), np.array([10.0, 3, 2]), np.array([0.1, 0.25, 1])
+    exactly = [binomial(*each) for each in zip(count, size, share, strict=True)]
+    assert probability_by_guessing(count, size, share).tolist() == pytest.approx(exactly)
+    at_least = [
+        sum(binomial(each, n, p) for each in np.arange(m, n + 1))
+        for m, n, p in zip(count, size, share, strict=True)
     ]
-    assert probability_by_guessing(count, size, share).to_list() == pytest.approx(expected_p)
+    assert probability_of_at_least(count, size, share).tolist() == pytest.approx(at_least)
+
+
+def binomial(count: float, people: float, share: float) -> float:
+    """That exactly so many of some people have a value."""
+    ways = comb(int(people), int(count))
+    return float(ways * share**count * (1 - share) ** (people - count))
+
+
+def test_claims_come_with_what_guessing_gives_them(homes: Release) -> None:
+    towns = HOMES.replace(
+        "levels: [block], cells: [total]", "levels: [block, town], cells: [total]"
+    )
+    release = parse_release(towns, source="homes")
+    people = pl.concat([records(), records().with_columns(geoid_block=pl.lit("B1"))])
+    published = recon.publish(release, recon.tabulate(release, people))
+    microdata = recon.reconstruct(release, published, seed=1).microdata
+    claims = recon.find_claims(release, published, microdata).claims
+    couples = claims.filter(kind="couple", geoid_block="A1").filter(pl.col("size").is_null())
+    # Two of three, where half of the town and of everybody are couples.
+    assert couples.select("p_region", "p_all").row(0) == pytest.approx((3 / 8, 3 / 8))
+    # Every block is a region of its own where no other level has tables.
+    published = recon.publish(homes, recon.tabulate(homes, people))
+    microdata = recon.reconstruct(homes, published, seed=1).microdata
+    alone = recon.find_claims(homes, published, microdata).claims
+    assert alone["p_region"].is_null().all()
+    assert alone["p_all"].is_not_null().all()

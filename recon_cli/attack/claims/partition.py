@@ -70,7 +70,8 @@ class VerifiedClaims:
             with further columns has the same count), ``trivial`` (one published cell, or a sum of
             one table's cells; of at most four columns), ``proof`` (``propagation``, ``rows``,
             ``lp``, ``solver``) and ``rests_on``: ``tables``, or ``tables and rules``, where it is
-            proven only under structural zeros that are assumptions.
+            proven only under structural zeros that are assumptions. See
+            `recon_cli.attack.claims.surprise.with_surprise` for the chances of guessing.
         units: One row a unit: its geoid, ``population``, ``claims``, ``exact_claims``,
             ``undecided`` (groups of people for which effort ended first), ``status``
             (``complete``, ``partial``, ``open``: nothing can be claimed) and ``seconds``.

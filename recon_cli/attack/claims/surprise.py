@@ -1,14 +1,34 @@
-"""How likely a claim would be by guessing, from the shares of a place around its unit."""
+"""How likely a claim would be by guessing, from the shares of values in a place around its unit.
+
+See *surprise* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
-from scipy.special import gammaln
 
 from recon_cli.schema import Release
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def count_records(release: Release, records: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """How many records of each unit have the same values on the columns that claims speak of.
+
+    Args:
+        release: The schema.
+        records: One row per record, with every feature.
+        columns: Features or partition recodes.
+
+    Returns:
+        The unit's geoid, ``columns`` and ``records``.
+    """
+    labelled = with_labels(release, records, columns)
+    return labelled.group_by(release.geoid_column, *columns).agg(records=pl.len())
 
 
 def with_labels(release: Release, records: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
@@ -35,30 +55,86 @@ def with_labels(release: Release, records: pl.DataFrame, columns: Sequence[str])
     return records.select(release.geoid_column, *labelled)
 
 
-def matching(
-    claims: pl.DataFrame, people: pl.DataFrame, columns: Sequence[str], geoid: str, digits: int
-) -> pl.Series:
-    """For each claim the number of people in a place with the values that it speaks of.
+def with_surprise(
+    release: Release,
+    claims: pl.DataFrame,
+    units: pl.DataFrame,
+    here: pl.DataFrame,
+    everybody: pl.DataFrame,
+) -> pl.DataFrame:
+    """Claims with the probability that guessing gives them: Eq. (guess).
+
+    Args:
+        release: The schema.
+        claims: Of `recon_cli.attack.claims.partition.VerifiedClaims`.
+        units: Likewise.
+        here: Of `count_records`: all records of the regions of these units.
+        everybody: Of `count_records`: all records of the publication.
+
+    Returns:
+        ``p_region`` besides, null where a unit is a region of its own, and ``p_all``.
+    """
+    geoid, region = release.geoid_column, release.region
+    columns = [name for name in everybody.columns if name not in {geoid, "records"}]
+    of_unit = units.select(geoid, "population")
+    placed = claims.select(geoid, "count").join(
+        of_unit, on=geoid, how="left", maintain_order="left"
+    )
+    count, people = (placed[c].to_numpy().astype(np.float64) for c in ("count", "population"))
+    chances = {}
+    for name, counted, digits in (
+        ("p_region", here, region.digits if region != release.geography.unit else None),
+        ("p_all", everybody, 0),
+    ):
+        if digits is None:
+            chances[name] = pl.Series(name, [None] * claims.height, dtype=pl.Float64)
+            continue
+        share = share_of(claims, counted, columns, geoid, digits)
+        exactly = probability_by_guessing(count, people, share)
+        at_least = probability_of_at_least(count, people, share)
+        chances[name] = pl.Series(name, np.where(claims["exact"].to_numpy(), exactly, at_least))
+    return claims.with_columns(**chances)
+
+
+def share_of(
+    claims: pl.DataFrame, counted: pl.DataFrame, columns: Sequence[str], geoid: str, digits: int
+) -> FloatArray:
+    """For each claim the share of a place's records with the values that it speaks of.
 
     Args:
         claims: ``geoid`` and ``columns``, null where a claim does not speak of one.
-        people: Of `with_labels`.
+        counted: Of `count_records`.
         columns: The columns of claims.
         geoid: The column with the unit's geoid.
         digits: Of the geoid of the place; 0 for everybody.
     """
     place = pl.col(geoid).str.head(digits).alias("_place")
+    everybody = counted.group_by(place).agg(_all=pl.col("records").sum())
+    total = claims.select(place).join(everybody, on="_place", how="left", maintain_order="left")
+    found = matching(claims, counted, columns, geoid, digits).to_numpy()
+    share: FloatArray = found / total["_all"].fill_null(1).to_numpy()
+    return share
+
+
+def matching(
+    claims: pl.DataFrame, counted: pl.DataFrame, columns: Sequence[str], geoid: str, digits: int
+) -> pl.Series:
+    """For each claim the number of records in a place with the values that it speaks of.
+
+    Args and so on: as of `share_of`.
+    """
+    place = pl.col(geoid).str.head(digits).alias("_place")
     asked = claims.select(place, *columns).with_row_index("_row")
     spoken = asked.with_columns(_subset=subset_of(columns))
-    placed, parts = people.with_columns(place), []
+    placed = counted.group_by(place, *columns).agg(pl.col("records").sum())
+    parts = []
     for (subset,), part in spoken.group_by("_subset"):
         key = ["_place", *(c for at, c in enumerate(columns) if int(str(subset)) >> at & 1)]
-        counted = placed.group_by(key).agg(_found=pl.len())
-        parts.append(part.join(counted, on=key, how="left").select("_row", "_found"))
+        found = placed.group_by(key).agg(_found=pl.col("records").sum())
+        parts.append(part.join(found, on=key, how="left").select("_row", "_found"))
     if not parts:
         return pl.Series([], dtype=pl.Int64)
-    found = pl.concat(parts).sort("_row")["_found"]
-    return found.fill_null(0).cast(pl.Int64)
+    return pl.concat(parts).sort("_row")["_found"].fill_null(0).cast(pl.Int64)
 
 
 def subset_of(columns: Sequence[str]) -> pl.Expr:
@@ -67,19 +143,25 @@ def subset_of(columns: Sequence[str]) -> pl.Expr:
     return pl.sum_horizontal(bits)
 
 
-def probability_by_guessing(count: pl.Series, people: pl.Series, share: pl.Series) -> pl.Series:
+def probability_by_guessing(count: FloatArray, people: FloatArray, share: FloatArray) -> FloatArray:
     """That exactly so many of a unit's people have some values, each with the same chance.
 
-    The binomial probability C(N, m) pᵐ (1 − p)ᴺ⁻ᵐ.
+    The binomial probability C(N, m) pᵐ (1 − p)ᴺ⁻ᵐ: Eq. (guess).
 
     Args:
         count: m of each claim.
         people: N, in the claim's unit.
         share: p, in the place around it.
     """
-    m, n, p = (x.to_numpy().astype(np.float64) for x in (count, people, share))
-    ways = gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        some = np.where(m > 0, m * np.log(p), 0.0)
-        rest = np.where(n > m, (n - m) * np.log1p(-p), 0.0)
-    return pl.Series("p", np.exp(ways + some + rest))
+    from scipy.special import gammaln, xlog1py, xlogy  # noqa: PLC0415 - slow to load
+
+    ways = gammaln(people + 1) - gammaln(count + 1) - gammaln(people - count + 1)
+    chance: FloatArray = np.exp(ways + xlogy(count, share) + xlog1py(people - count, -share))
+    return chance
+
+
+def probability_of_at_least(count: FloatArray, people: FloatArray, share: FloatArray) -> FloatArray:
+    """That at least so many have them; arguments as of `probability_by_guessing`, ``count`` ≥ 1."""
+    from scipy.special import betainc  # noqa: PLC0415 - slow to load
+
+    return np.asarray(betainc(count, people - count + 1, share), dtype=np.float64)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import ClaimFindings, Findings
 from recon_cli.report.words import Words, count, enumerate_words, percentage
+from recon_cli.schema import Release
+from recon_cli.score.sheet import ResultTable
 
 _HEADER = ("columns known", "identity", "% of people", "attribute", "% of people", "inferential")
 
@@ -41,4 +43,30 @@ def disclosure_section(findings: Findings, words: Words) -> ReportSection:
     sheet = result_table(
         "People, at least, of whom another column is settled, by the columns known", _HEADER, rows
     )
-    return ReportSection(key, title, tuple(text), sheets=(sheet,))
+    sheets = (
+        (sheet,) if claims.surprise.is_empty() else (sheet, _surprise(claims, findings.release))
+    )
+    return ReportSection(key, title, tuple(text), sheets=sheets)
+
+
+def _surprise(claims: ClaimFindings, release: Release) -> ResultTable:
+    """What guessing gives claims about one person."""
+    has_regions = claims.surprise["p_region"].is_not_null().any()
+    header = ["columns", "claims about exactly one"]
+    header += (
+        [f"by guessing within the {release.region.name.replace('_', ' ')}"] if has_regions else []
+    )
+    rows = [
+        (
+            str(row["k"]),
+            count(row["singletons"]),
+            *([percentage(row["p_region"], 1)] if has_regions else []),
+            percentage(row["p_all"], 1),
+        )
+        for row in claims.surprise.iter_rows(named=True)
+    ]
+    return result_table(
+        "Surprise: the median chance of a claim if values had the shares that they have around it",
+        (*header, "by guessing with everybody's shares"),
+        rows,
+    )
