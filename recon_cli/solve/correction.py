@@ -17,6 +17,7 @@ from recon_cli.model.program import IntegerProgram, with_rows
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.dual_bounds import least_value
+from recon_cli.solve.feasibility import round_vertex
 
 #: Deterministic seconds of each search.
 _LIMIT = 60.0
@@ -59,39 +60,61 @@ def min_l1_correction(A: sparse.csr_array, rhs: IntArray, seed: int = 0) -> Corr
     rows, columns = A.shape
     program = _correction_program(A, rhs)
     cost = np.repeat([0, 1], [columns, 2 * rows])
-    found = _least_by_duals(program, cost)
-    if found is not None:
-        change, total = A @ found[:columns] - rhs, int(cost @ found)
-        other = total > 0 and _has_alternative(program, cost, found, total, seed)
-        return Correction(change, is_least=True, has_alternative=other)
+    proven = _least_by_duals(program, cost, seed)
+    if len(proven.values):
+        return _least_correction(program, cost, A, rhs, proven.values, seed)
     # Every count may be taken back whole: with this to begin with there is always an answer.
     known = np.concatenate([np.zeros(columns + rows, dtype=np.int64), rhs])
     answer = maximize(program, -cost, Effort(seed, _LIMIT), known)
     if answer.status not in {Status.OPTIMAL, Status.FEASIBLE}:
         raise SolverError(f"least correction: CP-SAT ended with {answer.status.value}")
-    change = A @ answer.values[:columns] - rhs
     total = -answer.objective
-    if answer.status is not Status.OPTIMAL:
+    is_least = total == proven.least or (
+        answer.status is Status.OPTIMAL
+        and confirm_infeasible(with_rows(program, _at_most(cost, total - 1)), _SECONDS)
+    )
+    if not is_least:
+        change = A @ answer.values[:columns] - rhs
         return Correction(change, is_least=False, has_alternative=False)
-    if total == 0:
-        return Correction(change, is_least=True, has_alternative=False)
-    if not confirm_infeasible(with_rows(program, _at_most(cost, total - 1)), _SECONDS):
-        return Correction(change, is_least=False, has_alternative=False)
-    other = _has_alternative(program, cost, answer.values, total, seed)
+    return _least_correction(program, cost, A, rhs, answer.values, seed)
+
+
+def _least_correction(
+    program: IntegerProgram,
+    cost: IntArray,
+    A: sparse.csr_array,
+    rhs: IntArray,
+    values: IntArray,
+    seed: int,
+) -> Correction:
+    change, total = A @ values[: A.shape[1]] - rhs, int(cost @ values)
+    other = total > 0 and _has_alternative(program, cost, values, total, seed)
     return Correction(change, is_least=True, has_alternative=other)
 
 
-def _least_by_duals(program: IntegerProgram, cost: IntArray) -> IntArray | None:
-    """The solution of least cost, if the relaxation's vertex is whole and its duals prove it.
+@dataclass(frozen=True)
+class _Bound:
+    """What the relaxation shows of a least cost.
 
-    The duals are added up in integers, so that no second engine is needed: Eq. (dual).
+    Attributes:
+        least: No solution costs less: the duals, added up in integers, prove it. Eq. (dual).
+        values: A solution that costs no more, so that no second engine is needed; empty if none
+            is found near a vertex.
     """
+
+    least: int
+    values: IntArray
+
+
+def _least_by_duals(program: IntegerProgram, cost: IntArray, seed: int) -> _Bound:
     found = least_value(program, cost, _LIMIT)
     if not len(found.vertex):
-        return None
+        return _Bound(found.bound, np.empty(0, dtype=np.int64))
     values = np.rint(found.vertex).astype(np.int64)
-    is_least = program.is_feasible(values) and int(cost @ values) == found.bound
-    return values if is_least else None
+    if program.is_feasible(values) and int(cost @ values) == found.bound:
+        return _Bound(found.bound, values)
+    cheapest = with_rows(program, _at_most(cost, found.bound))
+    return _Bound(found.bound, round_vertex(cheapest, seed)[0])
 
 
 def _correction_program(A: sparse.csr_array, rhs: IntArray) -> IntegerProgram:
@@ -126,8 +149,10 @@ def _has_alternative(
     """
     used = ((known > 0) & (cost > 0)).astype(np.int64)
     both = (total + 1) * cost + used
-    found = _least_by_duals(program, both)
-    if found is not None:
-        return bool(cost @ found == total > used @ found)
+    found = _least_by_duals(program, both, seed)
+    if found.least >= both @ known:
+        return False
+    if len(found.values):
+        return bool(cost @ found.values == total > used @ found.values)
     answer = maximize(program, -both, Effort(seed, _LIMIT), known)
     return len(answer.values) > 0 and cost @ answer.values == total > used @ answer.values

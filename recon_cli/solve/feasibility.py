@@ -69,7 +69,7 @@ def solve_program(program: IntegerProgram, seed: int) -> ProgramSolution:
         SolverError: No attempt decided, the solver rejected the model or returned values that do
             not satisfy it, or a second engine does not confirm that it is infeasible.
     """
-    rounded, elapsed = _rounded(program, seed)
+    rounded, elapsed = round_vertex(program, seed)
     if len(rounded):
         return ProgramSolution(Feasibility.SOLVED, rounded, elapsed)
     for attempt in ESCALATION:
@@ -91,7 +91,7 @@ def solve_program(program: IntegerProgram, seed: int) -> ProgramSolution:
     )
 
 
-def _rounded(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:
+def round_vertex(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:
     """A solution near a vertex of the relaxation, and the seconds; or nothing.
 
     Random non-negative costs favour no variable over another, and small totals over large ones.
