@@ -111,6 +111,9 @@ def vertex(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:
     solution = solve_program(program, seed)
     if solution.outcome is Feasibility.INFEASIBLE:
         raise SolverError("an integer program that has a solution is found to have none")
+    if solution.outcome is Feasibility.UNDECIDED:
+        seconds = solution.deterministic_time
+        raise SolverError(f"no solution was sampled within {seconds:.0f} deterministic seconds")
     return solution.values, solution.deterministic_time
 
 

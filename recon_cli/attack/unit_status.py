@@ -6,3 +6,7 @@ from typing import Final
 
 #: Workers died on it, so it was not solved.
 QUARANTINED: Final = "quarantined"
+#: Within the effort neither a solution was found nor a proof that there is none.
+UNDECIDED: Final = "undecided"
+#: People of these units are missing from the records.
+MISSING: Final = (QUARANTINED, UNDECIDED)

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.dense_domain import BoolArray
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.statement.costs import REACH, SCALE, CountCosts
@@ -136,7 +137,13 @@ class CostProgram:
 
 
 def cost_program(
-    A: sparse.csr_array, lower: IntArray, upper: IntArray, rows: RowCosts, *, is_elastic: bool
+    A: sparse.csr_array,
+    lower: IntArray,
+    upper: IntArray,
+    rows: RowCosts,
+    *,
+    short: BoolArray,
+    over: BoolArray,
 ) -> CostProgram:
     """The program whose least cost is that of the likeliest counts: Eq. (likely).
 
@@ -145,16 +152,16 @@ def cost_program(
         lower: Least people in each column.
         upper: Most.
         rows: The costs.
-        is_elastic: Whether rows may lack people, or have too many, at `SHORTAGE` each.
+        short: Rows that may lack people, at `SHORTAGE` each.
+        over: Rows that may have too many people, likewise.
     """
     height, columns = A.shape
-    short, over = np.flatnonzero(rows.least > 0), np.flatnonzero(rows.most < 0)
-    if not is_elastic:
-        short = over = np.empty(0, dtype=np.int64)
-    sign = np.concatenate([-rows.sign, np.repeat([1, -1], [len(short), len(over)])])
-    at = np.concatenate([rows.row, short, over])
+    lacking, beyond = np.flatnonzero(short & (rows.least > 0)), np.flatnonzero(over)
+    sign = np.concatenate([-rows.sign, np.repeat([1, -1], [len(lacking), len(beyond)])])
+    at = np.concatenate([rows.row, lacking, beyond])
     slack = sparse.csr_array((sign, (at, np.arange(len(at)))), shape=(height, len(at)))
     limit = int(A.sum(axis=0).max(initial=0)) * int(upper.sum()) + int(-rows.most.min(initial=0))
+    room = np.full(len(beyond), max(limit, 0))
     return CostProgram(
         program=IntegerProgram(
             LinearConstraints(
@@ -163,10 +170,10 @@ def cost_program(
                 rows.likeliest,
             ),
             lower=np.concatenate([lower, np.zeros(len(at), dtype=np.int64)]),
-            upper=np.concatenate([upper, rows.width, rows.least[short], np.full(len(over), limit)]),
+            upper=np.concatenate([upper, rows.width, rows.least[lacking], room]),
         ),
         cost=np.concatenate(
-            [np.full(columns, RECORD), rows.slope, np.full(len(short) + len(over), SHORTAGE)]
+            [np.full(columns, RECORD), rows.slope, np.full(len(lacking) + len(beyond), SHORTAGE)]
         ),
         columns=columns,
         segments=len(rows.row),

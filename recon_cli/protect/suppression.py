@@ -173,7 +173,9 @@ def _known_records(linked: LinkedCells, values: IntArray, seed: int) -> IntArray
     region = np.zeros(len(people), dtype=np.int64)
     for component in split_components(rows, bounds, region, pack=_PACK):
         found = solve_program(component.program, digest_seed(seed, "suppress", linked.region))
-        if found.outcome is not Feasibility.SOLVED:
+        if found.outcome is Feasibility.UNDECIDED:
+            raise SolverError(f"region {linked.region}: no people with these counts were found")
+        if found.outcome is Feasibility.INFEASIBLE:
             raise SolverError(f"region {linked.region}: no people have these counts")
         people[component.columns] = found.values
     return people

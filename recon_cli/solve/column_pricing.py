@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from recon_cli.errors import SolverError
 from recon_cli.model.dense_domain import BoolArray, FloatArray, Int32Array
 from recon_cli.model.grain import IntArray
 from recon_cli.model.priced_rows import PricedRows
@@ -63,38 +62,90 @@ class PricedVertex:
     deterministic_time: float
 
 
-def price_columns(
-    rows: PricedRows, lower: Int32Array, upper: Int32Array, base: IntArray, start: BoolArray
-) -> PricedVertex:
-    """The relaxation's optimum.
+@dataclass(frozen=True)
+class OpenUnits:
+    """Some units to be solved, while others stay as they are.
 
-    Args:
-        rows: The rows of some units.
+    Attributes:
+        rows: Their rows.
         lower: (units × cells) least people.
         upper: (units × cells) most.
-        base: What others, who stay as they are, add to each row.
+        base: What others add to each row.
+        over: Rows that may have too many people, at `SHORTAGE` each.
+    """
+
+    rows: PricedRows
+    lower: Int32Array
+    upper: Int32Array
+    base: IntArray
+    over: BoolArray
+
+    @property
+    def idle_duals(self) -> FloatArray:
+        """For each row what one more person saves, if these units were empty."""
+        return -self.rows.marginal(self.base)
+
+    def program(self, unit: IntArray, cell: IntArray, *, may_lack: bool) -> ColumnProgram:
+        """The program over some histogram cells, given by unit and number.
+
+        Args:
+            unit: Of each column.
+            cell: Its number in the unit.
+            may_lack: Whether rows may lack people, at `SHORTAGE` each.
+        """
+        A = sparse.csr_array(self.rows.columns(unit, cell))
+        wants = self.rows.used & (self.idle_duals > 0)
+        used = np.flatnonzero(self.rows.used & ((np.diff(A.indptr) > 0) | wants))
+        costs = self.rows.costs_of(used).less(self.base[used])
+        least, most = (each[unit, cell].astype(np.int64) for each in (self.lower, self.upper))
+        short = np.full(len(used), may_lack)
+        over = self.over[used]
+        program = cost_program(
+            sparse.csr_array(A[used]), least, most, costs, short=short, over=over
+        )
+        return ColumnProgram(program, costs, A, used)
+
+
+@dataclass(frozen=True)
+class ColumnProgram:
+    """A program over some columns.
+
+    Attributes:
+        program: The program.
+        costs: Of its rows.
+        A: Sparse (rows × columns), of all rows.
+        used: The rows of the program.
+    """
+
+    program: CostProgram
+    costs: RowCosts
+    A: sparse.csr_array
+    used: IntArray
+
+
+def price_columns(units: OpenUnits, start: BoolArray) -> PricedVertex | None:
+    """The relaxation's optimum, where any row may lack people.
+
+    Args:
+        units: The units.
         start: (units × cells) columns to begin with, besides those that look best.
 
-    Raises:
-        SolverError: A relaxation was not solved.
+    Returns:
+        None where a relaxation was not solved in time.
     """
-    idle_duals = -rows.marginal(base)
-    wants = rows.used & (idle_duals > 0)
-    active = start | (lower > 0)
+    rows, upper, idle_duals = units.rows, units.upper, units.idle_duals
+    active = start | (units.lower > 0)
     _enter(rows.reduced_costs(np.minimum(idle_duals, _WORTH)), upper, active, _FIRST, np.inf)
     elapsed = 0.0
     for _ in range(_ROUNDS):
         unit, cell = np.nonzero(active)
-        A = sparse.csr_array(rows.columns(unit, cell))
-        used = np.flatnonzero(rows.used & ((np.diff(A.indptr) > 0) | wants))
-        costs = rows.costs_of(used).less(base[used])
-        least, most = (each[unit, cell].astype(np.int64) for each in (lower, upper))
-        program = cost_program(sparse.csr_array(A[used]), least, most, costs, is_elastic=True)
+        columns = units.program(unit, cell, may_lack=True)
+        program = columns.program
         vertex = solve_relaxation(program.program, program.cost / SCALE, _LIMIT)
         elapsed += vertex.deterministic_time
         if not len(vertex.values):
-            raise SolverError(f"a relaxation of {len(unit)} columns was not solved in time")
-        duals = _duals(idle_duals, used, costs, program, vertex)
+            return None
+        duals = _duals(idle_duals, columns, vertex)
         reduced = rows.reduced_costs(duals)
         if not _enter(reduced, upper, active, _ENTER, -_TOLERANCE):
             break
@@ -104,7 +155,7 @@ def price_columns(
         unit=unit,
         cell=cell,
         values=vertex.values[: program.columns],
-        A=A,
+        A=columns.A,
         reduced=reduced,
         lacking=float(lacking),
         cost=float(vertex.values[inner] @ program.cost[inner]) / SCALE,
@@ -112,18 +163,16 @@ def price_columns(
     )
 
 
-def _duals(
-    idle: FloatArray, used: IntArray, costs: RowCosts, program: CostProgram, vertex: Vertex
-) -> FloatArray:
+def _duals(idle: FloatArray, columns: ColumnProgram, vertex: Vertex) -> FloatArray:
     """Duals of all rows: those of the vertex, but of rows without people the lowest there is.
 
     At a count of nobody that is the likeliest one, anything between the slopes on both sides is
     a dual. The lowest keeps most columns out, and no other row's changes.
     """
-    A = program.program.constraints.A[:, : program.columns]
-    nobody = A @ vertex.values[: program.columns] < _TOLERANCE
+    used = columns.used
+    nobody = columns.A[used] @ vertex.values[: columns.program.columns] < _TOLERANCE
     duals = idle.copy()
-    duals[used] = np.where((costs.likeliest == 0) & nobody, idle[used], vertex.duals)
+    duals[used] = np.where((columns.costs.likeliest == 0) & nobody, idle[used], vertex.duals)
     return duals
 
 

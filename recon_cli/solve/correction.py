@@ -62,7 +62,7 @@ def min_l1_correction(A: sparse.csr_array, rhs: IntArray, seed: int = 0) -> Corr
     cost = np.repeat([0, 1], [columns, 2 * rows])
     proven = _least_by_duals(program, cost, seed)
     if len(proven.values):
-        return _least_correction(program, cost, A, rhs, proven.values, seed)
+        return _least_correction(program, cost, proven.values, seed)
     # Every count may be taken back whole: with this to begin with there is always an answer.
     known = np.concatenate([np.zeros(columns + rows, dtype=np.int64), rhs])
     answer = maximize(program, -cost, Effort(seed, _LIMIT), known)
@@ -76,20 +76,17 @@ def min_l1_correction(A: sparse.csr_array, rhs: IntArray, seed: int = 0) -> Corr
     if not is_least:
         change = A @ answer.values[:columns] - rhs
         return Correction(change, is_least=False, has_alternative=False)
-    return _least_correction(program, cost, A, rhs, answer.values, seed)
+    return _least_correction(program, cost, answer.values, seed)
 
 
 def _least_correction(
-    program: IntegerProgram,
-    cost: IntArray,
-    A: sparse.csr_array,
-    rhs: IntArray,
-    values: IntArray,
-    seed: int,
+    program: IntegerProgram, cost: IntArray, values: IntArray, seed: int
 ) -> Correction:
-    change, total = A @ values[: A.shape[1]] - rhs, int(cost @ values)
+    """The correction of a solution that is proven to cost least."""
+    more, less = np.split(values[-2 * program.shape[0] :], 2)
+    total = int(cost @ values)
     other = total > 0 and _has_alternative(program, cost, values, total, seed)
-    return Correction(change, is_least=True, has_alternative=other)
+    return Correction(more - less, is_least=True, has_alternative=other)
 
 
 @dataclass(frozen=True)

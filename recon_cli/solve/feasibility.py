@@ -11,7 +11,6 @@ from enum import StrEnum
 
 import numpy as np
 
-from recon_cli.errors import SolverError
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.certificates import confirm_infeasible
@@ -25,6 +24,7 @@ class Feasibility(StrEnum):
 
     SOLVED = "solved"
     INFEASIBLE = "infeasible"
+    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class ProgramSolution:
     """The outcome of one program.
 
     Attributes:
-        outcome: Solved, or infeasible by two engines.
-        values: A value of each variable; empty when infeasible.
+        outcome: Solved, infeasible by two engines, or undecided within the effort.
+        values: A value of each variable; empty without a solution.
         deterministic_time: The engines' repeatable measure of their own effort, in seconds.
     """
 
@@ -66,8 +66,8 @@ def solve_program(program: IntegerProgram, seed: int) -> ProgramSolution:
     """Find any solution of ``program``.
 
     Raises:
-        SolverError: No attempt decided, the solver rejected the model or returned values that do
-            not satisfy it, or a second engine does not confirm that it is infeasible.
+        SolverError: The solver rejected the model or returned values that do not satisfy it, or
+            two engines disagree.
     """
     rounded, elapsed = round_vertex(program, seed)
     if len(rounded):
@@ -76,19 +76,13 @@ def solve_program(program: IntegerProgram, seed: int) -> ProgramSolution:
         answer = find_feasible(program, Effort(seed, attempt.limit, attempt.search))
         elapsed += answer.deterministic_time
         if answer.status is Status.INFEASIBLE:
-            if not confirm_infeasible(program):
-                raise SolverError(
-                    "CP-SAT finds an integer program infeasible, and SCIP did not confirm it in "
-                    "time: not believed"
-                )
-            return ProgramSolution(Feasibility.INFEASIBLE, answer.values, elapsed)
+            # Without SCIP's word in time the claim is not believed, and nothing is known.
+            is_certified = confirm_infeasible(program)
+            outcome = Feasibility.INFEASIBLE if is_certified else Feasibility.UNDECIDED
+            return ProgramSolution(outcome, answer.values, elapsed)
         if answer.status is not Status.UNKNOWN:
             return ProgramSolution(Feasibility.SOLVED, answer.values, elapsed)
-    rows, variables = program.shape
-    raise SolverError(
-        f"no solution and no proof within {elapsed:.0f} deterministic seconds: an integer "
-        f"program of {variables} variables and {rows} rows"
-    )
+    return ProgramSolution(Feasibility.UNDECIDED, np.empty(0, dtype=np.int64), elapsed)
 
 
 def round_vertex(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 
-from recon_cli.attack.unit_status import QUARANTINED
+from recon_cli.attack.unit_status import MISSING
 from recon_cli.errors import ConfigError
 from recon_cli.explain.counterexamples import Claim
 from recon_cli.explain.facts import Facts, Scope, facts_around, record_counts_of
@@ -52,8 +52,8 @@ def explain_rows(located: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, 
         if not why.is_asked:
             quickly = partial(reason, effort=effort.quick, widest=Scope.UNIT)
             return _first_reasons(quickly, chosen, why.first)
-        # Where a unit was quarantined, the region's records do not add up to its counts.
-        widest = Scope.UNIT if QUARANTINED in set(located.blocks["status"]) else Scope.REGION
+        # Where a unit was not solved, the region's records do not add up to its counts.
+        widest = Scope.UNIT if located.blocks["status"].is_in(MISSING).any() else Scope.REGION
         task = Task("why", "row", len(chosen), sum(kind.lower for kind in chosen))
         answers = []
         with located.run.reporter.bar(task) as bar:

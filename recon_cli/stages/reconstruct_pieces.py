@@ -11,7 +11,7 @@ import polars as pl
 from recon_cli import verification
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
-from recon_cli.attack.unit_status import QUARANTINED
+from recon_cli.attack.unit_status import MISSING
 from recon_cli.errors import VerificationError
 from recon_cli.execute import OnProgress
 from recon_cli.model.plan import Plan
@@ -22,8 +22,8 @@ from recon_cli.store import Piece, Staging, read_published
 
 
 def missing_units(blocks: pl.DataFrame) -> pl.Series:
-    """Geoids of the quarantined units: not all of their people are among the records."""
-    return blocks.filter(pl.col("status") == QUARANTINED).to_series(0)
+    """Geoids of the units that were not solved: not all of their people are among the records."""
+    return blocks.filter(pl.col("status").is_in(MISSING)).to_series(0)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProg
 def _verified(
     context: ReconstructionContext, piece: Piece, published: Publication, result: Reconstruction
 ) -> int:
-    """The number of published cells compared: all but those of quarantined regions."""
+    """The number of published cells compared: all but those of regions not wholly solved."""
     release = context.plan.release
     gone = missing_units(result.blocks).str.head(release.region.digits).unique().implode()
     region = pl.col("geoid").str.head(release.region.digits)

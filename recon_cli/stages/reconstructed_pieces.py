@@ -23,7 +23,7 @@ class ReconstructedPiece:
     Attributes:
         published: Its counts.
         microdata: Its records.
-        missing: Geoids of the units that were quarantined when the records were made.
+        missing: Geoids of the units that were not solved when the records were made.
     """
 
     published: Publication

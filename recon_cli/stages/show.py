@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from recon_cli.attack.unit_status import QUARANTINED
+from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import plural
@@ -29,6 +29,7 @@ _STATUSES = {
     "likely": "not proven unique: no other records make the published counts likelier",
     "open": "open: the tables in use do not bound the number of people, there may be more",
     QUARANTINED: "not solved: workers died on it",
+    UNDECIDED: "undecided: neither records with these counts nor a proof that there are none",
 }
 _SHORT = {
     "unique": "unique",
@@ -36,6 +37,7 @@ _SHORT = {
     "likely": "likeliest",
     "open": "open",
     QUARANTINED: "not solved",
+    UNDECIDED: "undecided",
 }
 
 

@@ -19,7 +19,13 @@ from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.system import build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
-from tests.attack.test_protected import enumerate_or_skip, protected_release
+from tests.attack.test_protected import (
+    WARDS,
+    counts_of,
+    enumerate_or_skip,
+    protected_release,
+    under,
+)
 from tests.support.enumeration import Solution, check_claims, is_solution, record_counts
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -97,6 +103,39 @@ def test_any_solution_of_regions_that_are_not_listed(seed: int, exact: float) ->
     found = record_counts(release, result.microdata)
     assert any(is_solution(found, solution) for solution in every)
     check_claims(release, result.microdata.drop_nulls(), result.blocks, every)
+
+
+@many
+@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.5]))
+def test_units_that_coarse_counts_connect_are_solved_a_few_at_a_time(
+    seed: int, exact: float
+) -> None:
+    release, _, published = protected_release(seed, exact)
+    assume(not published.is_exact)
+    every = enumerate_or_skip(release, published)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("recon_cli.attack.reconstruction.priced._JOINT", 0)
+        result = recon.reconstruct(release, published, seed=seed, objective="likely")
+    assert "undecided" not in set(result.blocks["status"])
+    found = record_counts(release, result.microdata)
+    assert any(is_solution(found, solution) for solution in every)
+    check_claims(release, result.microdata.drop_nulls(), result.blocks, every)
+
+
+def test_what_was_not_decided_in_time_has_no_records_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("recon_cli.attack.reconstruction.priced._JOINT", 0)
+    monkeypatch.setattr("recon_cli.attack.reconstruction.neighbourhoods._SIZES", ())
+    counts = counts_of(("A101", 1, "3"), ("A102", 1, "3"), ("A10", 1, "9"))
+    law = under({"rounded": {"base": 3}})
+    published = recon.publish(
+        WARDS, counts, absent="unpublished", geounits=["A101", "A102"], protection=law
+    )
+    result = recon.reconstruct(WARDS, published)
+    assert result.blocks["status"].to_list() == ["undecided", "undecided"]
+    assert result.blocks["population"].null_count() == 2
+    assert result.microdata.is_empty()
 
 
 @many

@@ -12,7 +12,7 @@ import polars as pl
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.reconstruction.person_records import histogram_resolved, person_records
 from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
-from recon_cli.attack.unit_status import QUARANTINED
+from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
@@ -39,8 +39,10 @@ class Reconstruction:
             that propagation left open), ``status`` (``unique``: proven the only solution on the
             release's histogram; ``likely``: no other solution makes the published counts likelier
             (see `Objective`); ``solved``: neither is proven; ``open``: the tables in use do
-            not bound the number of people, so there may be more; ``quarantined``: no solver was
-            started on it, so that people are missing, see `recon_cli.attack.excluded_units`),
+            not bound the number of people, so there may be more; ``undecided``: neither a solution
+            was found in time nor a proof that there is none, so that people are missing;
+            ``quarantined``: no solver was started on it, likewise, see
+            `recon_cli.attack.excluded_units`),
             ``method`` (``propagation``, ``solver``) and ``seconds``, the
             solver's deterministic effort.
     """
@@ -71,7 +73,7 @@ def reconstruct(
     Raises:
         ContradictionError: No records have these counts; names the cells.
         SourceError: A unit lacks the coarser geounit that the tables need.
-        SolverError: The solver could not decide, or two engines disagree.
+        SolverError: Two engines disagree.
     """
     make = make_plan if published.is_exact else make_interval_plan
     plan = make(release, tables, published.coverage)
@@ -153,6 +155,7 @@ def _unit_records(
     status[varies & solved.is_least & is_likely] = 4
     status[~system.is_bounded] = 2
     status[solved.unsolved] = 3
+    status[solved.undecided] = 5
     placed = pl.Series(np.bincount(cells.unit, weights=solved.people, minlength=n).astype(np.int32))
     unknown = ~system.is_bounded | solved.unsolved
     if counts.intervals is not None:
@@ -163,7 +166,7 @@ def _unit_records(
         counts.population[system.units].fill_null(placed),
         solved.candidates,
         solved.free,
-        pl.Series(["unique", "solved", "open", QUARANTINED, "likely"])[status],
+        pl.Series(["unique", "solved", "open", QUARANTINED, "likely", UNDECIDED])[status],
         pl.Series(["propagation", "solver"])[solved.used_solver.astype(np.int64)],
         solved.deterministic_time.round(6),
     ]

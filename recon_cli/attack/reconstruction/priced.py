@@ -4,27 +4,25 @@ Eq. (likely) of docs/method.md: the least summed cost of the published counts, o
 solution. Column pricing finds the relaxation's optimum over all histogram cells; integers check the
 rounded vertex; where it is none, CP-SAT decides over every column that an optimum can use.
 
-Units that only coarse counts connect, too many for one program, are solved alone; then people
-move one at a time until every coarse count is met. That is a solution, not shown to be a likeliest
-one.
+Units that only coarse counts connect, too many for one program, are solved alone first; then a few
+at a time are solved again until every coarse count is met. That is a solution, not shown to be a
+likeliest one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy import sparse
 
-from recon_cli.attack.reconstruction.moves import meet_shared_rows
-from recon_cli.errors import SolverError
+from recon_cli.attack.reconstruction.neighbourhoods import meet_shared_rows
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.dense_domain import BoolArray, FloatArray, Int32Array
 from recon_cli.model.grain import IntArray
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.program import IntegerProgram
-from recon_cli.model.row_costs import cost_program
-from recon_cli.solve.column_pricing import PricedVertex, price_columns
+from recon_cli.solve.column_pricing import OpenUnits, PricedVertex, price_columns
 from recon_cli.solve.cp_sat import Effort, SolveResult, Status, maximize
 from recon_cli.solve.feasibility import Feasibility, solve_program
 from recon_cli.statement.costs import SCALE
@@ -51,6 +49,7 @@ class PricedSolution:
         unit: Of each histogram cell with people, rising.
         cell: Its number in the unit.
         people: How many.
+        is_solved: For each unit whether its people were found; where not, nothing is known of it.
         is_least: For each unit whether no solution costs less.
         deterministic_time: For each unit its share of the engines' seconds.
     """
@@ -58,8 +57,16 @@ class PricedSolution:
     unit: IntArray
     cell: IntArray
     people: IntArray
+    is_solved: BoolArray
     is_least: BoolArray
     deterministic_time: FloatArray
+
+    @classmethod
+    def unknown(cls, units: int, seconds: float) -> PricedSolution:
+        """Nobody is found in ``units`` units."""
+        nothing = np.empty(0, dtype=np.int64)
+        no = np.zeros(units, dtype=bool)
+        return cls(nothing, nothing, nothing, no, no, np.full(units, seconds / units))
 
 
 @dataclass(frozen=True)
@@ -70,20 +77,23 @@ class _Pack:
         rows: Their rows.
         lower: (units × cells) least people.
         upper: (units × cells) most.
-        base: What other units add to each row.
         seed: Of the solver.
     """
 
     rows: PricedRows
     lower: Int32Array
     upper: Int32Array
-    base: IntArray
     seed: int
 
+    @property
+    def open_units(self) -> OpenUnits:
+        """For column pricing: nobody else is there, and no row may have too many."""
+        nobody = np.zeros(len(self.rows.least), dtype=np.int64)
+        return OpenUnits(self.rows, self.lower, self.upper, nobody, nobody.astype(bool))
+
     def select(self, units: IntArray) -> _Pack:
-        kept = self.rows.rows_of(units)
         rows = self.rows.select(units)
-        return _Pack(rows, self.lower[units], self.upper[units], self.base[kept], self.seed)
+        return _Pack(rows, self.lower[units], self.upper[units], self.seed)
 
 
 def solve_priced(
@@ -101,13 +111,20 @@ def solve_priced(
         None where two engines agree that there is none.
 
     Raises:
-        SolverError: It could not be decided.
+        SolverError: Two engines disagree.
     """
-    whole = _Pack(rows, lower, upper, np.zeros(len(rows.least), dtype=np.int64), seed)
-    if rows.is_coupled and np.count_nonzero(upper) > _JOINT:
-        return _moved(whole)
-    number = rows.domain.units if rows.is_coupled else _PACK
-    found = [_solve(whole.select(units), units) for units in _in_parts(rows.domain.units, number)]
+    whole = _Pack(rows, lower, upper, seed)
+    if not rows.is_coupled:
+        return _solve_alone(whole)
+    if np.count_nonzero(upper) <= _JOINT:
+        return _solve(whole, np.arange(rows.domain.units))
+    return _solve_in_neighbourhoods(whole)
+
+
+def _solve_alone(whole: _Pack) -> PricedSolution | None:
+    """Units that share no row, some at a time."""
+    parts = _in_parts(whole.rows.domain.units, _PACK)
+    found = [_solve(whole.select(units), units) for units in parts]
     return _joined([each for each in found if each is not None], len(found))
 
 
@@ -118,19 +135,17 @@ def _in_parts(units: int, number: int) -> list[IntArray]:
 def _joined(parts: list[PricedSolution], number: int) -> PricedSolution | None:
     if len(parts) < number:
         return None
+    names = [field.name for field in fields(PricedSolution)]
     return PricedSolution(
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("unit", "cell", "people", "is_least", "deterministic_time")
-        )
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
     )
 
 
 def _solve(pack: _Pack, units: IntArray) -> PricedSolution | None:
     """The likeliest counts of units that share rows with no others."""
-    vertex = price_columns(
-        pack.rows, pack.lower, pack.upper, pack.base, np.zeros(pack.upper.shape, dtype=bool)
-    )
+    vertex = price_columns(pack.open_units, np.zeros(pack.upper.shape, dtype=bool))
+    if vertex is None:
+        return PricedSolution.unknown(len(units), 0.0)
     values = np.rint(vertex.values).astype(np.int64)
     fractional = np.unique(vertex.unit[np.abs(vertex.values - values) > _INTEGRAL])
     if not len(fractional) and vertex.lacking < _INTEGRAL and _is_solution(pack, vertex, values):
@@ -152,7 +167,7 @@ def _solve(pack: _Pack, units: IntArray) -> PricedSolution | None:
 
 
 def _is_solution(pack: _Pack, vertex: PricedVertex, values: IntArray) -> bool:
-    counts = vertex.A @ values + pack.base
+    counts = vertex.A @ values
     within = (counts >= pack.rows.least) & (counts <= pack.rows.most)
     return bool(within[pack.rows.used].all())
 
@@ -166,6 +181,7 @@ def _solution(
         units[unit[placed]],
         cell[placed],
         people[placed],
+        np.ones(len(units), dtype=bool),
         np.full(len(units), is_least),
         np.full(len(units), seconds / len(units)),
     )
@@ -191,16 +207,16 @@ def _integral(pack: _Pack, vertex: PricedVertex, units: IntArray) -> PricedSolut
             people = answer.values[: len(columns[0])]
             is_least = answer.status is Status.OPTIMAL
             return _solution(units, (columns[0], columns[1]), people, seconds, is_least=is_least)
+        if pack.rows.is_coupled:
+            near = _solve_in_neighbourhoods(pack)
+            if near is not None and near.is_solved.all():
+                return near
     return _any_solution(pack, units, seconds)
 
 
 def _least_cost(pack: _Pack, active: BoolArray) -> SolveResult:
     unit, cell = np.nonzero(active)
-    A = sparse.csr_array(pack.rows.columns(unit, cell))
-    used = np.flatnonzero(pack.rows.used & ((np.diff(A.indptr) > 0) | (pack.rows.least > 0)))
-    costs = pack.rows.costs_of(used).less(pack.base[used])
-    least, most = (each[unit, cell].astype(np.int64) for each in (pack.lower, pack.upper))
-    program = cost_program(sparse.csr_array(A[used]), least, most, costs, is_elastic=False)
+    program = pack.open_units.program(unit, cell, may_lack=False).program
     return maximize(program.program, -program.cost, Effort(pack.seed, _LIMIT))
 
 
@@ -208,42 +224,34 @@ def _any_solution(pack: _Pack, units: IntArray, seconds: float) -> PricedSolutio
     """Any solution over all candidates, or the certificate that there is none."""
     unit, cell = np.nonzero(pack.upper)
     if len(unit) > _LISTED:
-        raise SolverError(
-            f"no solution was found, and {len(unit):,} histogram cells are too many to show that "
-            f"there is none (at most {_LISTED:,})"
-        )
+        return PricedSolution.unknown(len(units), seconds)
     rows = np.flatnonzero(pack.rows.used)
     A = sparse.csr_array(sparse.csr_array(pack.rows.columns(unit, cell))[rows])
-    ends = pack.rows.least[rows] - pack.base[rows], pack.rows.most[rows] - pack.base[rows]
+    ends = pack.rows.least[rows], pack.rows.most[rows]
     bounds = (each[unit, cell].astype(np.int64) for each in (pack.lower, pack.upper))
     found = solve_program(IntegerProgram(LinearConstraints(A, *ends), *bounds), pack.seed)
+    seconds += found.deterministic_time
     if found.outcome is Feasibility.INFEASIBLE:
         return None
-    seconds += found.deterministic_time
+    if found.outcome is Feasibility.UNDECIDED:
+        return PricedSolution.unknown(len(units), seconds)
     return _solution(units, (unit, cell), found.values, seconds, is_least=False)
 
 
-def _moved(whole: _Pack) -> PricedSolution | None:
-    """The units alone, then one person moved at a time until every coarse count is met."""
-    rows = whole.rows
-    alone = replace(whole, rows=rows.without_shared())
-    parts = _in_parts(rows.domain.units, _PACK)
-    found = [_solve(alone.select(units), units) for units in parts]
-    started = _joined([each for each in found if each is not None], len(found))
+def _solve_in_neighbourhoods(whole: _Pack) -> PricedSolution | None:
+    """The units alone, then a few at a time until every coarse count is met."""
+    started = _solve_alone(replace(whole, rows=whole.rows.without_shared()))
     if started is None:
         return None
+    number = len(started.is_solved)
     people = np.zeros(whole.upper.shape, dtype=np.int64)
     people[started.unit, started.cell] = started.people
-    if not meet_shared_rows(rows, whole.lower, whole.upper, people):
-        raise SolverError(
-            "the counts of the units were met, those of the geounits that they lie in were not: "
-            "no solution and no proof that there is none"
-        )
+    searched = meet_shared_rows(whole.rows, whole.lower, whole.upper, people, whole.seed)
+    seconds = started.deterministic_time + searched.deterministic_time / number
+    if not searched.is_met:
+        return PricedSolution.unknown(number, float(seconds.sum()))
     unit, cell = np.nonzero(people)
     return replace(
-        started,
-        unit=unit,
-        cell=cell,
-        people=people[unit, cell],
-        is_least=np.zeros_like(started.is_least),
+        _solution(np.arange(number), (unit, cell), people[unit, cell], 0.0, is_least=False),
+        deterministic_time=seconds,
     )

@@ -63,8 +63,9 @@ class BatchSolution:
         is_least: For each unit whether no solution costs less.
         deterministic_time: For each unit its share of the solver's seconds.
         used_solver: For each unit whether the solver placed anyone in it.
-        unsolved: For each unit whether a solver was kept from some of it: only the lower bounds
-            are there.
+        unsolved: For each unit whether a solver was kept from some of it, or decided nothing: only
+            the lower bounds are there.
+        undecided: The latter.
     """
 
     system: System
@@ -78,6 +79,7 @@ class BatchSolution:
     deterministic_time: npt.NDArray[np.float64]
     used_solver: npt.NDArray[np.bool_]
     unsolved: npt.NDArray[np.bool_]
+    undecided: npt.NDArray[np.bool_]
 
 
 def solve_system(
@@ -96,7 +98,7 @@ def solve_system(
 
     Raises:
         ContradictionError: The batch has no solution; names the cells.
-        SolverError: The solver could not decide, or two engines disagree.
+        SolverError: Two engines disagree.
     """
     if len(system.suspects):
         raise contradiction(plan, published, counts, system.suspects)
@@ -108,6 +110,7 @@ def solve_system(
     deterministic_time = np.zeros(len(system.units))
     used_solver = np.zeros(len(system.units), dtype=bool)
     unsolved = np.zeros(len(system.units), dtype=bool)
+    undecided = np.zeros(len(system.units), dtype=bool)
     regions = system.regions[system.candidates.unit]
     watched = quarantine_of_batch(quarantine, counts, system)
     components = split_components(system.rows, bounds, regions)
@@ -126,9 +129,12 @@ def solve_system(
         if solution.outcome is Feasibility.INFEASIBLE:
             suspects = np.unique(system.row_geounit[component.rows])
             raise contradiction(plan, published, counts, suspects)
-        people[component.columns] = solution.values
         np.add.at(deterministic_time, units, solution.deterministic_time / len(units))
         used_solver[units] = True
+        if solution.outcome is Feasibility.UNDECIDED:
+            unsolved[units] = undecided[units] = True
+            continue
+        people[component.columns] = solution.values
     n = len(system.units)
     unit = system.candidates.unit
     listed = BatchSolution(
@@ -143,6 +149,7 @@ def solve_system(
         deterministic_time=deterministic_time,
         used_solver=used_solver,
         unsolved=unsolved,
+        undecided=undecided,
     )
     if system.is_listed.all():
         return listed
@@ -179,26 +186,29 @@ class _DenseRegions:
         self._require_room(n)
         domain = DenseDomain.of(self.plan, system.strata, n)
         everyone = np.flatnonzero(~system.is_listed)
-        costs = self.counts.costs if self.is_likely else None
-        rows = PricedRows.of(self.plan, domain, costs).select(everyone)
+        rows = PricedRows.of(self.plan, domain, self.counts.costs).select(everyone)
+        if not (self.is_likely or rows.is_coupled):
+            rows = PricedRows.of(self.plan, domain, None).select(everyone)
         bounds = propagate_dense(rows.domain)
         if len(bounds.suspects):
             raise contradiction(self.plan, self.published, self.counts, bounds.suspects)
         people = bounds.lower.astype(np.int64)
         least = listed.is_least.copy()
         seconds, used_solver = listed.deterministic_time.copy(), listed.used_solver.copy()
-        unsolved = listed.unsolved.copy()
+        unsolved, undecided = listed.unsolved.copy(), listed.undecided.copy()
         for units in self._parts(everyone, bounds.free):
             inside = everyone[units]
             if not self.watched.admits(inside):
                 unsolved[inside] = True
                 continue
             found = self._solve(rows.select(units), bounds, units, inside)
-            people[units] = 0
+            people[units[found.is_solved]] = 0
             people[units[found.unit], found.cell] = found.people
             least[inside] = found.is_least
             seconds[inside] += found.deterministic_time
             used_solver[inside] = True
+            undecided[inside] |= ~found.is_solved
+            unsolved[inside] |= ~found.is_solved
         unit, cell = np.nonzero(people)
         atoms = unravel(cell, self.plan.grain.sizes)
         both = np.concatenate([listed.cells.unit, everyone[unit]])
@@ -216,6 +226,7 @@ class _DenseRegions:
             deterministic_time=seconds,
             used_solver=used_solver,
             unsolved=unsolved,
+            undecided=undecided,
         )
 
     def _require_room(self, units: int) -> None:

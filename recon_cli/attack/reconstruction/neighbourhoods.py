@@ -1,0 +1,141 @@
+"""Large neighbourhood search: a few units are solved again at a time, the others stay as they are.
+
+Units that only coarse counts connect may be too many for one program (Shaw 1998; ruin and
+recreate). Each step is the program of the few: their own counts are met, and coarse counts may be
+missed at a price beyond any likelihood. No step raises the cost of all rows, so that the search
+first meets all counts, and then makes them likelier.
+
+See *large neighbourhood search* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recon_cli.model.dense_domain import Int32Array
+from recon_cli.model.grain import IntArray
+from recon_cli.model.priced_rows import PricedRows
+from recon_cli.model.row_costs import RECORD, SHORTAGE
+from recon_cli.seeding import generator
+from recon_cli.solve.column_pricing import OpenUnits, price_columns
+from recon_cli.solve.cp_sat import Effort, maximize
+
+#: Units that are solved again at a time, sweep by sweep: more where fewer did not do.
+_SIZES = (4, 4, 8, 8, 16, 16, 16, 16)
+#: Sweeps that counts with costs are worth: the second one saves a quarter, a third little.
+_LIKELY = 2
+#: Deterministic seconds of CP-SAT where the relaxation of a step is not whole.
+_LIMIT = 2.0
+#: Deterministic seconds a unit, for all steps.
+_SECONDS = 10.0
+#: A value so near to an integer is one.
+_INTEGRAL = 1e-6
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Where the search ended.
+
+    Attributes:
+        is_met: Whether all rows are met.
+        deterministic_time: Seconds of the engines.
+    """
+
+    is_met: bool
+    deterministic_time: float
+
+
+def meet_shared_rows(
+    rows: PricedRows, lower: Int32Array, upper: Int32Array, people: IntArray, seed: int
+) -> SearchResult:
+    """Solve a few units at a time again, in place, until all rows are met.
+
+    Args:
+        rows: The rows of some units.
+        lower: (units × cells) least people.
+        upper: (units × cells) most.
+        people: (units × cells) people that meet the rows of each unit alone.
+        seed: Decides which units are solved together.
+    """
+    search = _Search(rows, lower, upper, people, seed)
+    units = rows.domain.units
+    for sweep, size in enumerate(_SIZES):
+        if search.is_met and (rows.costs is None or sweep >= _LIKELY):
+            break
+        order = generator(seed, "neighbourhoods", str(sweep)).permutation(units)
+        for first in range(0, units, size):
+            if search.seconds > _SECONDS * units or (search.is_met and rows.costs is None):
+                break
+            search.solve_again(np.sort(order[first : first + size]))
+    return SearchResult(search.is_met, search.seconds)
+
+
+class _Search:
+    """People of all units, and the counts of all rows, as they are now."""
+
+    def __init__(
+        self,
+        rows: PricedRows,
+        lower: Int32Array,
+        upper: Int32Array,
+        people: IntArray,
+        seed: int,
+    ) -> None:
+        self._rows, self._lower, self._upper = rows, lower, upper
+        self._people, self._seed = people, seed
+        unit, cell = np.nonzero(people)
+        self._counts: IntArray = rows.columns(unit, cell) @ people[unit, cell]
+        self._shared = rows.shared
+        self.seconds = 0.0
+
+    @property
+    def is_met(self) -> bool:
+        """Whether every row is between its ends."""
+        rows = self._rows
+        met = (self._counts >= rows.least) & (self._counts <= rows.most)
+        return bool(met[rows.used].all())
+
+    def solve_again(self, units: IntArray) -> None:
+        """Give some units the people that cost least, the others as they are; none if that fails.
+
+        Args:
+            units: Rising.
+        """
+        kept, rows = self._rows.rows_of(units), self._rows.select(units)
+        own = self._people[units]
+        unit, cell = np.nonzero(own)
+        base = self._counts[kept] - rows.columns(unit, cell) @ own[unit, cell]
+        given = OpenUnits(rows, self._lower[units], self._upper[units], base, self._shared[kept])
+        before = _cost(rows, self._counts[kept], int(own.sum()))
+        vertex = price_columns(given, own > 0)
+        if vertex is None:
+            return
+        self.seconds += vertex.deterministic_time
+        values = np.rint(vertex.values).astype(np.int64)
+        if np.abs(vertex.values - values).max(initial=0.0) > _INTEGRAL:
+            values = self._whole(given, vertex.unit, vertex.cell, own)
+        counts = vertex.A @ values + base
+        if _cost(rows, counts, int(values.sum())) > before:
+            return
+        self._people[units] = 0
+        self._people[units[vertex.unit], vertex.cell] = values
+        self._counts[kept] = counts
+
+    def _whole(self, given: OpenUnits, unit: IntArray, cell: IntArray, own: IntArray) -> IntArray:
+        """People in some histogram cells, whole ones: as they are if CP-SAT finds none."""
+        program = given.program(unit, cell, may_lack=True).program
+        answer = maximize(program.program, -program.cost, Effort(self._seed, _LIMIT))
+        self.seconds += answer.deterministic_time
+        if not len(answer.values):
+            return own[unit, cell]
+        return answer.values[: program.columns]
+
+
+def _cost(rows: PricedRows, counts: IntArray, people: int) -> int:
+    """The cost of some units' rows and people, and of what rows miss."""
+    used = np.flatnonzero(rows.used)
+    missed = np.maximum(rows.least - counts, 0) + np.maximum(counts - rows.most, 0)
+    likelihood = rows.costs_of(used).cost(counts[used])
+    return likelihood + RECORD * people + SHORTAGE * int(missed[used].sum())
