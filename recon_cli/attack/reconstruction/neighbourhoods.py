@@ -50,7 +50,7 @@ class SearchResult:
 def meet_shared_rows(
     rows: PricedRows, lower: Int32Array, upper: Int32Array, people: IntArray, seed: int
 ) -> SearchResult:
-    """Solve a few units at a time again, in place, until all rows are met.
+    """Solve a few units at a time again, in place, until all rows are met: Eq. (neighbourhood).
 
     Args:
         rows: The rows of some units.
