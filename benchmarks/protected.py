@@ -12,7 +12,7 @@ import json
 import resource
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -25,7 +25,7 @@ from recon_cli.model.dense_bounds import propagate_dense
 from recon_cli.model.dense_domain import DenseDomain
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.interval_system import interval_strata
-from recon_cli.protect.counts import Keys, protect_counts, tidy_counts
+from recon_cli.protect.counts import protect_counts, tidy_counts
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, load_release
 from recon_cli.statement import Protection, Statement, parse_law
@@ -33,13 +33,15 @@ from recon_cli.tabulation import tabulate
 
 DATA = ROOT.parent / "shared" / "data"
 PAGE = ROOT / "docs" / "protected_results.md"
-#: Name → law, and where the chance of a cell comes from.
-LAWS: Mapping[str, tuple[Any, Keys]] = {
+#: Name → law, and where the chance of a cell comes from: the cell, what it counts, or the people
+#: whom it counts.
+LAWS: Mapping[str, tuple[Any, Literal["cells", "definitions", "records"]]] = {
     "exact": ("exact", "cells"),
     "suppressed < 3": ({"suppressed": {"below": 3}}, "cells"),
     "1980 zeroed": ({"zeroed": {"below": 3}}, "cells"),
     "RR3 independent": ({"rounded": {"base": 3}}, "cells"),
-    "RR3 fixed": ({"rounded": {"base": 3}}, "records"),
+    "RR3 fixed by definition": ({"rounded": {"base": 3}}, "definitions"),
+    "RR3 fixed by records": ({"rounded": {"base": 3}}, "records"),
     "nearest 3": ({"rounded": {"base": 3, "how": "nearest"}}, "cells"),
     "RR5 independent": ({"rounded": {"base": 5}}, "cells"),
     "cell key D2 V1.08": ({"cellkey": {"max": 2, "variance": 1.08}}, "records"),
@@ -139,7 +141,7 @@ def protected(
         protection,
         seed=1,
         records=truth if keys == "records" else None,
-        keys=keys,
+        keys="cells" if keys == "cells" else "records",
     ).filter(pl.col("level") == finest.name)
     return recon.publish(release, tidy_counts(exact, shown), geounits=homes, protection=protection)
 
@@ -254,6 +256,13 @@ does well. Times are CPU time of one process, plan included in the last column o
 process had {peak:,.0f} MB.
 
 {table(found)}
+Rounding can be fixed in two ways. By definition, cells of a block that count the same (sex by race
+in two tables) are rounded alike; few cells do, and the records agree as well as under independent
+rounding. By records, cells in which the same people are counted are rounded alike, whatever they
+are meant to count: what is published of a person who is alone in many cells is one draw. The cost
+takes published counts for independent all the same, so that its likeliest records are not the
+likeliest ones under that law.
+
 The law that is declared is what every figure rests on: a certain record is certain if counts were
 published by that law.
 """
