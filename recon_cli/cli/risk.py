@@ -109,6 +109,8 @@ def release(options: RunOptions, *, force: bool) -> None:
                          {variance}
       risk.priors        default 1/2
       risk.upper.prior   default flat
+      risk.upper.siblings
+                         together (default), or each
       risk.flag          {posterior: 0.5, ratio: 2}
     """  # noqa: D301 - click wants the character itself
     run_and_print("risk", options, force=force)

@@ -17,6 +17,7 @@ from recon_cli.errors import SourceError
 from recon_cli.noise.density import FloatArray, IntArray
 from recon_cli.risk.one_level import TIE, evidence, log_odds, logit, posterior
 from recon_cli.risk.published_sampler import published_log_odds
+from recon_cli.risk.siblings import EachSibling
 from recon_cli.risk.two_levels import (
     SiblingPrior,
     TwoLevels,
@@ -39,7 +40,7 @@ class PublishedSampler:
     """The adversary believes the published sampler."""
 
 
-UpperPrior = SiblingPrior | KnownUpper | PublishedSampler
+UpperPrior = SiblingPrior | EachSibling | KnownUpper | PublishedSampler
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,30 @@ def join_measurements(
         beside=pl.col("total") - pl.col("noisy"),
         m=pl.col("children").cast(pl.Int64) - 1,
         siblings=pl.col("all").cast(pl.Int64) - pl.col("count").cast(pl.Int64),
+    )
+
+
+def join_siblings(cells: pl.DataFrame, units: pl.DataFrame, upper_digits: int) -> pl.DataFrame:
+    """Cells of `join_measurements` with the noisy counts of their siblings, one by one.
+
+    Args:
+        cells: What `join_measurements` returns.
+        units: As there.
+        upper_digits: As there.
+
+    Returns:
+        Columns more: ``group`` (the geoid above), ``all_noisy`` (the noisy counts of all its units,
+        by geoid) and ``place`` (the unit's own among them).
+    """
+    group = pl.col("geoid").str.head(upper_digits).alias("group")
+    keys = ("group", *KEYS[1:])
+    units = units.with_columns(group).sort("geoid")
+    places = units.select(*KEYS, place=pl.int_range(pl.len()).over(keys))
+    lists = units.group_by(keys).agg(all_noisy="noisy")
+    return (
+        cells.with_columns(group)
+        .join(lists, on=keys, how="left", maintain_order="left")
+        .join(places, on=KEYS, how="left", maintain_order="left")
     )
 
 
@@ -207,15 +232,38 @@ def _evidence(cells: pl.DataFrame, adversaries: Adversaries, p: float) -> dict[s
     d2 = cells["above"].cast(pl.Int64).to_numpy() - others
     s, m = (cells[name].cast(pl.Int64).to_numpy() for name in ("beside", "m"))
     siblings = cells["siblings"].to_numpy()
-    above = _upper_evidence(adversaries.upper, p)
+    known = one + known_siblings_evidence(d2, siblings, adversaries.rho2)
     two = one + known_siblings_evidence(d2, np.zeros_like(d2), adversaries.rho2)  # where m is 0
+    if isinstance(adversaries.upper, EachSibling):
+        beside = m > 0
+        two[beside] = one[beside] + _one_by_one(cells.filter(beside), d2[beside], adversaries)
+        return {"one_level": one, "two_levels": two, "siblings_known": known}
+    above = _upper_evidence(adversaries.upper, p)
     for number in np.unique(m[m > 0]).tolist():
         here = np.flatnonzero(m == number)
         levels = TwoLevels(adversaries.rho1, adversaries.rho2, number)
         point = _Point(d1[here], d2[here], s[here], siblings[here])
         two[here] = one[here] + above(point, levels)
-    known = one + known_siblings_evidence(d2, siblings, adversaries.rho2)
     return {"one_level": one, "two_levels": two, "siblings_known": known}
+
+
+def _one_by_one(cells: pl.DataFrame, d2: IntArray, adversaries: Adversaries) -> FloatArray:
+    """What every sibling's own count adds, group by group."""
+    upper, rho2, found = adversaries.upper, adversaries.rho2, np.zeros(len(cells))
+    assert isinstance(upper, EachSibling)  # noqa: S101 - see _evidence
+    assert rho2 is not None  # noqa: S101
+    groups = (
+        cells.select("group", *KEYS[1:], "all_noisy", "place")
+        .with_row_index("row")
+        .group_by("group", *KEYS[1:], maintain_order=True)
+        .agg("row", "place", pl.col("all_noisy").first())
+    )
+    for row, place, all_noisy in groups.select("row", "place", "all_noisy").iter_rows():
+        noisy = np.array(all_noisy)
+        above = np.zeros_like(noisy)
+        above[place] = d2[row]
+        found[row] = upper.evidence(noisy, above, adversaries.rho1, rho2)[place]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +276,9 @@ class _Point:
     siblings: IntArray
 
 
-def _upper_evidence(upper: UpperPrior, p: float) -> Callable[[_Point, TwoLevels], FloatArray]:
+def _upper_evidence(
+    upper: SiblingPrior | KnownUpper | PublishedSampler, p: float
+) -> Callable[[_Point, TwoLevels], FloatArray]:
     if isinstance(upper, KnownUpper):
         return lambda point, levels: known_upper_evidence(point.siblings + 1, point.s, levels)
     if isinstance(upper, PublishedSampler):

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
 
-from recon_cli.noise.density import FloatArray, IntArray
+from recon_cli.noise.density import FloatArray, IntArray, reach
 from recon_cli.risk.one_level import require_positive
+from recon_cli.risk.two_levels import Poisson, Uniform
+
+
+@dataclass(frozen=True)
+class EachSibling:
+    """A prior on the count of every sibling by itself.
+
+    Attributes:
+        prior: Of each.
+    """
+
+    prior: Uniform | Poisson
+
+    def evidence(self, noisy: IntArray, above: IntArray, rho1: float, rho2: float) -> FloatArray:
+        """`each_sibling_evidence` with this prior; arguments as there."""
+        most = int(np.max(noisy, initial=0))
+        weights = self.prior.log_weights(most + reach(rho1))
+        return each_sibling_evidence(noisy, above, rho1, rho2, weights)
 
 
 def each_sibling_evidence(

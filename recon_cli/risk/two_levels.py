@@ -101,7 +101,11 @@ class Uniform:
 
     def evidence(self, d2: IntArray, s: IntArray, levels: TwoLevels) -> FloatArray:
         """What the prior adds: ln h₁ − ln h₀. Eq. (prior)."""
-        return prior_evidence(d2, s, levels, np.zeros(self.top + 1))
+        return prior_evidence(d2, s, levels, self.log_weights(self.top))
+
+    def log_weights(self, most: int) -> FloatArray:  # noqa: ARG002 - it has an end of its own
+        """Log-probabilities of 0, 1, … up to a constant; beyond ``most`` nothing is likely."""
+        return np.zeros(self.top + 1)
 
 
 @dataclass(frozen=True)
@@ -116,9 +120,13 @@ class Poisson:
     def evidence(self, d2: IntArray, s: IntArray, levels: TwoLevels) -> FloatArray:
         """What the prior adds: ln h₁ − ln h₀. Eq. (prior)."""
         most = max(int(np.max(d2, initial=0)), int(np.max(s, initial=0)), math.ceil(self.mean))
-        top = most + int(12 * np.sqrt(self.mean)) + reach(levels.rho_both)
-        counts = np.arange(top + 1, dtype=np.float64)
-        return prior_evidence(d2, s, levels, counts * np.log(self.mean) - gammaln(counts + 1))
+        return prior_evidence(d2, s, levels, self.log_weights(most + reach(levels.rho_both)))
+
+    def log_weights(self, most: int) -> FloatArray:
+        """Log-probabilities of 0, 1, … up to a constant; beyond ``most`` nothing is likely."""
+        counts = np.arange(most + int(12 * np.sqrt(self.mean)) + 1, dtype=np.float64)
+        weights: FloatArray = counts * np.log(self.mean) - gammaln(counts + 1)
+        return weights
 
 
 def two_level(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.config.sections.risk import UNIFORM
+from recon_cli.config.sections.risk import UNIFORM, Upper
 from recon_cli.config.sections.risk import Risk as RiskSection
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.execute import OnProgress
@@ -25,9 +25,11 @@ from recon_cli.risk.release import (
     add_evidence,
     describe,
     join_measurements,
+    join_siblings,
     mean_risks,
     summarize_cells,
 )
+from recon_cli.risk.siblings import EachSibling
 from recon_cli.risk.two_levels import Flat, Poisson, Uniform
 from recon_cli.schema import Release
 from recon_cli.store import InputFile, Piece, Staging, open_folder
@@ -106,11 +108,14 @@ def score_partition(context: RiskContext, piece: Piece, tick: OnProgress) -> Non
         if upper is None:
             releases.append(join_measurements(truth, units))
         else:
-            releases.append(join_measurements(truth, units, above, upper.digits))
+            joined = join_measurements(truth, units, above, upper.digits)
+            if config.upper.siblings == "each":
+                joined = join_siblings(joined, units, upper.digits)
+            releases.append(joined)
     adversaries = Adversaries(
         config.noise[unit.name].precision,
         None if upper is None else config.noise[upper.name].precision,
-        None if upper is None else _upper_prior(config.upper.prior),
+        None if upper is None else _upper_prior(config.upper),
     )
     people, flags = truth["count"].to_numpy(), config.flag.model_dump()
     rows, sums = [], []
@@ -153,12 +158,11 @@ def _levels(config: RiskSection, release: Release) -> tuple[_Level, _Level | Non
     return named[0], named[1]
 
 
-def _upper_prior(text: str) -> UpperPrior:
-    name, _, parameter = text.partition(":")
-    if name == "uniform":
-        return Uniform(int(parameter))
-    if name == "poisson":
-        return Poisson(float(exact(parameter)))
+def _upper_prior(upper: Upper) -> UpperPrior:
+    name, _, parameter = upper.prior.partition(":")
+    if name in {"uniform", "poisson"}:
+        prior = Uniform(int(parameter)) if name == "uniform" else Poisson(float(exact(parameter)))
+        return EachSibling(prior) if upper.siblings == "each" else prior
     plain: dict[str, UpperPrior] = {
         "flat": Flat(),
         "known": KnownUpper(),

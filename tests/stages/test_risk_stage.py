@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import poisson
 
 from recon_cli.noise.density import discrete_gaussian
 from recon_cli.risk.expectation import expected
 from recon_cli.risk.one_level import log_odds
+from recon_cli.risk.siblings import each_sibling_evidence
 from recon_cli.risk.two_levels import TwoLevels, two_level
 from tests.support.command_line import recon
 
@@ -138,9 +140,37 @@ def test_priors_on_the_siblings(config: Path, prior: str) -> None:
     assert mean["siblings_known"] > 0.5
 
 
+@pytest.mark.parametrize("prior", ["uniform:6", "poisson:1.5"])
+def test_siblings_one_by_one(config: Path, prior: str) -> None:
+    run(config, f"risk.upper={{prior: '{prior}', siblings: each}}", "risk.priors=[1/2]")
+    found = read(config)
+    noisy = pl.read_parquet(config.parent / "noisy1.parquet")
+    row = found.row(11, named=True)
+    tract = row["geoid"][:11]
+    cell = noisy.filter(table=row["table"], cell=row["cell"])
+    units = cell.filter(
+        pl.col("geoid").str.len_chars() == 15, pl.col("geoid").str.starts_with(tract)
+    )
+    units = units.sort("geoid")
+    above = cell.filter(geoid=tract)["noisy"][0] - row["known"]
+    counts = np.arange(7 if prior == "uniform:6" else 80)
+    plain = np.zeros(len(counts)) if prior == "uniform:6" else poisson.logpmf(counts, 1.5)
+    weights = np.asarray(plain, dtype=np.float64)
+    added = each_sibling_evidence(
+        units["noisy"].to_numpy(), np.full(len(units), above), 0.3, 0.6, weights
+    )[units["geoid"].index_of(row["geoid"])]
+    assert row["log_odds"] == pytest.approx(
+        float(log_odds(row["noisy"] - row["known"], 0.3, 0.5)) + added, abs=1e-6
+    )
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
+        (
+            "risk.upper={prior: flat, siblings: each}",
+            "siblings: each needs the prior uniform:K or poisson:MEAN",
+        ),
         ("risk.noise.block.rho=0", "rho: a number above 0 is expected, found 0"),
         ("risk.noise.block.rho=-1", "products and quotients of numbers, expected, found '-1'"),
         ("risk.noise.block.variance=9", "variance 9 and rho 0.3 disagree"),

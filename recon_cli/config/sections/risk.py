@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
 
@@ -58,11 +58,14 @@ class Upper(BaseModel):
         prior: ``flat``, ``uniform:K``, ``poisson:MEAN`` on the siblings' true count; ``known``:
             the true upper count is; ``none``: the upper level is not used; ``as-published``: the
             limit of the published sampler.
+        siblings: ``together``: the prior is on the sum of their counts, and the sum of their noisy
+            counts is used; ``each``: it is on every sibling's count, and all of them are.
     """
 
     model_config = Section.model_config
 
     prior: str = "flat"
+    siblings: Literal["together", "each"] = "together"
 
     @field_validator("prior")
     @classmethod
@@ -76,6 +79,12 @@ class Upper(BaseModel):
                 "flat, uniform:K, poisson:MEAN, known, none or as-published is expected"
             )
         return value
+
+    @model_validator(mode="after")
+    def _proper(self) -> Upper:
+        if self.siblings == "each" and not self.prior.startswith(("uniform:", "poisson:")):
+            raise ValueError("siblings: each needs the prior uniform:K or poisson:MEAN")
+        return self
 
 
 class Flag(BaseModel):
