@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 import numpy as np
@@ -281,9 +281,14 @@ def _in_order(classes: IntArray) -> IntArray:
 
 
 def _groups(column: Recode, release: Release) -> IntArray:
-    """(values,) the group of each value of a column's feature."""
+    """(values,) the group of each value of a column's feature; not to be written to."""
     feature = release.features[release.feature_index[column.feature]]
-    found = np.zeros(len(feature.values), dtype=np.int64)
-    for group, mask in enumerate(column.masks):
+    return _groups_of(column.masks, len(feature.values))
+
+
+@cache
+def _groups_of(masks: tuple[int, ...], values: int) -> IntArray:
+    found = np.zeros(values, dtype=np.int64)
+    for group, mask in enumerate(masks):
         found[list(bits(mask))] = group
     return found

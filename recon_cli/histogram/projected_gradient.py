@@ -42,16 +42,23 @@ def descend(
         project: The nearest allowed point, in the norm that ``step`` gives.
         rule: When it ends.
     """
-    found = ahead = project(start)
-    momentum = 1.0
+    found = project(start)
+    ahead = found.copy()
+    momentum, curvature = 1.0, 1 / step
     for _ in range(rule.steps):
-        latest = project(ahead - step * gradient(ahead))
+        latest = gradient(ahead)
+        latest *= -step
+        latest += ahead
+        latest = project(latest)
         moved = latest - found
-        if np.vdot(ahead - latest, moved / step) > 0:
+        ahead -= latest
+        ahead *= curvature
+        if np.vdot(ahead, moved) > 0:
             momentum = 1.0
         following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        ahead = latest + (momentum - 1) / following * moved
+        ahead = moved * ((momentum - 1) / following)
+        ahead += latest
         found, momentum = latest, following
-        if np.abs(moved).max(initial=0) < rule.tolerance:
+        if max(moved.max(initial=0), -moved.min(initial=0)) < rule.tolerance:
             break
     return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy import sparse
 
 from recon_cli.errors import SolverError
 from recon_cli.noise.density import FloatArray, IntArray
@@ -19,8 +20,10 @@ _MANY: Final = 10**9
 _SCALE: Final = 10_000
 #: Of a group's sum off by one, against an entry's.
 _GROUP: Final = 2
-#: Proportional fitting ends when sums are this close, in people.
+#: What an entry may lack of a whole number that it stands for.
 _CLOSE: Final = 1e-9
+#: Proportional fitting ends when sums are this close, in people.
+_FITTED: Final = 1e-6
 #: So little of a cell's total is put everywhere, so that no held sum is out of reach; entries below
 #: ten times as much are not rounded up.
 _TRACE: Final = 1e-6
@@ -74,16 +77,16 @@ def _fitted(values: FloatArray, totals: IntArray, held: Held) -> FloatArray:
 
     Source: Deming & Stephan (1940).
     """
-    starts, order = _runs(held.group)
     rows, wanted = held.group, held.counts.astype(np.float64)
     open_ = (wanted[rows] > 0) & (totals[:, None] > 0)
     found = np.where(open_, values + _TRACE * totals[:, None], 0)
+    member = sparse.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))))
     for _ in range(200):
-        sums = np.add.reduceat(found[order], starts, axis=0)
+        sums = member @ found
         factor = np.divide(wanted, sums, out=np.zeros_like(wanted), where=sums > 0)
-        found = found * factor[rows]
+        found *= factor[rows]
         across = found.sum(axis=1)
-        if np.abs(across - totals).max(initial=0) < _CLOSE:
+        if np.abs(across - totals).max(initial=0) < _FITTED:
             break
         found *= np.divide(totals, across, out=np.zeros_like(across), where=across > 0)[:, None]
     return found
