@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from scipy import sparse
+from scipy import sparse, stats
 
 from benchmarks.topdown import RELEASE, optimised_groups, read_records
 from recon_cli.attack.measurements.joint_fit import fit_people
@@ -21,6 +21,7 @@ from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
 from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.markdown import markdown_table
+from recon_cli.noise.density import FloatArray
 from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise
 from recon_cli.noise.strategy import Strategy, load_strategy
 from recon_cli.protect.topdown import Product, estimate
@@ -85,31 +86,38 @@ def rows(seeds: int, *, optimised: bool) -> list[list[str]]:
     """A row for each tract, and their sum."""
     records = read_records("published_records.parquet", "nhopi")
     records = records.with_columns(tract=pl.col("geoid_block").str.head(11))
-    found, totals = [], {"people": 0, "top-down": 0, "joint": 0}
+    found, right = [], np.zeros((2, seeds))
     for (tract,), part in sorted(records.group_by("tract")):
-        right = {"people": len(part) * seeds, "top-down": 0, "joint": 0}
-        for seed in range(1, seeds + 1):
-            for name, count in compare(part, seed, optimised=optimised).items():
-                right[name] += count
-        for name, count in right.items():
-            totals[name] += count
-        found.append(_row(str(tract), right))
-    return [*found, _row("all", totals)]
+        here = np.array(
+            [
+                list(compare(part, seed, optimised=optimised).values())
+                for seed in range(1, seeds + 1)
+            ]
+        ).T
+        right += here
+        found.append(_row(str(tract), 100 * here / len(part)))
+    return [*found, _row("all", 100 * right / len(records))]
 
 
-def _row(name: str, right: dict[str, int]) -> list[str]:
-    shares = [f"{100 * right[way] / right['people']:.1f}" for way in ("top-down", "joint")]
-    return [name, *shares]
+def _row(name: str, shares: FloatArray) -> list[str]:
+    """Means over seeds, and Student's interval of the paired difference."""
+    means = [f"{share:.1f}" for share in shares.mean(axis=1)]
+    differences = shares[1] - shares[0]
+    if len(differences) < 2:
+        return [name, *means, f"{differences.mean():+.1f}"]
+    reach = stats.sem(differences) * stats.t.ppf(0.975, len(differences) - 1)
+    low, high = differences.mean() - reach, differences.mean() + reach
+    return [name, *means, f"{differences.mean():+.1f} ({low:+.1f} to {high:+.1f})"]
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--tabulation-groups", action="store_true")
     parser.add_argument("--page", type=Path, help="default: only printed")
     options = parser.parse_args()
-    header = ["tract", "top-down", "joint fit"]
+    header = ["tract", "top-down", "joint fit", "difference (95%)"]
     table = markdown_table(header, rows(options.seeds, optimised=not options.tabulation_groups), 1)
     print(table)  # noqa: T201 - what was asked for
     if options.page is not None:
