@@ -20,6 +20,11 @@ from scipy import sparse
 from recon_cli.encoding import encode
 from recon_cli.errors import ConfigError
 from recon_cli.noise.density import FloatArray, IntArray
+from recon_cli.protect.randomized_intervals import (
+    answer_of,
+    exact_intervals,
+    normal_intervals,
+)
 from recon_cli.schema import Feature, Release, Table, bits
 
 #: Columns of `estimate_true_counts`.
@@ -32,6 +37,9 @@ ESTIMATED: Final = pl.Schema(
         "reported": pl.Int64,
         "estimate": pl.Float64,
         "sd": pl.Float64,
+        "low": pl.Int64,
+        "high": pl.Int64,
+        "exact": pl.Boolean,
     }
 )
 
@@ -135,6 +143,7 @@ def estimate_true_counts(
     reported: pl.DataFrame,
     responses: Sequence[Response],
     tables: Sequence[Table] | None = None,
+    level: float = 95,
 ) -> pl.DataFrame:
     """Unbiased estimates of true counts from randomised records. Eq. (randomized).
 
@@ -143,10 +152,12 @@ def estimate_true_counts(
         reported: Randomised records.
         responses: How they were randomised.
         tables: Which; default all, each at its own levels.
+        level: Coverage of intervals in percent, for each count by itself.
 
     Returns:
         Columns of `ESTIMATED`, for every geounit with records and every cell: the reported count,
-        the estimate, which may be negative, and its standard deviation as estimated.
+        the estimate, which may be negative, its standard deviation as estimated, an interval of
+        the true count, and whether that comes from the count's exact law.
 
     Raises:
         VerificationError: The records do not fit the schema.
@@ -156,23 +167,25 @@ def estimate_true_counts(
     kinds, kind = np.unique(answers, axis=0, return_inverse=True)
     units = reported[release.geoid_column]
     frames = [ESTIMATED.to_frame()]
-    for level in release.geography.levels:
+    for place in release.geography.levels:
         chosen = [
             table
             for table in (release.tables if tables is None else tables)
-            if level.name in table.levels
+            if place.name in table.levels
         ]
         if not chosen:
             continue
-        places = units.str.head(level.digits)
+        places = units.str.head(place.digits)
         geoids = places.unique().sort()
         row = places.replace_strict(geoids, np.arange(len(geoids)), return_dtype=pl.Int64)
         at = (row.to_numpy(), kind.ravel())
         people = sparse.coo_array(
             (np.ones(len(units)), at), shape=(len(geoids), len(kinds))
         ).tocsr()
-        geounits = _Geounits(level.name, geoids, people)
-        frames += [_table_rows(release, geounits, kinds, table, responses) for table in chosen]
+        geounits = _Geounits(place.name, geoids, people)
+        frames += [
+            _table_rows(release, geounits, kinds, table, responses, level=level) for table in chosen
+        ]
     return pl.concat(frames)
 
 
@@ -191,12 +204,24 @@ def _table_rows(
     kinds: IntArray,
     table: Table,
     responses: Sequence[Response],
+    *,
+    level: float,
 ) -> pl.DataFrame:
     geoids, people = geounits.geoids, geounits.people
     plain = _weights(release, table, kinds, (), power=1)
     weight = _weights(release, table, kinds, responses, power=1)
     second = _weights(release, table, kinds, responses, power=2)
-    variance = np.maximum(people @ (weight**2 - second), 0)
+    sd = np.sqrt(np.maximum(people @ (weight**2 - second), 0))
+    reported, estimate = np.rint(people @ plain).astype(np.int64), people @ weight
+    low, high = normal_intervals(estimate, sd, level)
+    exact = np.zeros(low.shape, dtype=bool)
+    matrices = {release.feature_index[each.feature]: each.matrix for each in responses}
+    for at, cell in enumerate(table.cells):
+        answer = answer_of(release, cell, matrices)
+        if answer is not None:
+            asked = np.rint(people @ _fits(kinds, answer.others)).astype(np.int64)
+            here, least, most = exact_intervals(answer, asked, reported[:, at], level)
+            low[here, at], high[here, at], exact[here, at] = least, most, True
     width = len(table.cells)
     size = len(geoids) * width
     return pl.DataFrame(
@@ -205,11 +230,25 @@ def _table_rows(
             "level": pl.repeat(geounits.level, size, eager=True),
             "table": pl.repeat(table.name, size, eager=True),
             "cell": np.tile(np.arange(1, width + 1, dtype=np.int16), len(geoids)),
-            "reported": np.rint(people @ plain).astype(np.int64).ravel(),
-            "estimate": (people @ weight).ravel(),
-            "sd": np.sqrt(variance).ravel(),
+            "reported": reported.ravel(),
+            "estimate": estimate.ravel(),
+            "sd": sd.ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
+            "exact": exact.ravel(),
         }
     ).cast(ESTIMATED)
+
+
+def _fits(kinds: IntArray, masks: Sequence[int]) -> FloatArray:
+    """(kinds,) ones where a record's values have their bits set."""
+    found = np.ones(len(kinds))
+    for values, mask in zip(kinds.T, masks, strict=True):
+        inside = np.zeros(int(values.max(initial=0)) + 1)
+        within = [value for value in bits(mask) if value < len(inside)]
+        inside[within] = 1
+        found *= inside[values]
+    return found
 
 
 def _weights(

@@ -46,6 +46,7 @@ def randomize(run: Run) -> StageOutcome:
         {
             "responses": {each.feature: each.matrix.tolist() for each in responses},
             "tables": [table.name for table in release.select_tables(config.tables)],
+            "interval": config.interval,
         },
         seed=seed,
         partitions={name: {"records": each.digest} for name, each in slices.items()},
@@ -55,7 +56,9 @@ def randomize(run: Run) -> StageOutcome:
             return StageOutcome(RANDOMIZE, stage.current, skipped=True)
         pieces = [Piece(name, people=each.rows) for name, each in slices.items()]
         tables = release.select_tables(config.tables)
-        context = RandomizeContext(release, records, tables, responses, seed, stage.staging)
+        context = RandomizeContext(
+            release, records, tables, responses, config.interval, seed, stage.staging
+        )
         results = run.map_unfinished(stage, randomize_partition, lambda: context, pieces)
         manifest = stage.publish(
             pieces,
@@ -79,6 +82,7 @@ class RandomizeContext:
     records: RecordFile
     tables: tuple[Table, ...]
     responses: Sequence[Response]
+    interval: float
     seed: int
     staging: Staging
 
@@ -96,7 +100,9 @@ def randomize_partition(context: RandomizeContext, piece: Piece, tick: OnProgres
     true = typed_records(read, context.records.path, release)
     rng = generator(context.seed, "randomize", piece.partition)
     reported = randomize_records(release, true, context.responses, rng)
-    estimates = estimate_true_counts(release, reported, context.responses, context.tables)
+    estimates = estimate_true_counts(
+        release, reported, context.responses, context.tables, context.interval
+    )
     changed = sum(
         int((true[each.feature] != reported[each.feature]).sum()) for each in context.responses
     )

@@ -15,7 +15,9 @@ from recon_cli.protect.randomize import (
     parse_response,
     randomize_records,
 )
+from recon_cli.protect.randomized_intervals import answer_of, exact_interval
 from recon_cli.schema import load_release
+from recon_cli.statement.randomized import Randomized
 from recon_cli.tabulation import tabulate
 from tests.support.command_line import recon
 from tests.support.populations import random_records, random_units
@@ -67,6 +69,46 @@ def test_estimates_are_unbiased_over_all_outcomes() -> None:
     variance = sum(p * (each["estimate"].to_numpy() - mean) ** 2 for p, each in spread)
     stated = sum(p * each["sd"].to_numpy() ** 2 for p, each in spread)
     assert (stated >= np.asarray(variance) - 1e-9).all()  # cut at 0, so never too small on average
+
+
+@pytest.mark.parametrize(("inside", "outside"), [(0.9, 0.2), (1.0, 0.3), (0.6, 0.0), (0.55, 0.45)])
+def test_exact_intervals_hold_every_count_often_enough(inside: float, outside: float) -> None:
+    for people in (0, 1, 7, 30):
+        law = Randomized(people=people, inside=inside, outside=outside)
+        ends = [exact_interval(law, reported, 90) for reported in range(people + 1)]
+        for count in range(people + 1):
+            held = np.array([low <= count <= high for low, high in ends])
+            assert law.probabilities(count) @ held >= 0.9 - 1e-12
+
+
+def test_the_law_of_a_cell_is_that_of_all_outcomes() -> None:
+    """Three people's answers: the probability of each reported count, from the cell's law."""
+    records = random_records(CLINIC, 7, 3, ["001001"]).with_columns(
+        gender=pl.Series(["woman", "woman", "man"]),
+        smoker=pl.Series([True, False, True]),
+        insurance=pl.Series(["public", "none", "none"]),
+    )
+    matrices = {CLINIC.feature_index[each.feature]: each.matrix for each in (SMOKER, PAYER)}
+    smokers = CLINIC.table_by_name["SMOKERS"].cells
+    women = next(cell for cell in smokers if cell.number == 2)
+    answer = answer_of(CLINIC, women, matrices)
+    assert answer is not None
+    p = np.zeros(3)
+    for answers in itertools.product((False, True), repeat=2):
+        chances = [
+            SMOKER.matrix[true, int(said)] for true, said in zip((1, 0), answers, strict=True)
+        ]
+        p[sum(answers)] += chances[0] * chances[1]
+    law = Randomized(people=2, inside=answer.inside, outside=answer.outside)
+    assert np.allclose(law.probabilities(1), p)
+    found = estimate_true_counts(CLINIC, records, [SMOKER, PAYER])
+    cell = found.filter(table="SMOKERS", cell=2, level="clinic").row(0, named=True)
+    assert cell["exact"]
+    assert (cell["low"], cell["high"]) == exact_interval(law, 1, 95)
+    both = answer_of(CLINIC, CLINIC.table_by_name["INSURANCE"].cells[1], matrices)
+    assert both is not None
+    assert answer_of(CLINIC, CLINIC.table_by_name["PATIENTS"].cells[1], matrices) is None
+    assert set(found.filter(table="PATIENTS")["exact"]) == {False}
 
 
 def test_answers_are_replaced_as_often_as_the_matrix_says() -> None:

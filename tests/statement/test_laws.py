@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 
@@ -40,6 +41,10 @@ COUNTWISE = [
         {"cellkey": {"max": 5, "variance": 3.0, "never": [1, 2]}},
     )
 ]
+ANSWERS = [
+    parse_law({"randomized": {"people": 14, "inside": inside, "outside": outside}})
+    for inside, outside in ((0.9, 0.2), (1.0, 0.25), (0.75, 0.0))
+]
 NOISES = [parse_law({"gaussian": {"variance": 2.0}}), parse_law({"geometric": {"epsilon": 1.0}})]
 
 
@@ -73,7 +78,9 @@ def test_an_interval_is_the_exact_preimage(law: Law) -> None:
     assert set(numbers[fits].tolist()) == expected
 
 
-@pytest.mark.parametrize("law", [law for law in (*COUNTWISE, *NOISES) if law.has_cost], ids=some)
+@pytest.mark.parametrize(
+    "law", [law for law in (*COUNTWISE, *NOISES, *ANSWERS) if law.has_cost], ids=some
+)
 @pytest.mark.parametrize("count", [0, 1, 2, 4, 11])
 def test_frequencies_are_what_the_cost_says(law: Law, count: int) -> None:
     rng = np.random.default_rng(count)
@@ -100,6 +107,29 @@ def test_noise_proves_nothing(law: Law) -> None:
     low, high = law.intervals(np.array([-3, 0, 7]))
     assert low.tolist() == [0, 0, 0]
     assert high.tolist() == [OPEN] * 3
+
+
+@pytest.mark.parametrize("law", ANSWERS, ids=some)
+def test_reported_counts_are_those_of_all_outcomes(law: Law) -> None:
+    """Every pattern of answers of four people, two of whom are counted."""
+    small = parse_law({"randomized": {**law.model_dump(), "people": 4}})
+    p = np.zeros(5)
+    for answers in itertools.product((0, 1), repeat=4):
+        chances = [law.model_dump()[name] for name in ("inside", "inside", "outside", "outside")]
+        p[sum(answers)] += math.prod(
+            chance if answer else 1 - chance
+            for chance, answer in zip(chances, answers, strict=True)
+        )
+    assert np.allclose(np.exp(-small.cost(np.arange(5), np.array(2))), p)
+
+
+@pytest.mark.parametrize("law", ANSWERS, ids=some)
+def test_answers_prove_what_they_rule_out(law: Law) -> None:
+    numbers = np.arange(15)
+    possible = np.isfinite(law.cost(numbers[:, None], numbers))
+    low, high = law.intervals(numbers)
+    assert low.tolist() == possible.argmax(axis=1).tolist()
+    assert high.tolist() == (14 - possible[:, ::-1].argmax(axis=1)).tolist()
 
 
 def test_random_rounding_is_unbiased_and_keeps_multiples() -> None:
@@ -151,6 +181,10 @@ def test_flags() -> None:
         ({"rounded": {"base": 3, "seed": 1}}, "rounded.seed: Extra inputs"),
         ({"suppressed": {"below": 1}}, "suppressed.below"),
         ({"gaussian": {"variance": 0}}, "gaussian.variance"),
+        (
+            {"randomized": {"people": 5, "inside": 0.2, "outside": 0.2}},
+            "outside: expected a probability below that of inside",
+        ),
         ({"cellkey": {"max": 2}}, "expected max and variance, or a table"),
         ({"cellkey": {"max": 2, "variance": 1, "never": [2]}}, "never: expected 1, 2"),
     ],
@@ -162,7 +196,7 @@ def test_a_wrong_law_is_refused(value: object, message: str) -> None:
 
 
 def test_every_law_is_in_the_registry_and_comes_back_from_its_document() -> None:
-    for law in (*COUNTWISE, *NOISES):
+    for law in (*COUNTWISE, *NOISES, *ANSWERS):
         assert LAWS[law.name] is type(law)
         assert parse_law(law_document(law)) == law
 

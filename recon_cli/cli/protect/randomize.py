@@ -22,7 +22,8 @@ def command(options: RunOptions, *, force: bool) -> None:
 
     Randomised response: each answer is reported or replaced by a known matrix, or by ε. Writes
     randomized/ (the records) and randomized_counts/ (for each cell the reported count, an unbiased
-    estimate of the true one, and its standard deviation). For study: a seed repeats the answers.
+    estimate of the true one, its standard deviation and an interval). For study: a seed repeats the
+    answers.
 
     \b
     Example:
@@ -36,6 +37,7 @@ def command(options: RunOptions, *, force: bool) -> None:
       randomize.records    .parquet or .csv, or a folder
                            (default the run's persons/)
       randomize.tables     as reconstruct.tables
+      randomize.interval   percent (95)
       randomize.seed       default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("randomize", options, force=force)

@@ -23,8 +23,8 @@ def command(options: RunOptions, *, force: bool) -> None:
 
     The design of the 2020 census: the queries of a strategy are measured at every level; from above
     each geounit's histogram is divided among its children by non-negative least squares over the
-    cells that it has people in, and rounded with all sums kept. A second product agrees with the
-    first. Writes mdf/. For study: the noise repeats with the seed.
+    cells that it has people in, and rounded with all sums kept; in passes, where the strategy says
+    so. A second product agrees with the first. Writes mdf/. For study: the noise repeats with the seed.
 
     \b
     Example:
@@ -43,8 +43,11 @@ def command(options: RunOptions, *, force: bool) -> None:
       topdown.levels      from above; default all
       topdown.geography   a file of other geounits, as
                           optimised block groups
-      topdown.without     features that the release
-                          lacks
+      topdown.features    what records say beyond the
+                          release, as in a schema
+      topdown.structural_zeros
+                          records that cannot be
+      topdown.without     features that they lack
       topdown.invariant   {query, levels}: exact counts
       topdown.steps       of least squares, default 100
       topdown.seed        default the run's seed

@@ -34,12 +34,14 @@ class Randomize(Section):
         responses: Feature → how it is randomised; other features, and the place, stay.
         records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
         tables: Whose true counts are estimated; as in ``reconstruct``; default every table.
+        interval: Coverage of the true counts' intervals, in percent, for each by itself.
         seed: Of the answers; default the run's seed.
     """
 
     responses: dict[str, ResponseSection] = Field(min_length=1)
     records: ConfigPath | None = None
     tables: TableChoice | None = None
+    interval: Annotated[float, Field(gt=0, lt=100, strict=False)] = 95.0
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def check(self, release: Release) -> None:

@@ -1,0 +1,128 @@
+"""Intervals of true counts from the counts of randomised records.
+
+Where a cell asks for one randomised feature only, the law of its reported count depends on nothing
+but its true count and the number of people who fit otherwise, which is known: the interval inverts
+two exact one-sided tests. Elsewhere it is that of a normal estimate. Either is likely, not certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+
+from recon_cli.noise.density import FloatArray, IntArray
+from recon_cli.schema import Cell, Release, bits
+from recon_cli.statement.randomized import Randomized
+
+#: With more people the normal interval is used: the exact one is the same, and slow.
+MOST_PEOPLE: Final = 500
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a cell's reported count comes about, where its law is exact.
+
+    Attributes:
+        others: The cell's predicate without the randomised feature: who was asked.
+        inside: Probability that one of the cell's people is reported in it.
+        outside: Probability that another one of those asked is.
+    """
+
+    others: tuple[int, ...]
+    inside: float
+    outside: float
+
+
+def answer_of(release: Release, cell: Cell, matrices: dict[int, FloatArray]) -> Answer | None:
+    """How a cell is reported; None where that does not depend on its true count alone.
+
+    Args:
+        release: The schema.
+        cell: The cell.
+        matrices: Feature → probabilities of reported values (columns) for true ones (rows).
+    """
+    asked = [f for f in matrices if cell.masks[f] != release.features[f].full]
+    if cell.tally is not None or len(asked) != 1:
+        return None
+    [f] = asked
+    inside = np.zeros(len(matrices[f]), dtype=bool)
+    inside[list(bits(cell.masks[f]))] = True
+    chance = matrices[f][:, inside].sum(axis=1)
+    chances = chance[inside], chance[~inside]
+    if any(np.ptp(each) > 1e-12 for each in chances) or chances[0][0] <= chances[1][0]:
+        return None
+    full = release.features[f].full
+    others = (*cell.masks[:f], full, *cell.masks[f + 1 :])
+    return Answer(others, min(float(chances[0][0]), 1.0), max(float(chances[1][0]), 0.0))
+
+
+def exact_interval(law: Randomized, reported: int, level: float) -> tuple[int, int]:
+    """Least and greatest count that neither of two one-sided tests rejects.
+
+    Args:
+        law: Of the reported count.
+        reported: The count.
+        level: Coverage in percent.
+
+    Source: Clopper & Pearson (1934), for one binomial count.
+    """
+    tail = (1 - level / 100) / 2
+    least, most = (int(end) for end in law.intervals(np.array(reported)))
+    low = _first(least, most, lambda n: law.probabilities(n)[reported:].sum() > tail)
+    high = _first(-most, -least, lambda n: law.probabilities(-n)[: reported + 1].sum() > tail)
+    return low, -high
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The least number from which ``holds`` is true; ``high`` if it never is."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def normal_intervals(
+    estimate: FloatArray, sd: FloatArray, level: float
+) -> tuple[IntArray, IntArray]:
+    """Whole numbers from 0 within the level's quantiles; the nearest one where there is none."""
+    z = NormalDist().inv_cdf(0.5 + level / 200)
+    low = np.maximum(np.ceil(estimate - z * sd - 1e-9), 0).astype(np.int64)
+    high = np.maximum(np.floor(estimate + z * sd + 1e-9), 0).astype(np.int64)
+    nearest = np.maximum(np.rint(estimate), 0).astype(np.int64)
+    return np.where(low > high, nearest, low), np.where(low > high, nearest, high)
+
+
+def exact_intervals(
+    answer: Answer, people: IntArray, reported: IntArray, level: float
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Intervals of the geounits where few enough people were asked.
+
+    Args:
+        answer: How the cell is reported.
+        people: (geounits,) who were asked.
+        reported: (geounits,) counts.
+        level: Coverage in percent.
+
+    Returns:
+        Places of these geounits, and the ends of their intervals.
+    """
+    places = np.flatnonzero(people <= MOST_PEOPLE)
+    pairs = np.stack([people[places], reported[places]], axis=1)
+    distinct, back = np.unique(pairs, axis=0, return_inverse=True)
+    ends = np.array(
+        [
+            exact_interval(
+                Randomized(people=asked, inside=answer.inside, outside=answer.outside), count, level
+            )
+            for asked, count in distinct.tolist()
+        ],
+        dtype=np.int64,
+    ).reshape(-1, 2)[back.ravel()]
+    return places, ends[:, 0], ends[:, 1]

@@ -1,0 +1,101 @@
+"""Counts of randomised answers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, ClassVar, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from recon_cli.statement.law import BoolArray, FloatArray, IntArray, Law
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Randomized(Law):
+    """Among a known number of people each answers by chance whether he is one of those counted.
+
+    The reported count is a sum of two independent binomial ones: B(n, inside) of those who are,
+    and B(people − n, outside) of those who are not.
+
+    Attributes:
+        people: Who was asked.
+        inside: Probability that one of those counted is reported as one.
+        outside: Probability that another one is; below ``inside``.
+
+    Source: Warner (1965).
+    """
+
+    name: ClassVar[str] = "randomized"
+
+    people: Annotated[int, Field(ge=0)]
+    inside: Share
+    outside: Share
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.outside < self.inside:
+            raise ValueError("outside: expected a probability below that of inside")
+        return self
+
+    @property
+    def has_cost(self) -> bool:
+        """Unless answers are true."""
+        return self.inside < 1 or self.outside > 0
+
+    def fits(self, published: IntArray) -> BoolArray:
+        """As many as there are people, at most."""
+        found: BoolArray = (published >= 0) & (published <= self.people)
+        return found
+
+    def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
+        """[0, people]; from c if nobody else is reported, to c if all of those counted are."""
+        low = published if self.outside == 0 else np.zeros_like(published)
+        high = published if self.inside == 1 else np.full_like(published, self.people)
+        return low, high
+
+    def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
+        """−log p(c | n)."""
+        published, counts = np.broadcast_arrays(published, counts)
+        p = np.zeros(counts.shape)
+        possible = self.fits(published) & self.fits(counts)
+        for count in np.unique(counts[possible]).tolist():
+            here = possible & (counts == count)
+            p[here] = self.probabilities(count)[published[here]]
+        with np.errstate(divide="ignore"):
+            return -np.log(p) + 0.0
+
+    def probabilities(self, count: int) -> FloatArray:
+        """(people + 1,) of every reported count, for a true one. Eq. (reported)."""
+        return _probabilities(self.people, self.inside, self.outside, count)
+
+    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
+        """The key's quantile of the reported count."""
+        counts, keys = np.broadcast_arrays(counts, keys)
+        found = np.zeros(counts.shape, dtype=np.int64)
+        for count in np.unique(counts).tolist():
+            ends = np.cumsum(self.probabilities(count))
+            here = counts == count
+            found[here] = np.searchsorted(ends[:-1], keys[here], side="right")
+        return found
+
+
+@cache
+def _probabilities(people: int, inside: float, outside: float, count: int) -> FloatArray:
+    """Not to be written to."""
+    found: FloatArray = np.convolve(_binomial(count, inside), _binomial(people - count, outside))
+    return found
+
+
+def _binomial(draws: int, p: float) -> FloatArray:
+    """(draws + 1,) probabilities of 0, 1, …."""
+    found = np.zeros(draws + 1)
+    if p in {0, 1}:
+        found[round(p) * draws] = 1
+        return found
+    hits = np.arange(draws + 1)
+    factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, draws + 1)))])
+    ways = factorial[-1] - factorial - factorial[::-1]
+    found[:] = np.exp(ways + hits * np.log(p) + hits[::-1] * np.log1p(-p))
+    return found
