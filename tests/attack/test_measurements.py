@@ -10,6 +10,7 @@ import pytest
 
 from recon_cli.attack.measurements.joint_fit import fit_people, likely_records
 from recon_cli.attack.measurements.measurements import Measurements, chain, read_measurements
+from recon_cli.attack.measurements.symmetry import exchangeable_classes, symmetric_basis
 from recon_cli.attack.measurements.tree_estimates import estimate_counts
 from recon_cli.errors import SourceError
 from recon_cli.histogram.projected_gradient import StoppingRule
@@ -36,13 +37,29 @@ levels:
   district: {{share: 1/2, queries: {{total: 1/4, payer: 1/4, detailed: 1/2}}}}
   clinic: {{share: 1/2, queries: {{total: 1/4, detailed: 3/4}}}}
 """
+#: Groups of unequal size, and other queries at each level.
+UNEQUAL = """
+strategy: small
+rho: {rho}
+queries:
+  total: []
+  insured: [insured]
+  old: [ageband, smoker]
+  detailed: [insurance, ageband]
+  all: [insurance, ageband, smoker]
+levels:
+  district: {{queries: {{total: 1/4, insured: 1/4, old: 1/2}}}}
+  clinic: {{queries: {{total: 1/4, old: 1/4, detailed: 1/4, insured: 1/4, all: 1/4}}}}
+"""
 
 
-def published(folder: Path, rho: str, seed: int) -> tuple[Release, Publication, pl.DataFrame]:
+def published(
+    folder: Path, rho: str, seed: int, text: str = STRATEGY
+) -> tuple[Release, Publication, pl.DataFrame]:
     """A release of measurements, its noisy publication, and the true counts."""
     units = [unit for unit in random_units(CLINIC, 4, 9) if unit[:3] == "001"] or ["001001"]
     records = random_records(CLINIC, 4, 90, [*units, "001001", "001002", "001003"])
-    (folder / "s.yaml").write_text(STRATEGY.format(rho=rho))
+    (folder / "s.yaml").write_text(text.format(rho=rho))
     strategy = load_strategy(str(folder / "s.yaml"), CLINIC)
     levels = published_levels(strategy, CLINIC)
     release = parse_release(release_text(strategy, CLINIC, levels), source="s")
@@ -74,8 +91,11 @@ def dense_estimates(measurements: Measurements) -> tuple[np.ndarray, np.ndarray]
     return variance @ (design.T @ (weight * noisy)), variance
 
 
-def test_two_passes_are_the_generalised_least_squares_of_everything(tmp_path: Path) -> None:
-    release, noisy, _ = published(tmp_path, "1", 3)
+@pytest.mark.parametrize("text", [STRATEGY, UNEQUAL], ids=["equal", "unequal"])
+def test_two_passes_are_the_generalised_least_squares_of_everything(
+    tmp_path: Path, text: str
+) -> None:
+    release, noisy, _ = published(tmp_path, "1", 3, text)
     measurements = read_measurements(release, noisy)
     rows = estimate_counts(measurements, 90)
     mean, variance = dense_estimates(measurements)
@@ -92,6 +112,25 @@ def test_two_passes_are_the_generalised_least_squares_of_everything(tmp_path: Pa
         assert sd**2 == pytest.approx(np.diag(design @ variance @ design.T), abs=1e-8)
         at += size
     assert at == len(rows)
+
+
+def test_classes_that_the_measurements_treat_alike(tmp_path: Path) -> None:
+    release, noisy, _ = published(tmp_path, "1", 3, UNEQUAL)
+    measurements = read_measurements(release, noisy)
+    sizes = measurements.domain.sizes
+    groups = {
+        feature.name: exchangeable_classes(sizes, measurements.levels, f).tolist()
+        for f, feature in enumerate(release.features)
+        if sizes[f] > 1
+    }
+    assert groups == {"age": [0] * 5, "insurance": [0, 0, 1], "smoker": [0, 0]}
+    basis = symmetric_basis(sizes, measurements.levels)
+    histograms = np.random.default_rng(1).random((measurements.domain.size, 3))
+    values = basis.to_basis(histograms)
+    assert (values**2).sum() == pytest.approx((histograms**2).sum())
+    blocks = [block.of(values) for block in basis.blocks]
+    assert sum(each.size for each in blocks) == histograms.size
+    assert max(block.size for block in basis.blocks) == 2
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 Two passes, exact for linear measurements with independent noise: upwards each geounit combines its
 own measurements with the sum of its children, downwards a child learns from its parent what the
 others have left. No use is made of the fact that counts are at least 0, so an interval holds at its
-level for each count by itself, and for no reason depends on the truth.
+level for each count by itself, and for no reason depends on the truth. Symmetries of the
+measurements divide the work into small blocks.
 
 Source: Hay et al. (2010), Boosting the Accuracy of Differentially Private Histograms Through
 Consistency, for one count; Cumings-Menon (2024), for many queries.
@@ -11,6 +12,7 @@ Consistency, for one count; Cumings-Menon (2024), for many queries.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,11 +21,15 @@ import polars as pl
 from scipy.special import ndtri
 
 from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements
+from recon_cli.attack.measurements.symmetry import Block, SymmetricBasis, symmetric_basis
 from recon_cli.errors import SourceError
+from recon_cli.histogram.hierarchy import Hierarchy
 from recon_cli.noise.density import FloatArray, IntArray
 
 #: Matrices of so many rows are inverted for every geounit with children.
 MOST_CELLS: Final = 1_500
+#: Of the histograms of all units together: 1.6 GB.
+MOST_NUMBERS: Final = 200_000_000
 
 #: Columns of `estimate_counts`.
 ESTIMATES: Final = pl.Schema(
@@ -43,12 +49,12 @@ ESTIMATES: Final = pl.Schema(
 
 @dataclass(frozen=True, eq=False)
 class _Node:
-    """Estimates of one level.
+    """Estimates of one level, in the coordinates of one block.
 
     Attributes:
-        mean: (cells × geounits) of the histogram.
+        mean: (size × geounits × copies) of the histogram.
         kind: (geounits,) which of the variances is each one's.
-        variance: (kinds × cells × cells).
+        variance: (kinds × size × size), of every copy.
     """
 
     mean: FloatArray
@@ -68,34 +74,88 @@ def estimate_counts(measurements: Measurements, level: float) -> pl.DataFrame:
         likely, never certain.
 
     Raises:
-        SourceError: There are too many histogram cells, or those of the units do not tell all
-            apart.
+        SourceError: There are too many histogram cells that are not treated alike, too many
+            geounits of as many cells, or the measurements of the units do not tell all cells apart.
     """
-    size = measurements.domain.size
-    if size > MOST_CELLS:
+    size, units = measurements.domain.size, len(measurements.hierarchy.geoids[-1])
+    if size * units > MOST_NUMBERS:
         raise SourceError(
-            f"estimate: the measurements tell {size:,} histogram cells apart, at most "
-            f"{MOST_CELLS:,} are possible; use fewer tables"
+            f"estimate: {units:,} units of {size:,} histogram cells each are {size * units:,} "
+            f"numbers, at most {MOST_NUMBERS:,} are possible; use fewer tables"
         )
-    nodes = _down(measurements, _up(measurements))
+    basis = symmetric_basis(measurements.domain.sizes, measurements.levels)
+    largest = max(block.size for block in basis.blocks)
+    if largest > MOST_CELLS:
+        raise SourceError(
+            f"estimate: the measurements tell {largest:,} histogram cells apart that they do not "
+            f"treat alike, at most {MOST_CELLS:,} are possible; use fewer tables"
+        )
+    estimates = [np.zeros_like(each.noisy) for each in measurements.levels]
+    variances = [np.zeros_like(each.noisy) for each in measurements.levels]
+    coordinates = [_coordinates(basis, each) for each in measurements.levels]
+    for block in basis.blocks:
+        levels = [_restricted(block, *each) for each in coordinates]
+        nodes = _down(measurements.hierarchy, _up(measurements.hierarchy, levels))
+        for depth, (each, node) in enumerate(zip(levels, nodes, strict=True)):
+            estimates[depth] += _counts(each.rows, node.mean)
+            variances[depth] += _variances(each.rows, node.variance)[:, node.kind]
     names = zip(
-        measurements.hierarchy.levels, measurements.hierarchy.geoids, measurements.levels, nodes,
-        strict=True,
+        measurements.hierarchy.levels, measurements.hierarchy.geoids, measurements.levels,
+        estimates, variances, strict=True,
     )  # fmt: skip
     z = float(ndtri(0.5 + level / 200))
-    frames = [_rows(name, geoids, each, node, z) for name, geoids, each, node in names]
-    return pl.concat(frames)
+    return pl.concat([_rows(*each, z) for each in names])
 
 
-def _up(measurements: Measurements) -> list[_Node]:
+@dataclass(frozen=True, eq=False)
+class _Restricted:
+    """A level in the coordinates of one block.
+
+    Attributes:
+        information: (size × size).
+        said: (size × geounits × copies) weighted sums of noisy counts.
+        rows: (size × counts × copies) what is counted.
+    """
+
+    information: FloatArray
+    said: FloatArray
+    rows: FloatArray
+
+
+def _coordinates(
+    basis: SymmetricBasis, each: LevelMeasurements
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weights, counts and weighted sums of noisy counts of a level, the latter in a basis."""
+    rows = basis.to_basis(each.operator.T.toarray())
+    said = basis.to_basis(each.operator.T @ (each.weight[:, None] * each.noisy))
+    return each.weight, rows, said
+
+
+def _restricted(
+    block: Block, weight: FloatArray, counted: FloatArray, said: FloatArray
+) -> _Restricted:
+    rows = block.of(counted)
+    one = rows[:, :, 0]  # every copy has the same information
+    return _Restricted((one * weight) @ one.T, block.of(said), rows)
+
+
+def _counts(rows: FloatArray, mean: FloatArray) -> FloatArray:
+    """(counts × geounits) from (size × counts × copies) and (size × geounits × copies)."""
+    found: FloatArray = np.tensordot(rows, mean, axes=([0, 2], [0, 2]))
+    return found
+
+
+def _variances(rows: FloatArray, variance: FloatArray) -> FloatArray:
+    """(counts × kinds) variances of counts."""
+    found = [(np.tensordot(each, rows, axes=1) * rows).sum(axis=(0, 2)) for each in variance]
+    return np.stack(found, axis=1)
+
+
+def _up(hierarchy: Hierarchy, levels: Sequence[_Restricted]) -> list[_Node]:
     """From the units up: each geounit from what is measured at it and below."""
     found: list[_Node] = []
-    hierarchy = measurements.hierarchy
     for depth in range(len(hierarchy.levels) - 1, -1, -1):
-        each = measurements.levels[depth]
-        information = _information(each)
-        said = each.operator.T @ (each.weight[:, None] * each.noisy)
-        geounits = each.noisy.shape[1]
+        information, said = levels[depth].information, levels[depth].said
         if not found:
             if np.linalg.matrix_rank(information) < len(information):
                 raise SourceError(
@@ -103,8 +163,8 @@ def _up(measurements: Measurements) -> list[_Node]:
                     "all histogram cells apart"
                 )
             variance = _inverse(information)
-            kind = np.zeros(geounits, dtype=np.int64)
-            found.append(_Node(variance @ said, kind, variance[None]))
+            kind = np.zeros(said.shape[1], dtype=np.int64)
+            found.append(_Node(np.tensordot(variance, said, axes=1), kind, variance[None]))
             continue
         below = found[0]
         means, kinds, variances = [], [], dict[tuple[int, ...], int]()
@@ -129,7 +189,7 @@ def _up(measurements: Measurements) -> list[_Node]:
     return found
 
 
-def _down(measurements: Measurements, up: list[_Node]) -> list[_Node]:
+def _down(hierarchy: Hierarchy, up: list[_Node]) -> list[_Node]:
     """From above: each geounit from all measurements."""
     found = [up[0]]
     for depth in range(1, len(up)):
@@ -137,7 +197,7 @@ def _down(measurements: Measurements, up: list[_Node]) -> list[_Node]:
         mean = np.empty_like(own.mean)
         kind = np.empty(own.mean.shape[1], dtype=np.int64)
         variances: list[FloatArray] = []
-        for place, children in enumerate(measurements.hierarchy.children(depth - 1)):
+        for place, children in enumerate(hierarchy.children(depth - 1)):
             counts = np.bincount(own.kind[children], minlength=len(own.variance))
             of_sum = _inverse(np.tensordot(counts.astype(np.float64), own.variance, axes=1))
             rest = above.mean[:, place] - own.mean[:, children].sum(axis=1)
@@ -158,19 +218,15 @@ def _inverse(matrix: FloatArray) -> FloatArray:
     return found
 
 
-def _information(each: LevelMeasurements) -> FloatArray:
-    dense = each.operator.toarray()
-    found: FloatArray = dense.T @ (each.weight[:, None] * dense)
-    return found
-
-
-def _rows(
-    level: str, geoids: pl.Series, each: LevelMeasurements, node: _Node, z: float
+def _rows(  # noqa: PLR0917
+    level: str,
+    geoids: pl.Series,
+    each: LevelMeasurements,
+    estimate: FloatArray,
+    variance: FloatArray,
+    z: float,
 ) -> pl.DataFrame:
-    estimate = each.operator @ node.mean
-    dense = each.operator.toarray()
-    spread = np.stack([((dense @ each_kind) * dense).sum(axis=1) for each_kind in node.variance])
-    sd = np.sqrt(np.maximum(spread, 0))[node.kind].T
+    sd = np.sqrt(np.maximum(variance, 0))
     width = len(each.counted)
     low = np.maximum(np.ceil(estimate - z * sd - 1e-9), 0)
     high = np.maximum(np.floor(estimate + z * sd + 1e-9), 0)
