@@ -67,8 +67,8 @@ class Randomized(Law):
             return -np.log(p) + 0.0
 
     def probabilities(self, count: int) -> FloatArray:
-        """(people + 1,) of every reported count, for a true one. Eq. (reported)."""
-        return _probabilities(self.people, self.inside, self.outside, count)
+        """(people + 1,) of every reported count, for a true one."""
+        return reported_probabilities(self.people, self.inside, self.outside, count)
 
     def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
         """The key's quantile of the reported count."""
@@ -82,8 +82,15 @@ class Randomized(Law):
 
 
 @cache
-def _probabilities(people: int, inside: float, outside: float, count: int) -> FloatArray:
-    """Not to be written to."""
+def reported_probabilities(people: int, inside: float, outside: float, count: int) -> FloatArray:
+    """(people + 1,) probabilities of every reported count; not to be written to. Eq. (reported).
+
+    Args:
+        people: N, who were asked.
+        inside: s, of being reported among those counted, for one of them.
+        outside: t, for another one.
+        count: n, the true count.
+    """
     found: FloatArray = np.convolve(_binomial(count, inside), _binomial(people - count, outside))
     return found
 
