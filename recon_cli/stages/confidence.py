@@ -21,6 +21,9 @@ def confidence(run: Run) -> StageOutcome:
     config = run.config.section(Confidence)
     seed = run.config.top.seed if config.seed is None else config.seed
     made = open_reconstructed(run)
+    made.require_exact(
+        CONFIDENCE.command, "leave the section out: there `certain` and claims are what is known"
+    )
     recipe = made.recipe(run, CONFIDENCE, config.model_dump(exclude={"seed"}), seed)
     with run.transaction(recipe) as stage:
         if stage.current is not None:

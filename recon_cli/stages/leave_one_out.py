@@ -13,7 +13,6 @@ from recon_cli.pipeline.stages import LEAVE_ONE_OUT
 from recon_cli.sources.records import RecordFile, Slice, open_records
 from recon_cli.stages.reconstructed import open_reconstructed
 from recon_cli.store.files import key_of
-from recon_cli.store.pieces import read_pieces
 from recon_cli.store.recipe import Recipe
 
 #: Folders of the work folder that may hold what was tabulated; the first that is there.
@@ -37,7 +36,12 @@ def leave_one_out(run: Run) -> StageOutcome:
             f"leave_one_out.gains: release {run.release.name!r} does not say what an attacker "
             "gains; name the columns"
         )
-    made, records = open_reconstructed(run), _records(run, config)
+    made = open_reconstructed(run)
+    made.require_exact(
+        LEAVE_ONE_OUT.command,
+        "for a small release recon.leave_one_out_protected publishes them anew without each person",
+    )
+    records = _records(run, config)
     slices = records.slices()
     settings = {
         **config.model_dump(mode="json", exclude={"seed", "records"}),
@@ -59,7 +63,7 @@ def leave_one_out(run: Run) -> StageOutcome:
         from recon_cli.pipeline.quarantine import QuarantineOnDeath  # noqa: PLC0415
         from recon_cli.stages import leave_one_out_pieces as worker  # noqa: PLC0415
 
-        pieces = read_pieces(made.geounits)
+        pieces = worker.cut_evenly(run.release, made.geounits)
         columns = compared_columns(run.release, made.used, made.coverage, gains)
         gained = gained_columns(run.release, columns, gains)
         sums = worker.sum_records(run.release, records, gained, config.within)

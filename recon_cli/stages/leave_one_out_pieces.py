@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
@@ -27,9 +28,12 @@ from recon_cli.score.sizes import Sizes
 from recon_cli.score.sums import concat
 from recon_cli.sources.records import RecordFile
 from recon_cli.stages.tabulate import record_columns, typed_records
-from recon_cli.store import Piece, Staging, open_folder, read_published
+from recon_cli.store import Folder, Piece, Staging, open_folder, read_published
+from recon_cli.store.pieces import cut
 
 DIFFERENCES = "differences.csv"
+#: People of a piece, about: leaving them out takes a minute, and counties differ in size.
+PIECE_PEOPLE: Final = 5_000
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,21 @@ def sum_records(
         values.update(dict(codes.value_counts().iter_rows()))
         inside += int(people[release.geoid_column].str.starts_with(within).sum())
     return RecordSums(inside, most_frequent(values))
+
+
+def cut_evenly(release: Release, geounits: Folder) -> list[Piece]:
+    """All partitions, cut into whole regions of about `PIECE_PEOPLE`.
+
+    Raises:
+        StageError: ``geounits/`` is damaged.
+    """
+    unit = release.geography.unit.name
+    pieces: list[Piece] = []
+    for partition in geounits.partitions:
+        places = geounits.read(partition, columns=("geoid", "level", "population"))
+        units = places.filter(level=unit).select("geoid", "population")
+        pieces += cut(release, partition, units, PIECE_PEOPLE)
+    return pieces
 
 
 def leave_out_piece(context: LeaveOneOutContext, piece: Piece, tick: OnProgress) -> None:

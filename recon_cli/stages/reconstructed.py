@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from recon_cli.errors import StageError
+from recon_cli.errors import SourceError, StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.publication import Coverage
@@ -14,7 +14,7 @@ from recon_cli.schema import Release, Table
 from recon_cli.stages.reconstruct import input_digests, shared_digests
 from recon_cli.stages.selection import select
 from recon_cli.store import Folder, Recipe, Stage, open_folder
-from recon_cli.store.published import open_published, read_coverage
+from recon_cli.store.published import has_statements, open_published, read_coverage
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,22 @@ class Reconstructed:
     def table_names(self) -> list[str]:
         """Names of `used`."""
         return [table.name for table in self.used]
+
+    def require_exact(self, command: str, instead: str) -> None:
+        """Refuse protected counts, before anything is read.
+
+        Args:
+            command: What needs exact ones.
+            instead: What to do about it.
+
+        Raises:
+            SourceError: Some counts are published under a law.
+        """
+        if has_statements(self.tables):
+            raise SourceError(
+                f"{command} needs exact counts; some of these are suppressed, rounded, perturbed "
+                f"or noisy; {instead}"
+            )
 
     def recipe(self, run: Run, stage: Stage, settings: Mapping[str, Any], seed: int) -> Recipe:
         """The recipe of a stage that reads all of this."""

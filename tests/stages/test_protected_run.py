@@ -52,6 +52,20 @@ def test_suppressed_counts_are_read_reconstructed_and_verified(config: Path) -> 
     assert "every published cell is reproduced" in recon("verify", "-c", str(config)).stdout
 
 
+@pytest.mark.parametrize("command", ["confidence", "leave-one-out"])
+def test_what_needs_exact_counts_refuses_others_and_says_what_to_do(
+    config: Path, command: str
+) -> None:
+    with (config.parent / "run.yaml").open("a") as file:
+        file.write("link: {gains: [old], exact: [sex], binned: [sex]}\n")
+    recon("run", "-c", str(config), "--until", "reconstruct")
+    arguments = ["--set", "leave_one_out.gains=[old]"] if command == "leave-one-out" else []
+    error = recon(command, "-c", str(config), *arguments, code=SourceError.exit_code).stderr
+    said = " ".join(error.split())
+    assert f"recon {command} needs exact counts; some of these are suppressed" in said
+    assert ("recon.leave_one_out_protected" in said) == (command == "leave-one-out")
+
+
 def test_another_law_is_another_input(config: Path) -> None:
     recon("run", "-c", str(config))
     law = "statements:\n  - law: {suppressed: {below: 3, flagged: may-be-zero}}\n"
