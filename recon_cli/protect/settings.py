@@ -72,7 +72,9 @@ class Targeted(_Settings):
 
 
 Swap = Experimental | Targeted
-_ADAPTER: TypeAdapter[Swap] = TypeAdapter(Annotated[Swap, Field(discriminator="method")])
+#: Told apart by their method.
+SwapSettings = Annotated[Swap, Field(discriminator="method")]
+_ADAPTER: TypeAdapter[Swap] = TypeAdapter(SwapSettings)
 
 
 def packaged_swaps() -> tuple[str, ...]:

@@ -43,6 +43,7 @@ def compose_comparison(
     release: Release,
     summaries: Sequence[ProtectionSummary],
     errors: Mapping[str, pl.DataFrame],
+    scores: pl.DataFrame | None = None,
     *,
     risk: Measure | None = None,
     weights: Mapping[str, float] = MappingProxyType({}),
@@ -53,6 +54,7 @@ def compose_comparison(
         release: The schema.
         summaries: One a protection.
         errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
+        scores: Columns of `recon_cli.compare.scores.SCORES`; None where nobody was linked.
         risk: What the text weighs error against; default the first measure that any has.
         weights: Table → how much its errors count.
     """
@@ -88,6 +90,7 @@ def compose_comparison(
                 figures=(_figure(summaries, choices, _coarse_level(errors), words),),
             ),
             ReportSection("table", "The numbers", sheets=(_sheet(summaries, beaten, words),)),
+            *_score_sections(scores, words),
             ReportSection(
                 "errors", "Errors by level, table and size", sheets=tuple(_error_sheets(errors))
             ),
@@ -274,6 +277,42 @@ def _sheet(
         for each in summaries
     ]
     return result_table("Every protection", header, rows, words=3)
+
+
+def _score_sections(scores: pl.DataFrame | None, words: Words) -> tuple[ReportSection, ...]:
+    """Reconstructions and links beside the truth, for everybody and by size."""
+    if scores is None:
+        return ()
+    names = ("true records, %", "by coarse columns", "links right, %", "nonmodal", "modal")
+
+    def cells(row: Mapping[str, float | None]) -> tuple[str, ...]:
+        return tuple(_number(row[name], 1) for name in scores.columns[2:])
+
+    whole = [
+        (row["protection"], *cells(row))
+        for row in scores.filter(block_size=ALL).iter_rows(named=True)
+    ]
+    by_size = [
+        (row["protection"], size_label(row["block_size"]), *cells(row))
+        for row in scores.filter(pl.col("block_size") != ALL).iter_rows(named=True)
+    ]
+    text = (
+        "What Tables 11 and 15 to 17 of the 2010 study show of alternatives: reconstructed "
+        "records that the truth has, and links by an attacker who knows the truth's own linking "
+        "columns that are right.",
+    )
+    header = (f"people in the {words.unit}", *names)
+    return (
+        ReportSection(
+            "scores",
+            "Reconstructions beside the truth",
+            text,
+            sheets=(
+                result_table("Everybody", ("protection", *names), whole),
+                result_table("By size", ("protection", *header), by_size, words=2),
+            ),
+        ),
+    )
 
 
 def _error_sheets(errors: Mapping[str, pl.DataFrame]) -> list[ResultTable]:

@@ -40,7 +40,7 @@ def compare(run: Run) -> StageOutcome:
         {
             "protections": {
                 name: each.model_dump(mode="json", exclude_unset=True)
-                for name, each in config.protections.items()
+                for name, each in config.every.items()
             },
             "weights": dict(config.weights),
             "risk": config.risk,
@@ -55,10 +55,11 @@ def compare(run: Run) -> StageOutcome:
 
         errors = work.measure_errors(run, runs)
         summaries = work.summarise_runs(run, runs, errors)
+        scores = work.scores_of(run, runs)
         document = compose_comparison(
-            run.release, summaries, errors, risk=config.risk, weights=config.weights
+            run.release, summaries, errors, scores, risk=config.risk, weights=config.weights
         )
-        files = {**work.table_files(summaries, errors), **report_files(document, PAGE)}
+        files = {**work.table_files(summaries, errors, scores), **report_files(document, PAGE)}
         for name, data in files.items():
             stage.staging.write_extra("comparison", name, data)
         notes = {"summary": list(document.headline.sentences)}

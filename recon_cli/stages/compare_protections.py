@@ -209,7 +209,7 @@ def linking_config(run: Run) -> RunConfig:
     link = Link.model_validate(
         {
             "cef": truth_of(run, config),
-            "sources": {name: home_of(run, name) / "microdata" for name in config.protections},
+            "sources": {name: home_of(run, name) / "microdata" for name in config.every},
             "guessers": {
                 "MDG": {"guess": "modal", "of": CEF},
                 "PRG": {"guess": "proportional", "of": CEF},

@@ -11,6 +11,7 @@ import polars as pl
 
 from recon_cli.compare.errors import error_table, sum_errors
 from recon_cli.compare.resolved import resolved_tables
+from recon_cli.compare.scores import score_table
 from recon_cli.compare.summary import ProtectionSummary, summarise
 from recon_cli.config import RunConfig
 from recon_cli.config.sections.compare import Compare, Protected
@@ -65,10 +66,8 @@ class ComparedRuns:
     def of(cls, run: Run) -> ComparedRuns:
         """What the config asks for."""
         config = run.config.section(Compare)
-        protected = {
-            name: protection_run(run, name, each) for name, each in config.protections.items()
-        }
-        exact = next((n for n, each in config.protections.items() if each.kind == EXACT), None)
+        protected = {name: protection_run(run, name, each) for name, each in config.every.items()}
+        exact = next((n for n, each in config.every.items() if each.kind == EXACT), None)
         truth = truth_run(run) if exact is None else protected[exact]
         return cls(truth, protected, linking_config(run) if _can_link(run, config) else None)
 
@@ -267,15 +266,23 @@ def summarise_runs(
         summarise(
             run.release,
             name,
-            describe(config.protections[name]),
+            describe(config.every[name]),
             errors[name],
             rates,
             people=_microdata(made.config).manifest.rows,
             certain=_certain(made.config),
-            disclosed=_disclosed(config, config.protections[name], made.config),
+            disclosed=_disclosed(config, config.every[name], made.config),
         )
         for name, made in runs.protected.items()
     )
+
+
+def scores_of(run: Run, runs: ComparedRuns) -> pl.DataFrame | None:
+    """See `recon_cli.compare.scores.SCORES`; None where nobody was linked."""
+    if runs.linking is None:
+        return None
+    names = list(run.config.section(Compare).every)
+    return score_table(read_rates(replace(run, config=runs.linking)), names)
 
 
 def describe(protection: Protected) -> str:
@@ -286,6 +293,8 @@ def describe(protection: Protected) -> str:
 
 
 def _words(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_words(each)}" for key, each in value.items())
     if isinstance(value, list):
         return " ".join(map(str, value))
     return Path(value).name if isinstance(value, str) and "/" in value else str(value)
@@ -313,16 +322,22 @@ def _disclosed(config: Compare, protection: Protected, made: RunConfig) -> int |
 
 
 def table_files(
-    summaries: Iterable[ProtectionSummary], errors: Mapping[str, pl.DataFrame]
+    summaries: Iterable[ProtectionSummary],
+    errors: Mapping[str, pl.DataFrame],
+    scores: pl.DataFrame | None,
 ) -> dict[str, bytes]:
-    """File name → bytes: the comparison and all errors, as Parquet and CSV."""
+    """File name → bytes: the comparison, all errors and scores, as Parquet and CSV."""
     compared = pl.DataFrame([each.as_row() for each in summaries], infer_schema_length=None)
     every = pl.concat(
         frame.select(pl.lit(name).alias("protection"), pl.all()) for name, frame in errors.items()
     )
+    tables = {"comparison": compared, "errors": every}
+    if scores is not None:
+        tables["scores"] = scores
     return {
-        "comparison.parquet": parquet_bytes(compared),
-        "comparison.csv": compared.write_csv(float_precision=4).encode(),
-        "errors.parquet": parquet_bytes(every),
-        "errors.csv": every.write_csv(float_precision=4).encode(),
+        **{f"{name}.parquet": parquet_bytes(table) for name, table in tables.items()},
+        **{
+            f"{name}.csv": table.write_csv(float_precision=4).encode()
+            for name, table in tables.items()
+        },
     }

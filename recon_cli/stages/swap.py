@@ -44,7 +44,8 @@ def swap(run: Run) -> StageOutcome:
     """
     config = run.config.section(SwapSection)
     seed = run.config.top.seed if config.seed is None else config.seed
-    settings = load_swap(config.setting)
+    given = config.setting
+    settings = load_swap(given) if isinstance(given, str) else given
     digits = _digits(run.release)
     home = config.population or run.work
     folders = [open_folder(home, SYNTH, name) for name in _SOURCES]
@@ -68,7 +69,9 @@ def swap(run: Run) -> StageOutcome:
         results = run.map_pieces("swap", swap_state, lambda: context, todo)
         manifest = stage.publish(
             pieces,
-            notes={"setting": config.setting},
+            notes={
+                "setting": config.setting if isinstance(config.setting, str) else "in the config"
+            },
             usages=results.usages,
             workers=results.workers,
         )

@@ -145,6 +145,39 @@ def test_what_cannot_be_compared_is_refused(
     assert message in recon("compare", "-c", path, code=2).stderr
 
 
+def test_a_grid_of_swaps_is_a_protection_for_each_combination(tmp_path: Path) -> None:
+    content = {
+        "release": "sf1_2010",
+        "work": str(tmp_path / "grid"),
+        "seed": 1,
+        "synth": {"people": 300},
+        "compare": {
+            "protections": {"none": None},
+            "swaps": {
+                "rate": [0.1, 0.5],
+                "size_noise": {"same": [0, 1, 0]},
+                "pseudo_tract": {"near": [1, 0, 0], "far": [0, 0, 1]},
+            },
+            "tables": ["P1", "P9", "P12"],
+            "threshold": 0,
+        },
+    }
+    path = tmp_path / "grid.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    recon("run", "-c", path, "--workers", "1", "-q")
+    home = tmp_path / "grid" / "comparison"
+    table = pl.read_parquet(home / "comparison.parquet")
+    grid = [f"swap-{rate}-same-{tract}" for rate in (0.1, 0.5) for tract in ("near", "far")]
+    assert table["name"].to_list() == ["none", *grid]
+    assert "rate 0.5, size_noise 0.0 1.0 0.0" in table["settings"][3]
+    assert table["total_error"].to_list() == [0] * 5  # partners of equal size
+    assert table["unit_error"][1] < table["unit_error"][3]
+    scores = pl.read_parquet(home / "scores.parquet").filter(block_size="All")
+    agree = dict(scores.select("protection", "agree_binned").iter_rows())
+    assert agree["none"] > agree[grid[0]] > agree[grid[2]]
+    assert scores["all"].null_count() == 0
+
+
 def test_status_tells_what_is_to_be_made_and_changes_nothing(home: Path) -> None:
     path = config(home, "status", protections={"none": None})
     assert "not run" in recon("status", "-c", path).stdout

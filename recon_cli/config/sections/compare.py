@@ -21,6 +21,7 @@ from recon_cli.config.sections.suppress import Suppress
 from recon_cli.config.sections.swap import Swap
 from recon_cli.config.sections.topdown import Topdown
 from recon_cli.errors import ConfigError
+from recon_cli.protect.settings import Experimental, Share, Three
 from recon_cli.schema import Release
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -124,12 +125,46 @@ class Protected(BaseModel):
                     )
 
 
+class SwapGrid(BaseModel):
+    """Experimental swaps, each combination a protection (NBER WP 31995, Appendix C).
+
+    Attributes:
+        rate: Shares of households to swap.
+        size_noise: Name → probabilities that the match key is the household size less one, the
+            size, or the size plus one.
+        pseudo_tract: Name → probabilities that partners are looked for in the own tract, in
+            another of the county, or of the state.
+    """
+
+    model_config = Section.model_config
+
+    rate: Annotated[tuple[Share, ...], Field(min_length=1, strict=False)]
+    size_noise: Annotated[dict[str, Annotated[Three, Field(strict=False)]], Field(min_length=1)]
+    pseudo_tract: Annotated[dict[str, Annotated[Three, Field(strict=False)]], Field(min_length=1)]
+
+    def protections(self) -> dict[str, Protected]:
+        """``swap-RATE-SIZE-TRACT`` → the protection."""
+        return {
+            f"swap-{rate:g}-{size}-{tract}": Protected(
+                swap=Swap(
+                    setting=Experimental(
+                        method="experimental", rate=rate, size_noise=noise, pseudo_tract=pseudo
+                    )
+                )
+            )
+            for rate in self.rate
+            for size, noise in self.size_noise.items()
+            for tract, pseudo in self.pseudo_tract.items()
+        }
+
+
 class Compare(Section):
     """The section ``compare``.
 
     Attributes:
         truth: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
         protections: Name → protection; the name is that of its folder in ``compare/``.
+        swaps: Further protections: experimental swaps, every combination of some settings.
         tables: The tables that are published; default every table.
         weights: Table → how much its errors count; default 1 each.
         risk: What the page weighs error against first; default ``gain`` where people can be
@@ -145,6 +180,7 @@ class Compare(Section):
     protections: Annotated[
         dict[str, Annotated[Protected, BeforeValidator(_asked)]], Field(min_length=1)
     ]
+    swaps: SwapGrid | None = None
     tables: TableChoice | None = None
     weights: dict[str, Annotated[float, Field(ge=0, strict=False)]] = Field(default_factory=dict)
     risk: Risk | None = None
@@ -154,11 +190,16 @@ class Compare(Section):
     id: str = "pik"
     threshold: Annotated[int, Field(ge=0)] = 10
 
+    @property
+    def every(self) -> dict[str, Protected]:
+        """Name → protection, those of the grid of swaps too."""
+        return {**self.protections, **({} if self.swaps is None else self.swaps.protections())}
+
     def check(self, release: Release) -> None:
         """Refuse unknown tables and levels, and names that are no folders."""
         release.select_tables(self.tables)
         self.reconstruct.check(release)
-        for name, protection in self.protections.items():
+        for name, protection in self.every.items():
             if not _NAME.fullmatch(name):
                 raise ConfigError(
                     f"protections.{name}: a name is letters, digits and any of - _ . between them"

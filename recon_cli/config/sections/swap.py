@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from recon_cli.config.model import ConfigPath, Section, place_release
+from recon_cli.protect.settings import SwapSettings
 
 
 class Swap(Section):
@@ -15,12 +16,13 @@ class Swap(Section):
 
     Attributes:
         population: Work folder with ``persons/`` and ``households/``; default the run's own.
-        setting: Packaged settings (``targeted``, ``lo``, ``hi``), or the path of a YAML file.
+        setting: Packaged settings (``targeted``, ``lo``, ``hi``), the path of a YAML file, or the
+            settings themselves.
         seed: Which households; default the run's seed.
     """
 
     population: ConfigPath | None = None
-    setting: Annotated[str, BeforeValidator(place_release)] = "targeted"
+    setting: Annotated[str, BeforeValidator(place_release)] | SwapSettings = "targeted"
     seed: int | None = None
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
