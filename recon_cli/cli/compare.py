@@ -36,6 +36,8 @@ def command(options: RunOptions, *, force: bool) -> None:
                            census1980, round, cellkey,
                            noise, topdown or coarser};
                            a bare name for none
+      compare.swaps        a grid of experimental swaps:
+                           rate, size_noise, pseudo_tract
       compare.tables       that are published (all)
       compare.weights      of tables in the error (1)
       compare.risk         gain, agreement, certain,

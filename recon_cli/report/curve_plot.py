@@ -91,6 +91,9 @@ class CurvePlot:
         ]
         plot = (_LEFT, self._top - 18, self.width, self._top + _PLOT)
         for label in place_labels(named, plot):
+            if label.point is not None:
+                ends = [svg.number(value) for value in (*label.point, label.x, label.y - 4)]
+                yield f'<path class="line" d="M{ends[0]} {ends[1]}L{ends[2]} {ends[3]}"/>'
             yield svg.text(label.x, label.y, label.text, "soft end" if label.at_end else "soft")
 
 

@@ -12,12 +12,15 @@ def test_names_of_near_points_do_not_overlap() -> None:
     for _ in range(30):
         points = [
             (draw.uniform(60, 330), draw.choice([40.0, 45.0, 120.0]), name)
-            for name in ("none", "lo", "targeted", "hi")
+            for name in ("none", "lo", "targeted", "hi", "no-single-years", "totals", "tracts")
         ]
         labels = place_labels(points, (50, 0, 350, 200))
         assert [label.text for label in labels] == [name for *_, name in points]
         boxes = [_box(label) for label in labels]
         assert not any(_meet(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
+        for label, (x, y, _) in zip(labels, points, strict=True):
+            is_near = abs(label.x - x) + abs(label.y - 4 - y) < 24
+            assert is_near or label.point == (x, y)
         assert all(left >= 50 and right <= 350 for left, _, right, _ in boxes)
 
 
