@@ -50,6 +50,7 @@ class System:
         candidates: The unknowns.
         rows: One equality for each positive right-hand side.
         row_geounit: For each row the row number of its geounit in the partition.
+        row_of_pattern: For each row its number among the rows of its geounit's coverage pattern.
         fine: For each stratum (geounits × fine rows) counts for its lift.
         is_bounded: For each unit whether every possible record is in some row. Where not, the
             tables in use do not say how many people there are; nor of units that are not listed.
@@ -66,6 +67,7 @@ class System:
     candidates: Candidates
     rows: LinearConstraints
     row_geounit: IntArray
+    row_of_pattern: IntArray
     fine: tuple[IntArray, ...]
     is_bounded: BoolArray
     has_total: BoolArray
@@ -121,6 +123,7 @@ def _build(plan: Plan, counts: PartitionCounts, batch: slice, most_listed: int |
         candidates=candidates,
         rows=equations.rows,
         row_geounit=equations.row_geounit,
+        row_of_pattern=equations.row_of_pattern,
         fine=tuple(fine),
         is_bounded=bounded(plan, strata, len(units)) & counts.is_listed[units],
         has_total=has_total(plan, strata, len(units)),
@@ -234,11 +237,13 @@ class _Equations:
     Attributes:
         rows: One equality for each right-hand side that has a candidate.
         row_geounit: For each row the row number of its geounit in the partition.
+        row_of_pattern: For each row its number among the rows of its geounit's coverage pattern.
         unmatched: Row numbers of geounits with a positive count that no candidate can fill.
     """
 
     rows: LinearConstraints
     row_geounit: IntArray
+    row_of_pattern: IntArray
     unmatched: IntArray
 
 
@@ -248,7 +253,7 @@ def _equations(
     """Rows with at least one candidate: Eq. (published), less the zeros that candidates meet."""
     none = np.empty(0, dtype=np.int64)  # so that a release that publishes nothing has no rows
     numbers, cells, coefficients = [none], [none], [none]
-    least, most, geounits, unmatched = [none], [none], [none], [none]
+    least, most, geounits, unmatched, of_pattern = [none], [none], [none], [none], [none]
     rows = 0
     for stratum in strata:
         width = stratum.rhs.shape[1]
@@ -268,6 +273,7 @@ def _equations(
         most.append(stratum.rhs[of_row, column])
         least.append(stratum.least_or_rhs[of_row, column])
         geounits.append(stratum.geounits[of_row])
+        of_pattern.append(column)
         hopeless = _is_positive(stratum) & ~used.reshape(stratum.rhs.shape)
         unlisted = stratum.of_unit[~listed & (stratum.of_unit >= 0)]
         hopeless[unlisted] = False
@@ -277,7 +283,12 @@ def _equations(
         (np.concatenate(coefficients), entries), shape=(rows, len(candidates.unit))
     )
     constraints = LinearConstraints(A, np.concatenate(least), np.concatenate(most))
-    return _Equations(constraints, np.concatenate(geounits), np.concatenate(unmatched))
+    return _Equations(
+        constraints,
+        np.concatenate(geounits),
+        np.concatenate(of_pattern),
+        np.concatenate(unmatched),
+    )
 
 
 def _is_positive(stratum: Stratum) -> BoolArray:

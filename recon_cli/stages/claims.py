@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from recon_cli.attack.claims.columns import claim_columns, require_columns
 from recon_cli.config.sections.claims import Claims
+from recon_cli.errors import ConfigError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import CLAIMS
 from recon_cli.stages.reconstructed import open_reconstructed
@@ -24,6 +25,12 @@ def claims(run: Run) -> StageOutcome:
     seed = run.config.top.seed if config.seed is None else config.seed
     made = open_reconstructed(run)
     require_columns(made.release, made.used, made.coverage)
+    is_exact = not has_statements(made.tables)
+    if config.certificates and not is_exact:
+        raise ConfigError(
+            "claims.certificates: weighted cells prove claims of exact counts only, and some of "
+            "these are published under a law; leave the key out"
+        )
     recipe = made.recipe(run, CLAIMS, config.model_dump(exclude={"seed"}), seed)
     with run.transaction(recipe) as stage:
         if stage.current is not None:
@@ -40,7 +47,6 @@ def claims(run: Run) -> StageOutcome:
         options = ClaimOptions(seed, config.unit_seconds, config.share)
 
         def prepare() -> worker.ClaimsContext:
-            is_exact = not has_statements(made.tables)
             plans = make_claim_plans(made.release, made.used, made.coverage, is_exact=is_exact)
             everybody = worker.count_everybody(made.release, made.microdata, columns)
             return worker.ClaimsContext(
@@ -49,7 +55,7 @@ def claims(run: Run) -> StageOutcome:
                 stage.staging,
                 made.microdata,
                 made.blocks,
-                worker.PlannedClaims(plans, options, everybody),
+                worker.PlannedClaims(plans, options, everybody, config.certificates),
             )
 
         on_death = QuarantineOnDeath("claims", stage.staging, run.reporter)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from recon_cli.attack.claims.certificates import find_certificates
 from recon_cli.attack.claims.disclosure import KINDS
 from recon_cli.attack.claims.foundations import TABLES
 from recon_cli.attack.claims.partition import ClaimOptions, ClaimPlans, find_with_plans
@@ -30,11 +31,13 @@ class PlannedClaims:
         plans: What claims are verified under.
         options: What to verify.
         everybody: All records, counted by the columns of claims.
+        certificates: Whether weighted cells are wanted that prove the maximal claims.
     """
 
     plans: ClaimPlans
     options: ClaimOptions
     everybody: pl.DataFrame
+    certificates: bool
 
 
 ClaimsContext = PieceContext[PlannedClaims]
@@ -58,6 +61,11 @@ def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
     release = context.plan.release
     here = count_records(release, made.microdata, verified.columns)
     claims = with_surprise(release, verified.claims, units, here, context.options.everybody)
+    plans = context.options.plans
+    wanted = claims.filter("maximal") if context.options.certificates else claims.clear()
+    certificates = find_certificates(
+        plans.assuming, plans.tables_alone, made.published, wanted, verified.columns
+    )
     people = int(units["population"].sum())
     context.staging.write(
         piece,
@@ -65,6 +73,7 @@ def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
             "claims": claims,
             "claim_units": units,
             "disclosures": verified.disclosures,
+            "claim_certificates": certificates,
         },
         statuses=dict(units["status"].value_counts().iter_rows()),
         totals={

@@ -175,6 +175,12 @@ class Located:
         folder = open_folder(self.run.work, CLAIMS, "claims")
         return folder if _made_from(folder, self.microdata, self.partition) else None
 
+    @property
+    def certificates(self) -> pl.DataFrame:
+        """The certificates of claims of `span`, where there are claims."""
+        folder = open_folder(self.run.work, CLAIMS, "claim_certificates")
+        return folder.read(self.partition, self.span)
+
     @cached_property
     def claimed(self) -> pl.DataFrame | None:
         """What claims prove of histogram cells of `span`."""

@@ -11,7 +11,7 @@ from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import plural
-from recon_cli.report.claims import claim_sentence
+from recon_cli.report.claims import certificate_sentence, claim_sentence
 from recon_cli.report.unit_kinds import unit_kinds
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
 from recon_cli.report.words import Words, percentage, words_of
@@ -279,19 +279,21 @@ def _disclosed(located: Located, people: int) -> list[Detail]:
 
 
 def _claims(located: Located) -> tuple[str, ...]:
-    """The unit's maximal claims in words."""
+    """The unit's maximal claims in words, with the cells that prove them where they are kept."""
     if located.claims is None:
         return ()
+    geoid = pl.col(located.release.geoid_column) == located.geoid
     columns = located.claims.manifest.notes["columns"]
-    rows = located.claims.read(located.partition, located.span).filter(
-        (pl.col(located.release.geoid_column) == located.geoid) & pl.col("maximal")
-    )
+    rows = located.claims.read(located.partition, located.span).filter(geoid & pl.col("maximal"))
+    certificates = located.certificates.filter(geoid)
     words = words_of(located.release)
     ordered = rows.sort(pl.col("exact").not_(), "count", pl.col("k").neg(), maintain_order=True)
-    return tuple(
-        claim_sentence(located.release, words, columns, row)
-        for row in ordered.iter_rows(named=True)
-    )
+    said = []
+    for row in ordered.iter_rows(named=True):
+        of_claim = certificates.filter(pl.col(c).eq_missing(pl.lit(row[c])) for c in columns)
+        proof = "" if of_claim.is_empty() else f" [{certificate_sentence(of_claim)}]"
+        said.append(claim_sentence(located.release, words, columns, row) + proof)
+    return tuple(said)
 
 
 def _people(published: int | None, reconstructed: int) -> str:

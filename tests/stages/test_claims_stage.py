@@ -152,3 +152,33 @@ def test_a_budget_that_ends_leaves_claims_undecided_and_none_false(
         read(hospital["all"] / "claims"), on=key, how="left", nulls_equal=True, suffix="_full"
     )
     assert (joined["count"] <= joined["count_full"]).all()
+
+
+def test_certificates_are_kept_and_shown_and_refused_of_laws(
+    tmp_path: Path, hospital: dict[str, Path]
+) -> None:
+    text = SCHEMA.replace("HISTOGRAM", NAMES["all"])
+    (tmp_path / "stays.yaml").write_text(text)
+    release = parse_release(text, source="stays")
+    recon_api.tabulate(release, stays(release).head(40)).write_csv(tmp_path / "counts.csv")
+    (tmp_path / "recon.yaml").write_text(
+        "release: stays.yaml\nwork: work\ningest: {source: tidy, paths: [counts.csv]}\n"
+        "reconstruct:\nclaims: {certificates: true}\n"
+    )
+    recon("run", "-q", "-c", tmp_path / "recon.yaml")
+    claims = read(tmp_path / "work" / "claims").filter("maximal")
+    certificates = read(tmp_path / "work" / "claim_certificates")
+    of_claim = certificates.group_by("geoid_ward", *COLUMNS, "end", "divisor").agg(
+        total=(pl.col("weight") * pl.col("count")).sum()
+    )
+    proven = claims.join(of_claim, on=["geoid_ward", *COLUMNS], nulls_equal=True)
+    assert proven.height > claims.height / 2
+    bound = pl.col("total") / pl.col("divisor")
+    bound = pl.when(pl.col("end") == "least").then(bound.ceil()).otherwise(bound.floor())
+    assert proven.filter(bound != pl.col("count")).is_empty()
+    shown = recon("show", "H1", "-c", tmp_path / "recon.yaml").stdout
+    assert "[at least +1 × " in shown
+
+    config = hospital["all"].parent / "all.yaml"
+    refused = recon("claims", "-c", config, "--set", "claims.certificates=true", code=2)
+    assert "claims.certificates: weighted cells prove claims of exact counts only" in refused.stderr
