@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import runpy
 
 import pytest
 
+from fixtures import make_household_releases
 from recon_cli.errors import SchemaError
 from recon_cli.schema import Release, load_release, parse_release
 from recon_cli.synth.units import FEATURES
-from tests.support.paths import FACTS, ROOT, needs_shared
+from tests.support.paths import FACTS, needs_shared
 
 CELLS = {
     "dhc_2020_households": ("cells_dhc2020_block.csv", 861),
@@ -86,9 +86,8 @@ def test_every_cell_equals_its_published_description(name: str) -> None:
 
 @needs_shared
 def test_the_schemas_are_what_the_script_makes() -> None:
-    script = runpy.run_path(str(ROOT / "fixtures" / "make_household_releases.py"))
-    for file, text in script["make"](FACTS / "cells").items():
-        assert (script["RELEASES"] / file).read_text() == text
+    for file, text in make_household_releases.make(FACTS / "cells").items():
+        assert (make_household_releases.RELEASES / file).read_text() == text
 
 
 def test_a_vacant_unit_has_no_household_whatever_is_assumed() -> None:
