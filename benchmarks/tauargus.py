@@ -9,7 +9,9 @@ that a flag says at least 1: HiGHS solves that, all primary cells in one integer
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
+import tempfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -119,13 +121,14 @@ def theirs(records: pl.DataFrame) -> tuple[int, int, int]:
 
     columns: dict[str, Any] = {name: records[name].to_list() for name in ("row", "column")}
     columns["people"] = [1] * records.height
-    done = pytauargus.protect(
-        columns,
-        tables=["row", "column"],
-        response="people",
-        safety_rules=f"FREQ({BELOW},1)",
-        suppress="OPT(1,5)",
-    )
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # it leaves logs
+        done = pytauargus.protect(
+            columns,
+            tables=["row", "column"],
+            response="people",
+            safety_rules=f"FREQ({BELOW},1)",
+            suppress="OPT(1,5)",
+        )
     frame = done.tables[0].dataframe()
     status, counts = list(frame["status"]), list(frame["people"])
     cost = sum(n for n, each in zip(counts, status, strict=True) if each == "M")

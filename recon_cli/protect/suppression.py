@@ -148,7 +148,7 @@ def _suppressed(linked: LinkedCells, cells: pl.DataFrame, options: SuppressionOp
     )
     values = distinct["true"].cast(pl.Int64).to_numpy()
     primary = distinct["primary"].to_numpy()
-    known = _known_records(linked, values, options.seed)
+    known = known_records(linked, values, options.seed)
     sensitive = SensitiveCells(
         linked.coefficients, values, primary, known, options.least, options.safety
     )
@@ -161,7 +161,7 @@ def _suppressed(linked: LinkedCells, cells: pl.DataFrame, options: SuppressionOp
     return hidden
 
 
-def _known_records(linked: LinkedCells, values: IntArray, seed: int) -> IntArray:
+def known_records(linked: LinkedCells, values: IntArray, seed: int) -> IntArray:
     """People in each group of histogram cells that have the true counts.
 
     Raises:
