@@ -64,19 +64,19 @@ def print_ingest(run: Run, outcome: StageOutcome) -> None:
     from recon_cli.progress import plural  # noqa: PLC0415
 
     manifest = outcome.manifest
-    people = manifest.totals["people"]
+    people, cells = manifest.totals["people"], manifest.totals["cells"]
     levels = [level.name for level in run.release.geography.levels]
     show(
         title_of(outcome),
         [
             ("release", run.release.name),
-            ("people", f"{people:,}"),
+            ("people", f"{people:,}" if people or not cells else "not published exactly"),
             *(
                 (plural(name).replace("_", " "), f"{manifest.statuses[name]:,}")
                 for name in levels
                 if name in manifest.statuses
             ),
-            ("non-zero cells", f"{manifest.totals['cells']:,}"),
+            ("non-zero cells", f"{cells:,}"),
             ("seconds", seconds(manifest.run.wall_seconds, people)),
         ],
     )

@@ -25,7 +25,7 @@ _SIZES: Final = (6, 24, 96, 10_000_000)
 _RETRIES: Final = 6
 #: Attempts where there are few cells, and the cells of all of them.
 _STARTS: Final = 24
-_CELLS: Final = 2_000
+_CELLS: Final = 1_000
 
 
 def choose_complementary(
