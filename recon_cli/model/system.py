@@ -77,7 +77,12 @@ class System:
 
 
 def build_systems(
-    plan: Plan, counts: PartitionCounts, batch: int = _BATCH, *, most_listed: int | None = None
+    plan: Plan,
+    counts: PartitionCounts,
+    batch: int = _BATCH,
+    *,
+    most_listed: int | None = None,
+    must_list: bool = True,
 ) -> Iterator[System]:
     """The systems of a partition, Eq. (published), a batch of whole regions at a time.
 
@@ -86,7 +91,12 @@ def build_systems(
         counts: The partition's counts.
         batch: Units in a batch, exceeded only by a region that is larger.
         most_listed: Candidates of a unit, in the mean of its region, that are listed; None for
-            any number.
+            as many as can be.
+        must_list: Whether more candidates than can be listed are refused, where counts are
+            intervals; else they are not listed.
+
+    Raises:
+        SolverError: There are more.
     """
     if counts.intervals is not None:
         batch = min(batch, _INTERVAL_BATCH)
@@ -94,15 +104,23 @@ def build_systems(
     first = last = 0
     for end in ends:
         if end - first > batch and last > first:
-            yield _build(plan, counts, slice(first, last), most_listed)
+            yield _build(plan, counts, slice(first, last), most_listed, must_list)
             first = last
         last = end
     if last > first:
-        yield _build(plan, counts, slice(first, last), most_listed)
+        yield _build(plan, counts, slice(first, last), most_listed, must_list)
 
 
-def _build(plan: Plan, counts: PartitionCounts, batch: slice, most_listed: int | None) -> System:
+def _build(
+    plan: Plan,
+    counts: PartitionCounts,
+    batch: slice,
+    most_listed: int | None,
+    must_list: bool,
+) -> System:
     units = counts.units[batch]
+    if most_listed is None and not must_list and counts.intervals is not None:
+        most_listed = max(_MOST_CANDIDATES // len(units), 1)
     strata, fine, suspects = _strata(plan, counts, batch)
     limit = None if most_listed is None else ListingLimit(counts.region[batch], most_listed)
     candidates, listed = find_candidates(plan.grain, len(units), strata, plan.impossible, limit)

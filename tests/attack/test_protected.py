@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -129,6 +131,32 @@ def test_refused_exactly_when_nothing_fits(seed: int, step: int) -> None:
 @many
 @given(seed=SEEDS, exact=st.sampled_from([0.0, 0.5]))
 def test_the_audit_finds_the_least_and_greatest_of_every_cell(seed: int, exact: float) -> None:
+    for low, least, greatest, high, is_exact, status, counts in audited(seed, exact):
+        assert low <= least <= min(counts)
+        assert greatest is None or max(counts) <= greatest <= high
+        if is_exact:
+            assert (least, greatest) == (min(counts), max(counts))
+        assert status in {"recovered", "safe"}
+        assert (status == "recovered") == (len(counts) == 1)
+
+
+@many
+@given(seed=SEEDS)
+def test_an_audit_without_candidates_is_valid(seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("recon_cli.model.system._MOST_CANDIDATES", 3)
+        for low, least, greatest, high, is_exact, status, counts in audited(seed, 0.5):
+            assert low <= least <= min(counts)
+            assert greatest is None or max(counts) <= greatest <= high
+            if is_exact:
+                assert (least, greatest) == (min(counts), max(counts))
+            assert status in {"recovered", "safe", "undecided"}
+            if status != "undecided":
+                assert (status == "recovered") == (len(counts) == 1)
+
+
+def audited(seed: int, exact: float) -> Iterator[tuple[Any, ...]]:
+    """What the audit says of each cell, and the counts of it in all solutions."""
     release, _, published = protected_release(seed, exact)
     every = enumerate_or_skip(release, published)
     audit = audit_counts(release, published, release.tables, AuditOptions(seed=1, effort=30.0))
@@ -145,12 +173,7 @@ def test_the_audit_finds_the_least_and_greatest_of_every_cell(seed: int, exact: 
             sum(row.weights.get(place[record], 0) * n for record, n in solution)
             for solution in every
         }
-        assert low <= least <= min(counts)
-        assert greatest is None or max(counts) <= greatest <= high
-        if is_exact:
-            assert (least, greatest) == (min(counts), max(counts))
-        assert status in {"recovered", "safe"}
-        assert (status == "recovered") == (len(counts) == 1)
+        yield low, least, greatest, high, is_exact, status, counts
 
 
 WARDS = parse_release(
@@ -296,10 +319,28 @@ def test_more_candidates_than_can_be_listed_are_refused(monkeypatch: pytest.Monk
     published = recon.publish(
         WARDS, counts_of(("A101", 1, "3")), protection=under({"rounded": {"base": 3}})
     )
+    plan = make_interval_plan(WARDS, WARDS.tables, published.coverage)
     with pytest.raises(
         SolverError, match="ward A10: the statements allow 4 histogram cells in 1 un"
     ):
-        recon.audit_counts(WARDS, published)
+        list(build_systems(plan, arrange_counts(plan, published)))
+
+
+def test_an_audit_of_more_candidates_than_can_be_listed_says_what_it_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Margins alone tell two of each kind of women; solutions or nothing is said of the rest."""
+    monkeypatch.setattr("recon_cli.model.system._MOST_CANDIDATES", 3)
+    counts = counts_of(("A101", 1, "9"), ("A101", 2, "6"), ("A101", 3, "3"))
+    published = recon.publish(WARDS, counts, protection=under({"rounded": {"base": 3}}))
+    audit = recon.audit_counts(WARDS, published)
+    found = {
+        cell: rest for cell, *rest in audit.select("cell", "least", "greatest", "status").rows()
+    }
+    assert found[4] == found[5] == [2, 2, "recovered"]
+    others = audit.filter(~pl.col("cell").is_in([2, 4, 5]))
+    assert set(others["status"]) <= {"safe", "undecided"}
+    assert (others["least"] < others["greatest"]).all()
 
 
 def test_a_domain_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ class IntervalCells:
         high: Likewise.
         least: What propagation over the margins leaves.
         most: Likewise, `MOST_PEOPLE` where it is open.
-        is_bounded: Whether the candidates are all records that can be in its geounit.
+        is_bounded: Whether the candidates are listed, and all records that can be in its geounit.
         coefficients: Sparse (cells × candidates): the count as a functional of a solution.
     """
 
@@ -85,7 +85,7 @@ def _of_stratum(plan: Plan, counts: PartitionCounts, system: System, at: int) ->
     place, column = np.nonzero(low < high)
     node = pattern.lattice.node[column]
     inside = stratum.of_unit >= 0
-    open_units = inside & ~system.is_bounded
+    open_units = inside & ~(system.is_bounded & system.is_listed)
     bounded = np.ones(len(stratum.geounits), dtype=bool)
     bounded[stratum.of_unit[open_units]] = False
     return IntervalCells(

@@ -9,7 +9,7 @@ See *audit* in docs/glossary.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -26,6 +26,7 @@ from recon_cli.attack.reconstruction.solution import (
     quarantine_of_batch,
     solve_system,
 )
+from recon_cli.model.candidates import BoolArray
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import MOST_PEOPLE, PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
@@ -124,11 +125,21 @@ def audit_with_plan(
     """
     frames = [AUDIT.to_frame()]
     counts = arrange_counts(plan, published)
-    for system in build_systems(plan, counts):
+    for system in build_systems(plan, counts, must_list=False):
         if system.strata:
-            solved = solve_system(
-                plan, published, counts, system, seed=options.seed, quarantine=quarantine
-            )
+            # Candidates that are not listed leave nothing but solutions and margins.
+            solved = [
+                solve_system(
+                    plan,
+                    published,
+                    counts,
+                    system,
+                    seed=options.seed,
+                    quarantine=quarantine,
+                    is_likely=is_likely,
+                )
+                for is_likely in ((False,) if system.is_listed.all() else (False, True))
+            ]
             watched = quarantine_of_batch(quarantine, counts, system)
             frames.append(_audit_batch(plan, counts, solved, options, watched))
         on_progress(len(system.units), 0)
@@ -138,25 +149,33 @@ def audit_with_plan(
 def _audit_batch(
     plan: Plan,
     counts: PartitionCounts,
-    solved: BatchSolution,
+    solutions: Sequence[BatchSolution],
     options: AuditOptions,
     watched: BatchQuarantine,
 ) -> pl.DataFrame:
+    solved = solutions[0]
     system = solved.system
     cells = IntervalCells.of(plan, counts, system)
-    excluded = set(counts.region_geoids.gather(np.unique(system.regions[solved.unsolved])))
+    left_out = system.regions[solved.unsolved & ~solved.undecided]
+    excluded = set(counts.region_geoids.gather(np.unique(left_out)))
     ends = _CellEnds.fixed(cells, solved)
+    people = solved.people[system.is_listed[solved.cells.unit]]
     for region, component in _components(counts, solved):
         if region in excluded or not watched.admits(system.candidates.unit[component.columns]):
             excluded.add(region)
             continue
         with errors_naming(plan.release.region.name, region):
-            ends.add(cells, component, solved, options, region)
+            ends.add(cells, component, people[component.columns], options, region)
+    if not system.is_listed.all():
+        region_of_cell = counts.geoids.gather(cells.geounit).str.head(plan.release.region.digits)
+        unlisted = np.unique(system.regions[~system.is_listed])
+        is_unlisted = region_of_cell.is_in(counts.region_geoids.gather(unlisted).to_list())
+        ends.take_solutions(plan, counts, solutions, is_unlisted.to_numpy())
     # Where more people are possible than the candidates, only margins say how many at most.
     least = np.maximum(ends.lower, cells.least)
     greatest = np.where(cells.is_bounded, np.minimum(ends.upper, cells.most), cells.most)
     seen = ends.greatest - ends.least
-    is_exact = cells.is_bounded & (least == ends.least) & (greatest == ends.greatest)
+    is_exact = (least == ends.least) & (greatest == ends.greatest)
     status = np.select(
         [
             least == greatest,
@@ -215,22 +234,39 @@ class _CellEnds:
         self,
         cells: IntervalCells,
         component: Component,
-        solved: BatchSolution,
+        known: IntArray,
         options: AuditOptions,
         region: str,
     ) -> None:
-        """What a component adds."""
+        """What a component adds, of whose candidates ``known`` is a solution."""
         here = sparse.csr_array(cells.by_candidate[:, component.columns])
         asked = np.flatnonzero(np.diff(here.indptr))
         functionals = DistinctFunctionals.of(component.program, sparse.csr_array(here[asked]))
         left = options.effort - self.elapsed.get(region, 0.0)
         effort = Effort(digest_seed(options.seed, "audit", region), left)
-        found = find_ends(component.program, functionals, solved.people[component.columns], effort)
+        found = find_ends(component.program, functionals, known, effort)
         self.elapsed[region] = self.elapsed.get(region, 0.0) + found.deterministic_time
         self.lower[asked] += functionals.cells @ found.lower
         self.upper[asked] += functionals.cells @ found.upper
         self.least[asked] += functionals.cells @ found.least
         self.greatest[asked] += functionals.cells @ found.greatest
+
+    def take_solutions(
+        self,
+        plan: Plan,
+        counts: PartitionCounts,
+        solutions: Sequence[BatchSolution],
+        of_cells: BoolArray,
+    ) -> None:
+        """What whole solutions have, of some cells."""
+        values = []
+        for each in solutions:
+            system = replace(each.system, candidates=each.cells)
+            values.append(IntervalCells.of(plan, counts, system).coefficients @ each.people)
+        lacks_people = any(each.undecided.any() for each in solutions)
+        known = np.stack(values[:1] if lacks_people else values)
+        self.least = np.where(of_cells, known.min(axis=0), self.least)
+        self.greatest = np.where(of_cells, known.max(axis=0), self.greatest)
 
 
 def _or_open(ends: IntArray) -> pl.Series:
