@@ -4,7 +4,8 @@ A synthetic population is measured with both budgets of the 2020 census and made
 with the relationships that production tells apart and without. Who is unlike the most of his block
 is looked up by block, sex and age group: how often is race and ethnicity right, beside a guess in
 proportion to the block's true mix? The same again after races were shuffled within blocks: then
-the microdata know of a block's mix, but not who in it has which race.
+the microdata know of a block's mix, but not who in it has which race. Levels are measured from the
+state down; or the nation's histogram is known, which tells of a small population who is in it.
 """
 
 from __future__ import annotations
@@ -69,16 +70,25 @@ def shuffled(made: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def figures(
-    people: pl.DataFrame, geography: pl.DataFrame, zero: pl.Series, release: Release, seeds: int
+    people: pl.DataFrame,
+    geography: pl.DataFrame,
+    zero: pl.Series,
+    release: Release,
+    seeds: int,
+    *,
+    known: bool,
 ) -> dict[str, list[tuple[int, float, float]]]:
-    """For each kind of target, and with races shuffled: what `right` finds, by seed."""
+    """For each kind of target, and with races shuffled: what `right` finds, by seed.
+
+    ``known``: the nation's histogram is.
+    """
     units = pl.concat([people[PLACE], geography[PLACE]])
     hierarchy = build_hierarchy(release, LEVELS, units, geography)
     targets = unlike_their_block(with_keys(RELEASE, people, 15))
     unique = targets.filter("unique", pl.col(PLACE).is_in(zero.implode()))
     found: dict[str, list[tuple[int, float, float]]] = {}
     for seed in range(1, seeds + 1):
-        made = make(people, hierarchy, seed, 100, alone=False, release=release)
+        made = make(people, hierarchy, seed, 100, alone=not known, release=release)
         made = with_keys(RELEASE, made, 15)
         for suffix, records in (("", made), (", races shuffled", shuffled(made, seed))):
             for name, some in (("nonmodal", targets), ("unique, zero solvar", unique)):
@@ -109,8 +119,13 @@ def main() -> None:
     geography = optimised_groups(places.filter(lived_in)[PLACE])
     zero = read(options.work, "solvar").filter(solvar_upper_pct=0)[PLACE]
     rows = []
-    for name, release in (("measured", RELATED), ("not measured", RELEASE)):
-        results = figures(people, geography, zero, release, options.seeds)
+    settings = {
+        "measured": (RELATED, False),
+        "not measured": (RELEASE, False),
+        "measured, nation known": (RELATED, True),
+    }
+    for name, (release, known) in settings.items():
+        results = figures(people, geography, zero, release, options.seeds, known=known)
         rows += [row(name, which, each) for which, each in results.items()]
     header = ["relationships", "targets", "with a partner", "right %", "guess %", "added (95%)"]
     print(markdown_table(header, rows, 2))  # noqa: T201 - what was asked for
