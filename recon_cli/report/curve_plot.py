@@ -9,10 +9,16 @@ from typing import Final
 
 from recon_cli.report import svg
 from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale
+from recon_cli.report.palette import Look
 from recon_cli.report.point_labels import place_labels
 
 _LEFT, _RIGHT, _PLOT, _UNDER = 56, 12, 230, 40
-_DASHES: Final = ("", "6 3", "2 2", "8 3 2 3")
+_DASHES: Final = ("none", "6 3", "2 2", "8 3 2 3")
+
+
+def stroke(look: Look) -> str:
+    """The attributes of a line that looks so."""
+    return f'stroke-width="1.8" style="fill: none" stroke-dasharray="{_DASHES[look.dash]}"'
 
 
 @dataclass(frozen=True)
@@ -66,11 +72,8 @@ class CurvePlot:
             f"{svg.number(self._x(point.x))},{svg.number(self._y(point.y))}"
             for point in curve.points
         )
-        dash = _DASHES[curve.look.dash]
-        yield (
-            f'<polyline points="{places}" stroke-width="1.8" style="fill: none" '
-            f'stroke-dasharray="{dash or "none"}">{svg.title(curve.look.name)}</polyline>'
-        )
+        name = svg.title(curve.look.name)
+        yield f'<polyline points="{places}" {stroke(curve.look)}>{name}</polyline>'
 
     def _marks(self, curve: Curve) -> Iterator[str]:
         for point in curve.points:

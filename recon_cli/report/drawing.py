@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from markupsafe import Markup
 
 from recon_cli.report import svg
 from recon_cli.report.charts import Chart, Panel
-from recon_cli.report.curve_plot import CurvePlot
+from recon_cli.report.curve_plot import CurvePlot, stroke
 from recon_cli.report.curves import CurvePanel
 from recon_cli.report.palette import Look, colour_style
 from recon_cli.report.row_plot import RowPlot
@@ -28,7 +28,9 @@ def draw(chart: Chart, width: int) -> Markup:
     """
     columns = min(chart.columns, len(chart.panels)) if width >= WIDE else 1
     room = (width - _GAP * (columns - 1)) / columns
-    parts, y = _legend(chart.legend, width)
+    panels = [panel for panel in chart.panels if isinstance(panel, CurvePanel)]
+    drawn_as_lines = {curve.look for panel in panels for curve in panel.curves if curve.is_line}
+    parts, y = _legend(chart.legend, drawn_as_lines, width)
     for start in range(0, len(chart.panels), columns):
         beside = chart.panels[start : start + columns]
         lines = max(len(svg.wrapped(panel.title, room)) for panel in beside)
@@ -71,17 +73,21 @@ def _plot(panel: Panel | CurvePanel, width: float, title_lines: int) -> RowPlot 
     return RowPlot(panel, width, title_lines)
 
 
-def _legend(looks: Sequence[Look], width: int) -> tuple[list[str], float]:
-    """The names of marks over the panels, and where it ends."""
+def _legend(looks: Sequence[Look], lines: Collection[Look], width: int) -> tuple[list[str], float]:
+    """The names of marks and lines over the panels, and where it ends."""
     if not looks:
         return [], 0.0
     parts, x, y = [], 0.0, 10.0
     for look in looks:
         name = svg.shortened(look.name, width - 20)
-        long = 18 + len(name) * svg.LETTER
+        mark_width = 32 if look in lines else 18
+        long = mark_width + len(name) * svg.LETTER
         if x and x + long > width:
             x, y = 0.0, y + 20
-        mark, said = svg.shape(look, x + 6, y), svg.text(x + 18, y + 4, name, "ink")
+        mark = svg.shape(look, x + 6, y)
+        if look in lines:
+            mark = f'<path d="M{svg.number(x)} {svg.number(y)}h26" {stroke(look)}/>'
+        said = svg.text(x + mark_width, y + 4, name, "ink")
         parts.append(f'<g class="{look.colour}">{mark}</g>{said}')
         x += long + 18
     return parts, y + 22
