@@ -18,10 +18,18 @@ from recon_cli.synth.origins import AnswerModel, block_mixes, draw
 from recon_cli.synth.parameters import Floats, Nation
 from recon_cli.synth.person_keys import assign_person_keys, duplicate_households, duplicate_sources
 from recon_cli.synth.sizes import Integers
-from recon_cli.synth.units import FEATURES, in_words, occupied_units, vacant_units
+from recon_cli.synth.units import (
+    FEATURES,
+    in_words,
+    living_of_members,
+    occupied_units,
+    vacant_units,
+)
 
 #: In place of a kind of group quarters.
 IN_HOUSEHOLD = "none"
+#: How people live who are in group quarters.
+GROUP_QUARTERS = pl.lit("group_quarters")
 #: Ids of a county's housing units start at its code times this.
 IDS_OF_COUNTY = 10_000_000
 
@@ -35,6 +43,7 @@ PERSONS = pl.Schema(
         "race": pl.Int16,
         "hispanic": pl.Boolean,
         "relationship": pl.String,
+        "living": pl.String,
         "data_defined": pl.Boolean,
         "r_keep": pl.Float64,
         "r": pl.Float64,
@@ -230,6 +239,7 @@ class _CountyGenerator:
                 geoid_block=self.geoid.gather(rows["block"]),
                 household=pl.when(home >= 0).then(home + self.first_household),
                 sex=pl.when("male").then(pl.lit("male")).otherwise(pl.lit("female")),
+                living=pl.when(home >= 0).then(living_of_members()).otherwise(GROUP_QUARTERS),
             )
             .sort("geoid_block", "household", nulls_last=True, maintain_order=True)
             .select(PERSONS.names())

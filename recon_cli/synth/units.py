@@ -141,6 +141,15 @@ def features_of_members(persons: pl.DataFrame) -> pl.DataFrame:
     ).sort("household")
 
 
+def living_of_members() -> pl.Expr:
+    """How each person of a household lives: alone, in a family, or with nonrelatives only."""
+    kin = _has_role(*RELATIVES).any().over("household")
+    alone = pl.when(pl.len().over("household") == 1).then(pl.lit("alone"))
+    return (
+        pl.when(kin).then(pl.lit("family")).otherwise(alone.otherwise(pl.lit("with_nonrelatives")))
+    )
+
+
 def _has_role(*roles: Role) -> pl.Expr:
     return pl.col("relationship").is_in([role.name.lower() for role in roles])
 
