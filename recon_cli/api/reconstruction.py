@@ -121,11 +121,12 @@ def reconstruct(
     Raises:
         ConfigError: A table is unknown or not published.
         ContradictionError: No records have these counts; names the cells.
-        SolverError: The solver could not decide, or two engines disagree.
+        SolverError: Two engines disagree.
     """
     used = chosen_tables(release, published, tables)
+    plan = attack.plan_for(release, published, used)
     parts = [
-        attack.reconstruct(release, part, used, seed=seed, objective=objective)
+        attack.reconstruct_plan(plan, part, seed=seed, objective=objective)
         for part in split(release, published)
     ]
     return Reconstruction(

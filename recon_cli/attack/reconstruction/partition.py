@@ -75,11 +75,16 @@ def reconstruct(
         SourceError: A unit lacks the coarser geounit that the tables need.
         SolverError: Two engines disagree.
     """
-    make = make_plan if published.is_exact else make_interval_plan
-    plan = make(release, tables, published.coverage)
+    plan = plan_for(release, published, tables)
     return reconstruct_plan(
         plan, published, seed=seed, objective=objective, on_progress=on_progress
     )
+
+
+def plan_for(release: Release, published: Publication, tables: Sequence[Table]) -> Plan:
+    """The plan that all partitions of a publication share."""
+    make = make_plan if published.is_exact else make_interval_plan
+    return make(release, tables, published.coverage)
 
 
 def reconstruct_plan(

@@ -35,8 +35,11 @@ _PACK = 8
 _JOINT = 20_000
 #: Columns up to which all candidates are listed where rounding and CP-SAT found nothing.
 _LISTED = 200_000
-#: Deterministic seconds of CP-SAT.
+#: Deterministic seconds of CP-SAT for a whole solution over the columns of the relaxation.
 _LIMIT = 30.0
+#: The same for the best one over every column that can be in a better one; units that take longer
+#: are `solved` only.
+_PROOF = 3.0
 #: A value so near to an integer is one.
 _INTEGRAL = 1e-6
 
@@ -193,20 +196,22 @@ def _integral(pack: _Pack, vertex: PricedVertex, units: IntArray) -> PricedSolut
     active[vertex.unit, vertex.cell] = True
     seconds = vertex.deterministic_time
     if vertex.lacking < _INTEGRAL:
-        answer = _least_cost(pack, active)
+        answer = _least_cost(pack, active, _LIMIT)
         seconds += answer.deterministic_time
         if len(answer.values):
             # Whoever is in a cell of greater reduced cost than the gap costs more than this does.
             gap = -answer.objective / SCALE - vertex.cost
             further = ~active & (pack.upper > 0) & (vertex.reduced <= gap + _INTEGRAL)
+            is_least = answer.status is Status.OPTIMAL and not further.any()
             if further.any():
-                active |= further
-                answer = _least_cost(pack, active)
-                seconds += answer.deterministic_time
-            columns = np.nonzero(active)
-            people = answer.values[: len(columns[0])]
-            is_least = answer.status is Status.OPTIMAL
-            return _solution(units, (columns[0], columns[1]), people, seconds, is_least=is_least)
+                wider = _least_cost(pack, active | further, _PROOF)
+                seconds += wider.deterministic_time
+                is_least = wider.status is Status.OPTIMAL
+                if len(wider.values) and wider.objective >= answer.objective:
+                    answer, active = wider, active | further
+            unit, cell = np.nonzero(active)
+            people = answer.values[: len(unit)]
+            return _solution(units, (unit, cell), people, seconds, is_least=is_least)
         if pack.rows.is_coupled:
             near = _solve_in_neighbourhoods(pack)
             if near is not None and near.is_solved.all():
@@ -214,10 +219,10 @@ def _integral(pack: _Pack, vertex: PricedVertex, units: IntArray) -> PricedSolut
     return _any_solution(pack, units, seconds)
 
 
-def _least_cost(pack: _Pack, active: BoolArray) -> SolveResult:
+def _least_cost(pack: _Pack, active: BoolArray, limit: float) -> SolveResult:
     unit, cell = np.nonzero(active)
     program = pack.open_units.program(unit, cell, may_lack=False).program
-    return maximize(program.program, -program.cost, Effort(pack.seed, _LIMIT))
+    return maximize(program.program, -program.cost, Effort(pack.seed, limit))
 
 
 def _any_solution(pack: _Pack, units: IntArray, seconds: float) -> PricedSolution | None:
