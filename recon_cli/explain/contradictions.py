@@ -20,6 +20,7 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.progress import plural
 from recon_cli.publication import Publication
+from recon_cli.statement import OPEN
 
 #: Geounits that are looked at one by one.
 _TRIED = 200
@@ -43,13 +44,6 @@ def contradiction(
         SolverError: Two engines disagree on the least change, or on whether one is needed.
     """
     cells = CellsInUse(plan, published, counts)
-    if not published.is_exact:
-        named = suspects[:_SHOWN].tolist()
-        names = ", ".join(f"{cells.level(row)} {cells.geoid(row)}" for row in named)
-        return ContradictionError(
-            f"published counts contradict each other in {names}: no true counts within what they "
-            "state fit together; is the law declared for them the right one?"
-        )
     level = plan.release.region
     regions = sorted({cells.geoid(row)[: level.digits] for row in suspects.tolist()})
     others = ""
@@ -66,10 +60,19 @@ def contradiction(
         )
     if correction is not None:
         message = _correction_message(correction, f"all counts of {region}")
-    else:
+    elif published.is_exact:
         order = [row for row in suspects.tolist() if row in set(inside)]
         message = _partial_message(plan, cells, inside, units, order)
         message += f"; the least change for all counts of {region} is not known"
+    else:
+        message = f"the least change for all counts of {region} is not known"
+    if not published.is_exact:
+        named = suspects[:_SHOWN].tolist()
+        names = ", ".join(f"{cells.level(row)} {cells.geoid(row)}" for row in named)
+        message = (
+            f"in {names} no true counts within what they state fit together; {message}; is the law "
+            "declared for them the right one?"
+        )
     return ContradictionError(f"published counts contradict each other: {message}{others}")
 
 
@@ -120,7 +123,7 @@ def _correction_message(correction: CountCorrection, counts: str) -> str:
     """A change in words: the least only where that is proven."""
     kind = "the least change" if correction.is_least else "a change, not proven least,"
     number = len(correction.cells)
-    listed = _listed(f"{c}: {c.count} → {c.count + step}" for c, step in correction.cells)
+    listed = _listed(f"{c}: {_changed(c, step)}" for c, step in correction.cells)
     message = (
         f"{kind} that makes {counts} possible is {correction.total} in "
         f"{number} {'cell' if number == 1 else 'cells'}: {listed}"
@@ -128,6 +131,14 @@ def _correction_message(correction: CountCorrection, counts: str) -> str:
     if correction.is_least and correction.has_alternative:
         message += "; others, of other cells, are as small"
     return message
+
+
+def _changed(cell: PublishedCell, step: int) -> str:
+    """A count and what it would have to be; of a statement what it states, and the same."""
+    if cell.high is None:
+        return f"{cell.count} → {cell.count + step}"
+    stated = f"{cell.count} to {cell.high}" if cell.high < OPEN else f"{cell.count} or more"
+    return f"{stated} → {cell.count + step if step < 0 else cell.high + step}"
 
 
 def _listed(cells: Iterator[str]) -> str:

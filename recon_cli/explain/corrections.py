@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.explain.facts import PublishedCell
+from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import Grain, IntArray, enumerate_domain, group_rows, refine
 from recon_cli.model.plan import Plan
@@ -35,7 +36,7 @@ class CountCorrection:
     """A change of published counts that makes some geounits' counts possible.
 
     Attributes:
-        cells: The changed cells, and what to add to each count.
+        cells: The changed cells, and what to add to each count, or to what it states.
         is_least: Whether it is proven that no smaller total change makes them possible.
         has_alternative: Whether another change, as small and of other cells too, is known.
     """
@@ -73,10 +74,20 @@ class CellsInUse:
 
     def of(self, row: int) -> Iterator[PublishedCell]:
         """The geounit's published cells, zeros included."""
-        counts = self._counts.matrix[[row]].toarray()[0]
+        low, high = self._ends(row)
         for table, cell in self._pattern(row).published_cells(self._plan.tables):
-            count = int(counts[self._plan.columns[table.name, cell.number]])
-            yield PublishedCell(self.level(row), self.geoid(row), table, cell, count)
+            at = self._plan.columns[table.name, cell.number]
+            greatest = None if high is None else int(high[at])
+            yield PublishedCell(
+                self.level(row), self.geoid(row), table, cell, int(low[at]), greatest
+            )
+
+    def _ends(self, row: int) -> tuple[IntArray, IntArray | None]:
+        """Counts by the plan's columns; or the least and the greatest that are stated."""
+        if self._counts.intervals is None:
+            return self._counts.matrix[[row]].toarray()[0], None
+        low, high = self._counts.intervals.of(np.array([row]))
+        return low[0], high[0]
 
     def _pattern(self, row: int) -> CoveragePattern:
         return self._coverage[int(self._counts.pattern[row])]
@@ -106,14 +117,16 @@ def least_correction(
     if math.prod(grain.sizes) * len(units) > _LARGEST:
         return None
     unknowns = _Unknowns(plan, grain, cells, published)
-    rhs = np.array([c.count for c in every], dtype=np.int64)
+    least = np.array([c.count for c in every], dtype=np.int64)
+    most = np.array([c.greatest for c in every], dtype=np.int64)
     allowed = 1
     while True:
         matrix = unknowns.matrix(units, allowed)
         if matrix.shape[1] > _WIDEST:
             return None
-        rows = np.flatnonzero((rhs > 0) | (np.diff(matrix.indptr) > 0))
-        correction = min_l1_correction(sparse.csr_array(matrix[rows]), rhs[rows])
+        rows = np.flatnonzero((least > 0) | (np.diff(matrix.indptr) > 0))
+        counts = LinearConstraints(sparse.csr_array(matrix[rows]), least[rows], most[rows])
+        correction = min_l1_correction(counts)
         # Whoever is under k zeros changes each of them: more than the total cannot be cheaper.
         is_complete = correction.total <= allowed
         if is_complete or not correction.is_least or allowed == _ZEROS:
@@ -141,8 +154,8 @@ class _Unknowns:
     ) -> None:
         self._cells = cells
         self._atoms = enumerate_domain(grain.sizes)
-        self._counts = np.array(
-            [cell.count for each in published.values() for cell in each], dtype=np.int64
+        self._greatest = np.array(
+            [cell.greatest for each in published.values() for cell in each], dtype=np.int64
         )
         self._tally = np.array(
             [
@@ -178,7 +191,7 @@ class _Unknowns:
                 np.concatenate([weight for _, _, weight in entries]),
                 (np.concatenate([row for row, _, _ in entries]), np.concatenate(columns)),
             ),
-            shape=(len(self._counts), int(width[-1])),
+            shape=(len(self._greatest), int(width[-1])),
         )
         return _distinct_columns(A)
 
@@ -194,7 +207,7 @@ class _Unknowns:
         if not layers:
             return (np.empty(0, dtype=np.int64),) * 3
         counted = np.stack(layers)
-        zeros = ((self._counts[counted] == 0) & (counted >= 0)).sum(axis=0)
+        zeros = ((self._greatest[counted] == 0) & (counted >= 0)).sum(axis=0)
         keep = np.flatnonzero((zeros <= allowed) & (counted >= 0).any(axis=0))
         line, column = np.nonzero(counted[:, keep] >= 0)
         row = counted[line, keep[column]]

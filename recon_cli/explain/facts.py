@@ -58,6 +58,11 @@ class PublishedCell:
         return f"{self.level} {self.geoid} table {self.table.name} cell {self.number_and_code}"
 
     @property
+    def greatest(self) -> int:
+        """The greatest true count."""
+        return self.count if self.high is None else self.high
+
+    @property
     def number_and_code(self) -> str:
         """Its number in the table and its published code: ``2 (P12-02)``."""
         return f"{self.cell.number} ({self.table.codes[self.cell.number - 1]})"

@@ -18,6 +18,7 @@ from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.feasibility import round_vertex
+from recon_cli.statement import OPEN
 
 #: Deterministic seconds of each search.
 _LIMIT = 60.0
@@ -30,7 +31,7 @@ class Correction:
     """Changes to right-hand sides under which a system has a solution.
 
     Attributes:
-        change: For each row what to add to its count.
+        change: For each row what to add to its count, or to both its ends.
         is_least: Whether it is proven, by two engines, that no smaller total change exists.
         has_alternative: Whether another change with the same total, of other rows too, is known.
     """
@@ -45,26 +46,26 @@ class Correction:
         return int(np.abs(self.change).sum())
 
 
-def min_l1_correction(A: sparse.csr_array, rhs: IntArray, seed: int = 0) -> Correction:
-    """Minimise ``Σ |change|`` such that ``A x = rhs + change`` has a solution: Eq. (slack).
+def min_l1_correction(counts: LinearConstraints, seed: int = 0) -> Correction:
+    """Minimise ``Σ |change|`` such that ``least <= A x - change <= most`` for some x: Eq. (slack).
 
     Args:
-        A: (rows × variables) non-negative integer coefficients, of non-negative integers ``x``.
-        rhs: Published counts.
+        counts: (rows × variables) non-negative integer coefficients, of non-negative integers, and
+            between which ends each count is.
         seed: For repeatable search.
 
     Raises:
-        SolverError: The solver found nothing at all; a total change of ``Σ rhs`` always exists.
+        SolverError: The solver found nothing at all; a total change of ``Σ least`` always exists.
             Or two engines disagree on what is least.
     """
-    rows, columns = A.shape
-    program = _correction_program(A, rhs)
+    rows, columns = counts.A.shape
+    program = _correction_program(counts)
     cost = np.repeat([0, 1], [columns, 2 * rows])
     proven = _least_by_duals(program, cost, seed)
     if len(proven.values):
         return _least_correction(program, cost, proven.values, seed)
     # Every count may be taken back whole: with this to begin with there is always an answer.
-    known = np.concatenate([np.zeros(columns + rows, dtype=np.int64), rhs])
+    known = np.concatenate([np.zeros(columns + rows, dtype=np.int64), counts.least])
     answer = maximize(program, -cost, Effort(seed, _LIMIT), known)
     if answer.status not in {Status.OPTIMAL, Status.FEASIBLE}:
         raise SolverError(f"least correction: CP-SAT ended with {answer.status.value}")
@@ -74,8 +75,7 @@ def min_l1_correction(A: sparse.csr_array, rhs: IntArray, seed: int = 0) -> Corr
         and confirm_infeasible(with_rows(program, _at_most(cost, total - 1)), _SECONDS)
     )
     if not is_least:
-        change = A @ answer.values[:columns] - rhs
-        return Correction(change, is_least=False, has_alternative=False)
+        return Correction(_change(program, answer.values), is_least=False, has_alternative=False)
     return _least_correction(program, cost, answer.values, seed)
 
 
@@ -83,10 +83,14 @@ def _least_correction(
     program: IntegerProgram, cost: IntArray, values: IntArray, seed: int
 ) -> Correction:
     """The correction of a solution that is proven to cost least."""
-    more, less = np.split(values[-2 * program.shape[0] :], 2)
     total = int(cost @ values)
     other = total > 0 and _has_alternative(program, cost, values, total, seed)
-    return Correction(more - less, is_least=True, has_alternative=other)
+    return Correction(_change(program, values), is_least=True, has_alternative=other)
+
+
+def _change(program: IntegerProgram, values: IntArray) -> IntArray:
+    more, less = np.split(values[-2 * program.shape[0] :], 2)
+    return more - less
 
 
 @dataclass(frozen=True)
@@ -114,15 +118,20 @@ def _least_by_duals(program: IntegerProgram, cost: IntArray, seed: int) -> _Boun
     return _Bound(found.bound, round_vertex(cheapest, seed)[0])
 
 
-def _correction_program(A: sparse.csr_array, rhs: IntArray) -> IntegerProgram:
+def _correction_program(counts: LinearConstraints) -> IntegerProgram:
     """Variables: ``x``, then what is added to each count, then what is taken from each."""
-    rows, columns = A.shape
+    rows, columns = counts.A.shape
+    is_open = counts.most >= OPEN
     # More people than the greatest count raise every count that they are in beyond it.
-    highest = int(rhs.max(initial=0))
-    total = int(A.sum(axis=1).max(initial=1)) * highest
+    highest = int(np.where(is_open, counts.least, counts.most).max(initial=0))
+    total = int(counts.A.sum(axis=1).max(initial=1)) * highest
     one = sparse.eye_array(rows, dtype=np.int64, format="csr")
     return IntegerProgram(
-        LinearConstraints(sparse.csr_array(sparse.hstack([A, -one, one])), rhs, rhs),
+        LinearConstraints(
+            sparse.csr_array(sparse.hstack([counts.A, -one, one])),
+            counts.least,
+            np.where(is_open, np.maximum(total, counts.least), counts.most),
+        ),
         lower=np.zeros(columns + 2 * rows, dtype=np.int64),
         upper=np.repeat([highest, total], [columns, 2 * rows]),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -30,6 +31,7 @@ from tests.support.enumeration import (
     check_claims,
     histogram,
     is_solution,
+    least_changes,
     published_rows,
     record_counts,
     solutions,
@@ -106,6 +108,22 @@ def test_bounds_hold_every_solution(seed: int, exact: float) -> None:
             assert system.rows.are_met_by(people)
 
 
+def check_least_change(release: Release, published: Publication, message: str) -> None:
+    found = re.search(
+        r"; the least change that makes all counts of \w+ (\w+) possible is (\d+) in (\d+) ",
+        message,
+    )
+    assert found, message
+    try:
+        least = least_changes(release, published, release.tables, found[1])
+    except TooManyError:
+        return
+    assert int(found[2]) == sum(map(abs, least[0].values())) > 0
+    assert int(found[3]) in {len(change) for change in least}
+    has_others = "; others, of other cells, are as small" in message
+    assert has_others == (len(least) > 1) or int(found[2]) > 1
+
+
 @many
 @given(seed=SEEDS, step=st.sampled_from([-2, -1, 1, 2]))
 def test_refused_exactly_when_nothing_fits(seed: int, step: int) -> None:
@@ -121,8 +139,11 @@ def test_refused_exactly_when_nothing_fits(seed: int, step: int) -> None:
     wrong = Publication(published.geounits, counts, published.coverage, published.protection)
     every = enumerate_or_skip(release, wrong)
     if not every:
-        with pytest.raises(ContradictionError, match="no true counts within what they state fit"):
+        with pytest.raises(
+            ContradictionError, match="no true counts within what they state fit"
+        ) as error:
             recon.reconstruct(release, wrong, seed=seed)
+        check_least_change(release, wrong, str(error.value))
         return
     found = record_counts(release, recon.reconstruct(release, wrong, seed=seed).microdata)
     assert any(is_solution(found, solution) for solution in every)

@@ -99,10 +99,10 @@ def test_no_answer_within_the_budget_is_undecided(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_least_correction_is_least() -> None:
-    correction = min_l1_correction(IMPOSSIBLE.constraints.A, IMPOSSIBLE.constraints.most)
+    correction = min_l1_correction(IMPOSSIBLE.constraints)
     assert correction.is_least
     assert correction.total == 1
-    assert not min_l1_correction(POSSIBLE.constraints.A, POSSIBLE.constraints.most).change.any()
+    assert not min_l1_correction(POSSIBLE.constraints).change.any()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_equally_small_corrections_are_seen(
     rows: list[list[int]], counts: list[int], total: int, has_alternative: bool
 ) -> None:
     A = sparse.csr_array(np.array(rows, dtype=np.int64))
-    correction = min_l1_correction(A, np.array(counts, dtype=np.int64))
+    correction = min_l1_correction(equalities(A, counts))
     assert correction.is_least
     assert (correction.total, correction.has_alternative) == (total, has_alternative)
 

@@ -282,17 +282,19 @@ def least_changes(
     values = list(itertools.product(*(feature.values for feature in release.features)))
     domain = list(itertools.product([name for name in names if name.startswith(region)], values))
     here = pl.col("geoid").str.starts_with(region)
-    part = Publication(published.geounits.filter(here), published.counts, published.coverage)
+    part = replace(published, geounits=published.geounits.filter(here))
     rows = published_rows(release, part, tables, domain)
-    counts = np.array([row.high for row in rows], dtype=np.int64)
+    low = np.array([row.low for row in rows], dtype=np.int64)
+    high = np.array([row.high for row in rows], dtype=np.int64)
     weights = np.array([[row.weights.get(i, 0) for i in range(len(domain))] for row in rows])
     kinds = np.unique(weights.T, axis=0)
     kinds = kinds[kinds.any(axis=1)]
-    each = int(counts.max(initial=0)) + 1
+    each = int(np.where(high < OPEN, high, low).max(initial=0)) + 1
     if each ** len(kinds) > limit:
         raise TooManyError
     people = np.indices((each,) * len(kinds)).reshape(len(kinds), each ** len(kinds)).T
-    changes = people @ kinds - counts
+    counts = people @ kinds
+    changes = counts - np.clip(counts, low, high)
     totals = np.abs(changes).sum(axis=1)
     least = np.unique(changes[totals == totals.min()], axis=0)
     return [
