@@ -105,7 +105,8 @@ def least_correction(
         units: Those of them that people are placed in.
 
     Returns:
-        None where there are too many unknowns to try. No cells where the counts agree as they are.
+        None where there are too many unknowns to try, or nothing was found in time but to take all
+        counts back. No cells where the counts agree as they are.
 
     Raises:
         SolverError: Two engines disagree on what is least.
@@ -129,6 +130,8 @@ def least_correction(
         correction = min_l1_correction(counts)
         # Whoever is under k zeros changes each of them: more than the total cannot be cheaper.
         is_complete = correction.total <= allowed
+        if not correction.is_least and correction.total >= least.sum():
+            return None
         if is_complete or not correction.is_least or allowed == _ZEROS:
             break
         allowed = min(correction.total, _ZEROS)

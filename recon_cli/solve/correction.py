@@ -22,6 +22,8 @@ from recon_cli.statement import OPEN
 
 #: Deterministic seconds of each search.
 _LIMIT = 60.0
+#: Random vertices that are rounded before CP-SAT is asked.
+_ATTEMPTS = 4
 #: Wall-clock seconds for the second engine.
 _SECONDS = 60.0
 
@@ -115,7 +117,8 @@ def _least_by_duals(program: IntegerProgram, cost: IntArray, seed: int) -> _Boun
     if program.is_feasible(values) and int(cost @ values) == found.bound:
         return _Bound(found.bound, values)
     cheapest = with_rows(program, _at_most(cost, found.bound))
-    return _Bound(found.bound, round_vertex(cheapest, seed)[0])
+    near = (round_vertex(cheapest, seed + attempt)[0] for attempt in range(_ATTEMPTS))
+    return _Bound(found.bound, next((each for each in near if len(each)), np.empty(0, np.int64)))
 
 
 def _correction_program(counts: LinearConstraints) -> IntegerProgram:
