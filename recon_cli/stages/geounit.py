@@ -10,7 +10,7 @@ import polars as pl
 
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
+from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.progress import plural
 from recon_cli.publication import Publication
 from recon_cli.report.proven import claimed_records, placed_records, proven_units
@@ -166,6 +166,15 @@ class Located:
             return None
         folder = open_folder(self.run.work, SOLVAR, "solvar")
         return folder if _made_from(folder, self.microdata, self.partition) else None
+
+    @cached_property
+    def audit(self) -> Folder | None:
+        """``audit/``, if it was made from the counts that are there now."""
+        if not (self.run.work / "audit").is_dir():
+            return None
+        folder = open_folder(self.run.work, AUDIT, "audit")
+        tables, _ = open_published(self.run.work, self.release)
+        return folder if _made_from(folder, tables, self.partition) else None
 
     @cached_property
     def claims(self) -> Folder | None:

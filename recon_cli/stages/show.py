@@ -17,6 +17,7 @@ from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reas
 from recon_cli.report.words import Words, percentage, words_of
 from recon_cli.schema import Level, Table
 from recon_cli.stages.geounit import Located, locate
+from recon_cli.stages.recovered import recovered_details
 from recon_cli.stages.why import Why
 from recon_cli.statement import describe_law
 from recon_cli.store.published import open_published
@@ -163,6 +164,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
         details.append(
             Detail("not known", f"{words.listed(unseen)}: no table in use tells them apart")
         )
+    details += recovered_details(located)
     reasons: tuple[Reason, ...] = ()
     if why.numbers != () and any(kind.lower for kind in kinds.kinds):
         from recon_cli.stages.explanations import explain_rows  # noqa: PLC0415 - loads solvers
@@ -204,7 +206,12 @@ def _whole_view(located: Located) -> GeounitView:
         Detail("certain", at_least + _certain_fact(certain, people)),
         Detail("made from", _table_list(located.tables)),
     )
-    shown = (details[0], *_disclosed(located, people), *details[1:])
+    shown = (
+        details[0],
+        *_disclosed(located, people),
+        *details[1:],
+        *recovered_details(located),
+    )
     return replace(
         _frame(located),
         details=shown,

@@ -1,9 +1,10 @@
-"""The cells of a batch that are published as intervals."""
+"""The published cells of a batch as functionals, by default those published as intervals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -43,13 +44,19 @@ class IntervalCells:
     coefficients: sparse.csr_array
 
     @classmethod
-    def of(cls, plan: Plan, counts: PartitionCounts, system: System) -> IntervalCells:
-        """Those of a batch.
+    def of(
+        cls,
+        plan: Plan,
+        counts: PartitionCounts,
+        system: System,
+        among: Literal["intervals", "all"] = "intervals",
+    ) -> IntervalCells:
+        """Those of a batch, or all its published cells.
 
         Raises:
             ValueError: The plan is not one for intervals.
         """
-        parts = [_of_stratum(plan, counts, system, at) for at in range(len(system.strata))]
+        parts = [_of_stratum(plan, counts, system, at, among) for at in range(len(system.strata))]
         names = [field.name for field in fields(cls) if field.name != "coefficients"]
         arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         coefficients = sparse.csr_array(sparse.vstack([part.coefficients for part in parts]))
@@ -75,14 +82,16 @@ class IntervalCells:
         )
 
 
-def _of_stratum(plan: Plan, counts: PartitionCounts, system: System, at: int) -> IntervalCells:
+def _of_stratum(
+    plan: Plan, counts: PartitionCounts, system: System, at: int, among: str
+) -> IntervalCells:
     stratum = system.strata[at]
     pattern = plan.patterns[stratum.pattern]
     if counts.intervals is None or pattern.lattice is None or stratum.least is None:
         raise ValueError("an audit needs a plan for intervals")
     cells = np.array([plan.columns[cell] for cell in pattern.margins.columns])
     low, high = (ends[:, cells] for ends in counts.intervals.of(stratum.geounits))
-    place, column = np.nonzero(low < high)
+    place, column = np.nonzero((low < high) | (among == "all"))
     node = pattern.lattice.node[column]
     inside = stratum.of_unit >= 0
     open_units = inside & ~(system.is_bounded & system.is_listed)

@@ -1,0 +1,197 @@
+"""Which published counts force a recovered one: whole multiples of them that add up to it.
+
+The bounds of a count are proven by weights on published counts, Eq. (dual) of docs/method.md. Of
+all weights that prove an end those with the least sum are asked for: they name few counts. A linear
+program proposes, integers check.
+
+See *certificate* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.attack.audit.cells import IntervalCells
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.counts import MOST_PEOPLE, arrange_counts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.program import IntegerProgram
+from recon_cli.model.system import build_systems
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.solve.linear_relaxation import solve_relaxation
+
+#: A published cell: geoid, table, number.
+CellName = tuple[str, str, int]
+
+#: Deterministic seconds of one linear program.
+_LIMIT: Final = 30.0
+#: Multiples of a count that are tried.
+_MULTIPLES: Final = range(1, 61)
+#: What floating point may miss a whole number by.
+_ROUNDING: Final = 1e-6
+#: More than any sum of weights.
+_WIDE: Final = 10**9
+
+
+@dataclass(frozen=True)
+class WeightedCount:
+    """A published count in a proof.
+
+    Attributes:
+        cell: Which.
+        weight: How often it is added; negative: taken off.
+        count: What it states at the end that counts: the least if added, else the most.
+    """
+
+    cell: CellName
+    weight: int
+    count: int
+
+
+@dataclass(frozen=True)
+class EndProof:
+    """Published counts that bound a count.
+
+    Attributes:
+        counts: Those with a weight.
+        multiple: Of the count that they bound.
+        total: Their weighted sum: ``multiple`` times the count is at least, or at most, so much.
+    """
+
+    counts: tuple[WeightedCount, ...]
+    multiple: int
+    total: int
+
+    def words(self, here: str) -> str:
+        """The sum, such as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their geoid."""
+        text = ""
+        for each in self.counts:
+            geoid, table, cell = each.cell
+            place = "" if geoid == here else f"{geoid} "
+            times = "" if abs(each.weight) == 1 else f"{abs(each.weight)} × "
+            sign = "−" if each.weight < 0 else "+" if text else ""
+            text += f"{' ' if text else ''}{sign}{' ' if text and sign else ''}"
+            text += f"{times}{place}{table} {cell} ({each.count:,})"
+        return text if self.multiple == 1 else f"({text}) / {self.multiple}"
+
+
+@dataclass(frozen=True)
+class Forcing:
+    """Why a count is recovered. Published zeros, which rule out other records, are not named.
+
+    Attributes:
+        cell: The count.
+        value: The only one possible.
+        at_least: The proof that it is no less; None if none was found.
+        at_most: Likewise, that it is no more.
+    """
+
+    cell: CellName
+    value: int
+    at_least: EndProof | None
+    at_most: EndProof | None
+
+    def words(self, here: str) -> str:
+        """What follows the count: one sum where it proves both ends, else one for each."""
+        if self.at_least is None or self.at_most is None:
+            return ""
+        low, high = self.at_least.words(here), self.at_most.words(here)
+        if self.at_least == self.at_most:
+            return f" = {low}"
+        return f", at least {low}, at most {high}"
+
+
+def forcing_counts(
+    release: Release,
+    published: Publication,
+    tables: Sequence[Table],
+    recovered: dict[CellName, int],
+) -> list[Forcing]:
+    """What forces recovered counts, of those whose histogram cells can be listed.
+
+    Args:
+        release: The schema.
+        published: The counts of whole regions.
+        tables: What the audit used.
+        recovered: Cells with the value that the audit found.
+
+    Raises:
+        ContradictionError: No true counts fit the statements.
+    """
+    plan = make_interval_plan(release, tables, published.coverage)
+    counts = arrange_counts(plan, published)
+    found = []
+    for system in build_systems(plan, counts, must_list=False):
+        cells = IntervalCells.of(plan, counts, system, among="all")
+        names = cells.names(plan, counts, system)
+        for number, geoid, table, cell in names.drop("level").with_row_index().rows():
+            name = (geoid, table, cell)
+            if name in recovered and cells.is_bounded[number]:
+                proofs = _Proofs(cells, names.drop("level").rows(), number)
+                value = recovered[name]
+                found.append(Forcing(name, value, proofs.of(value, 1), proofs.of(value, -1)))
+    return found
+
+
+class _Proofs:
+    """Weights on the published cells that share histogram cells with one, directly or not."""
+
+    def __init__(self, cells: IntervalCells, names: Sequence[CellName], target: int) -> None:
+        self.A = sparse.csr_array(cells.coefficients)
+        self.target = np.asarray(self.A[[target]].toarray()[0], dtype=np.int64)
+        used = np.flatnonzero(np.diff(self.A.indptr))
+        self.used = used[used != target]
+        self.names = names
+        self.low, self.high = cells.low[self.used], cells.high[self.used]
+        self.raised = np.arange(len(self.used))
+        self.lowered = np.flatnonzero(self.high < MOST_PEOPLE)
+
+    def of(self, value: int, sign: int) -> EndProof | None:
+        """A proof that ``sign`` times the count is at least ``sign * value``."""
+        rows = sparse.csr_array(self.A[self.used])
+        weights = sparse.csr_array(rows.T)
+        sums = sparse.hstack([weights, -weights[:, self.lowered]])
+        ends = np.concatenate([self.low, -self.high[self.lowered]])[None, :]
+        matrix = sparse.csr_array(sparse.vstack([sums, sparse.csr_array(ends)]))
+        width = matrix.shape[1]
+        program = IntegerProgram(
+            LinearConstraints(
+                matrix,
+                np.append(np.full(len(self.target), -_WIDE), sign * value),
+                np.append(sign * self.target, _WIDE),
+            ),
+            np.zeros(width, dtype=np.int64),
+            np.full(width, _WIDE),
+        )
+        point = solve_relaxation(program, np.ones(width), _LIMIT).values
+        if not len(point):
+            return None
+        exact = point[: len(self.used)].copy()
+        exact[self.lowered] -= point[len(self.used) :]
+        for multiple in _MULTIPLES:
+            whole = np.rint(multiple * exact).astype(np.int64)
+            if np.abs(multiple * exact - whole).max() > _ROUNDING * multiple:
+                continue
+            total = int(np.where(whole > 0, self.low, self.high) @ whole)
+            if (rows.T @ whole <= multiple * sign * self.target).all() and (
+                -(-total // multiple) == sign * value
+            ):
+                return self._proof(whole, multiple, sign, total)
+        return None
+
+    def _proof(self, weights: IntArray, multiple: int, sign: int, total: int) -> EndProof:
+        counts = []
+        for at in np.argsort(-sign * weights, kind="stable").tolist():
+            if not weights[at]:
+                continue
+            count = self.low[at] if weights[at] > 0 else self.high[at]
+            name = self.names[int(self.used[at])]
+            counts.append(WeightedCount(name, sign * int(weights[at]), int(count)))
+        return EndProof(tuple(counts), multiple, sign * total)

@@ -1,0 +1,45 @@
+"""The suppressed counts of a geounit that the audit recovered, and what forces them, in words."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from recon_cli.report.view import Detail
+from recon_cli.stages.geounit import Located
+
+#: Counts whose proof is shown.
+_SHOWN = 6
+
+
+def recovered_details(located: Located) -> list[Detail]:
+    """A line a recovered count: the published counts that it is the sum of.
+
+    Nothing where nobody audited, or nothing is recovered. Of regions with more histogram cells
+    than can be listed only the counts are given.
+    """
+    if located.audit is None:
+        return []
+    rows = located.audit.read(located.partition, located.span).filter(
+        pl.col("geoid") == located.geoid, status="recovered"
+    )
+    if rows.is_empty():
+        return []
+    from recon_cli.attack.audit.forcing import forcing_counts  # noqa: PLC0415 - loads solvers
+
+    values = {
+        (geoid, table, cell): count
+        for geoid, table, cell, count in rows.select("geoid", "table", "cell", "least").rows()
+    }
+    chosen = dict(list(values.items())[:_SHOWN])
+    tables = located.release.select_tables(tuple(located.audit.manifest.notes["tables"]))
+    found = forcing_counts(located.release, located.published, tables, chosen)
+    proofs = {each.cell: each for each in found}
+    details = []
+    for (geoid, table, cell), count in chosen.items():
+        forcing = proofs.get((geoid, table, cell))
+        reason = "" if forcing is None else forcing.words(geoid)
+        details.append(Detail(f"recovered {table} {cell}", f"{count:,}{reason}"))
+    if len(values) > len(chosen):
+        more = f"{len(values) - len(chosen):,} more in audit/"
+        details.append(Detail("recovered", more))
+    return details
