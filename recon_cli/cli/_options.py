@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +98,7 @@ class RunOptions:
 
         if self.verbosity < 0:
             return SilentReporter()
-        return ConsoleReporter(console(stderr=True), self.verbosity > 0, place)
+        return ConsoleReporter(partial(console, stderr=True), self.verbosity > 0, place)
 
 
 def run_options(function: Callable[..., None]) -> Callable[..., None]:

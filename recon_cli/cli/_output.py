@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
+
+import click
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,6 +18,9 @@ if TYPE_CHECKING:
     from recon_cli.store import Manifest
 
 Fact = tuple[str, str]
+
+#: Values have as many columns at least, in whatever terminal.
+_NARROWEST = 20
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -29,17 +36,28 @@ def console(*, stderr: bool = False) -> Console:
 
 def show(title: str, facts: Iterable[Fact]) -> None:
     """Print a title and facts as label and value."""
-    from rich.table import Table  # noqa: PLC0415 - only when there is something to show
-    from rich.text import Text  # noqa: PLC0415
+    for line in _folded(title, 0):
+        click.secho(line, bold=True)
+    show_facts([(label, value) for label, value in facts])
 
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
+
+def show_facts(facts: Sequence[Fact]) -> None:
+    """Print labels, and beside them values folded to the width of the terminal."""
+    indent = max((len(label) for label, _ in facts), default=0) + 4
     for label, value in facts:
-        grid.add_row(f"  {label}", Text(value))
-    out = console()
-    out.print(Text(title, style="bold"))
-    out.print(grid)
+        lines = [part for line in value.split("\n") for part in _folded(line, indent)]
+        for first, line in zip([f"  {label}", *[""] * len(lines)], lines, strict=False):
+            click.echo(click.style(first.ljust(indent), dim=True) + line)
+
+
+def terminal_width() -> int:
+    """Columns of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size().columns
+
+
+def _folded(line: str, indent: int) -> list[str]:
+    room = max(terminal_width() - indent, _NARROWEST)
+    return textwrap.wrap(line, room, break_on_hyphens=False) or [""]
 
 
 def title_of(outcome: StageOutcome) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recon_cli.cli._options import RunOptions, run_options
-from recon_cli.cli._output import duration
+from recon_cli.cli._output import duration, show_facts, terminal_width
 
 if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run
@@ -110,29 +110,22 @@ def _as_json(folder: FolderStatus) -> dict[str, object]:
 
 
 def _print(work: Path, folders: Sequence[FolderStatus], run: Run | None) -> None:
-    from rich.table import Table  # noqa: PLC0415 - only when there is something to show
-    from rich.text import Text  # noqa: PLC0415
+    from recon_cli.progress.tally import flow  # noqa: PLC0415 - slow imports when needed
 
-    from recon_cli.cli._output import console  # noqa: PLC0415
-    from recon_cli.progress.tally import flow  # noqa: PLC0415
-
-    out = console()
-    out.print(Text(str(work), style="bold"), soft_wrap=True)
+    click.secho(str(work), bold=True)
     if not folders:
-        out.print("  no stage has run here")
+        click.echo("  no stage has run here")
     label = max((len(each.name) for each in folders), default=0)
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="dim")
-    grid.add_column(overflow="fold")
+    facts = []
     for each in folders:
         release = _release(run, each.status.last)
         lines = [_state(each.status)]
         if each.status.last is not None:
             manifest = each.status.last
-            for facts in (_figures(manifest, release), _making(manifest, each.size)):
-                lines += flow(facts, max(out.width - label - 4, 20))
-        grid.add_row(f"  {each.name}", Text("\n".join(lines)))
-    out.print(grid)
+            for parts in (_figures(manifest, release), _making(manifest, each.size)):
+                lines += flow(parts, max(terminal_width() - label - 4, 20))
+        facts.append((each.name, "\n".join(lines)))
+    show_facts(facts)
 
 
 def _state(status: StageStatus) -> str:

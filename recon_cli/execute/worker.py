@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import threading
 import traceback
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recon_cli.errors import ReconError
 from recon_cli.execute.progress_messages import ProgressMessage, ProgressSender
 from recon_cli.execute.work_items import Usage, WorkFunction, measured
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 _TICK_SECONDS = 0.1
 
@@ -96,7 +97,9 @@ def _portable(error: Exception) -> Exception:
 
 def _die_with_parent() -> None:
     """A worker must not go on writing after its parent was killed."""
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process  # noqa: PLC0415 - for workers alone, slow to load
+
+    parent = parent_process()
     if parent is None:
         return
 

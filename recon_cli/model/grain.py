@@ -13,12 +13,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from recon_cli.model.margins import Masks
 from recon_cli.schema import Release, bits
+
+if TYPE_CHECKING:  # margins load scipy
+    from recon_cli.model.margins import Masks
 
 IntArray = npt.NDArray[np.int64]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import sparse
@@ -95,6 +97,25 @@ def _fine_plan(close: _Close, distinguish: Sequence[Masks]) -> Plan:
     return _assemble(close, grain, {p: lift for p, lift in lifts.items() if lift is not None})
 
 
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """A release as a key: that very object, since comparing two takes as long as the work."""
+
+    release: Release
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.release is self.release
+
+    def __hash__(self) -> int:
+        return id(self.release)
+
+
+@lru_cache(maxsize=8)
+def _closed(same: _Same, columns: tuple[tuple[str, int], ...]) -> Margins:
+    """Margins of one pattern; the stages of one run have them in common."""
+    return close_margins(same.release, columns)
+
+
 class _Close:
     """Margins of every pattern, and which of their rows the units already determine."""
 
@@ -104,7 +125,7 @@ class _Close:
         self.coverage = coverage
         columns = {p: pattern_columns(pattern, self.tables) for p, pattern in enumerate(coverage)}
         distinct = {
-            cells: close_margins(release, cells) for cells in set(columns.values()) if cells
+            cells: _closed(_Same(release), cells) for cells in set(columns.values()) if cells
         }
         self.patterns = {p: distinct[cells] for p, cells in columns.items() if cells}
         unit = release.geography.unit.name

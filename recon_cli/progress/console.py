@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recon_cli.progress.memory import Memory
@@ -28,14 +29,19 @@ class ConsoleReporter:
     """Reports on a rich console.
 
     Attributes:
-        console: On stderr.
+        make_console: Makes the one on stderr when there is something to say: rich loads slowly.
         verbose: Whether details are said.
         place: Which stage of how many (``2/5``), where there are several.
     """
 
-    console: Console
+    make_console: Callable[[], Console]
     verbose: bool = False
     place: str = ""
+
+    @cached_property
+    def console(self) -> Console:
+        """On stderr."""
+        return self.make_console()
 
     @contextmanager
     def bar(self, task: Task) -> Iterator[Bar]:

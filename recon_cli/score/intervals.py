@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special  # not scipy.stats, which takes a second to load
 
 Floats = npt.NDArray[np.float64]
 
@@ -116,8 +116,8 @@ def _clustered(rates: Floats, whole: Floats, tail: float) -> tuple[Floats, Float
     size = _effective_size(rate, rates[:, 1:], whole, tail)
     part = size * rate
     with np.errstate(invalid="ignore"):
-        low = stats.beta.ppf(tail, part, size - part + 1)
-        high = stats.beta.ppf(1 - tail, part + 1, size - part)
+        low = special.betaincinv(part, size - part + 1, tail)
+        high = special.betaincinv(part + 1, size - part, 1 - tail)
     return np.where(rate > 0, low, 0.0), np.where(rate < 1, high, 1.0)
 
 
@@ -135,7 +135,7 @@ def _effective_size(rate: Floats, resampled: Floats, whole: Floats, tail: float)
     inside = (rate > 0) & (rate < 1) & (variance > 0)
     size = np.where(inside, rate * (1 - rate) / np.where(inside, variance, 1.0), clusters)
     size = np.minimum(size, whole[:, 0])
-    adjusted = size * (stats.norm.ppf(tail) / stats.t.ppf(tail, freedom)) ** 2
+    adjusted = size * (special.ndtri(tail) / special.stdtrit(freedom, tail)) ** 2
     return np.maximum(np.where(inside, adjusted, size), _LEAST)
 
 
@@ -144,6 +144,6 @@ def _student(rates: Floats, tail: float) -> tuple[Floats, Floats]:
     draws = rates[:, 1:]
     count = np.isfinite(draws).sum(axis=1)
     centre = np.nanmean(draws, axis=1)
-    half = -stats.t.ppf(tail, count - 1) * np.nanstd(draws, axis=1, ddof=1) / np.sqrt(count)
+    half = -special.stdtrit(count - 1, tail) * np.nanstd(draws, axis=1, ddof=1) / np.sqrt(count)
     half = np.where(np.nanmax(draws, axis=1) > np.nanmin(draws, axis=1), half, np.nan)
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)

@@ -41,7 +41,6 @@ from recon_cli.score.confidence import CALIBRATION, count_tenths
 from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.contributions import read_contributions
-from recon_cli.stages.risk import SUMMARY
 from recon_cli.store import Folder, Manifest, Stage, open_folder
 
 
@@ -170,6 +169,8 @@ def _confidence(
 def _risk(work: Path, by_stage: dict[str, Manifest]) -> RiskFindings | None:
     if RISK.name not in by_stage:
         return None
+    from recon_cli.stages.risk import SUMMARY  # noqa: PLC0415 - loads scipy's Fourier transforms
+
     folder = _open(work, by_stage[RISK.name], RISK.folders[0])
     summary = pl.read_parquet(folder.read_extra(f"{SUMMARY}.parquet"))
     return RiskFindings(folder.manifest, summary)

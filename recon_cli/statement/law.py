@@ -34,7 +34,7 @@ class Law(BaseModel, ABC):
     are integers, or `FLAGGED`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     name: ClassVar[str]
 

@@ -428,7 +428,9 @@ def test_progress_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(meter, "_EVERY", 0.0)
     text = io.StringIO()
     with website(Reply(ZIP, cut=7000), Reply(ZIP)) as site:
-        deliver(order(site, reporter=ConsoleReporter(Console(file=text, width=60))), ALABAMA)
+        deliver(
+            order(site, reporter=ConsoleReporter(lambda: Console(file=text, width=60))), ALABAMA
+        )
     said = text.getvalue()
     assert f"Alabama ({FILE}): from {site.url}/Alabama/{FILE}\n" in said
     assert "trying again in 0 s\n" in said
@@ -439,7 +441,7 @@ def test_progress_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) ->
 def test_progress_on_a_narrow_terminal() -> None:
     text = io.StringIO()
     console = Console(file=text, width=60, force_terminal=True, color_system=None)
-    with meter.meter(ConsoleReporter(console), FILE, 150_000_000, 30_000_000) as arrived:
+    with meter.meter(ConsoleReporter(lambda: console), FILE, 150_000_000, 30_000_000) as arrived:
         arrived(45_000_000)
     last = [line for line in text.getvalue().split("\r") if FILE in line][-1]
     assert "75.0/150.0 MB" in last

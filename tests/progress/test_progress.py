@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -135,7 +136,7 @@ def test_facts_flow_into_few_lines() -> None:
 def test_lines_come_while_nothing_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console_module, "_EVERY", 0.02)
     stream = io.StringIO()
-    reporter = ConsoleReporter(Console(file=stream, width=40), place="1/2")
+    reporter = ConsoleReporter(lambda: Console(file=stream, width=40), place="1/2")
     with reporter.bar(Task("solvar", "block", 10, 100)) as bar:
         bar.advance(1, 10, {"proven": 1})
         time.sleep(0.2)
@@ -146,7 +147,7 @@ def test_lines_come_while_nothing_is_heard(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_terminal_is_left_clean() -> None:
     stream = io.StringIO()
-    reporter = ConsoleReporter(Console(file=stream, force_terminal=True, width=60))
+    reporter = ConsoleReporter(lambda: Console(file=stream, force_terminal=True, width=60))
     with reporter.bar(BLOCKS) as bar:
         bar.advance(36_000, 600_000, {"unique": 36_000})
         reporter.note("a note")
@@ -160,7 +161,7 @@ def test_the_terminal_is_left_clean() -> None:
 def test_details_are_for_the_curious() -> None:
     for verbose in (False, True):
         stream = io.StringIO()
-        reporter = ConsoleReporter(Console(file=stream), verbose)
+        reporter = ConsoleReporter(partial(Console, file=stream), verbose)
         reporter.finished(FinishedPartition("solvar", "county 01073", 1.234, 250.0))
         expected = "solvar: county 01073 done in 1.23 s, 250 MB\n" if verbose else ""
         assert stream.getvalue() == expected
