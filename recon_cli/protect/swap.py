@@ -78,18 +78,23 @@ def choose_swaps(
 def _experimental(
     households: pl.DataFrame, settings: Experimental, rng: np.random.Generator
 ) -> pl.DataFrame:
-    """Appendix C: noisy size as the key; pseudo-tract, else pseudo-county, else state."""
+    """Appendix C: noisy size as the key; pseudo-tract, else pseudo-county, else state.
+
+    Partners of one block would change nothing, so they live in two.
+    """
     count = len(households)
     noise = rng.choice((-1, 0, 1), count, p=settings.size_noise)
     pseudo = _pseudo_tracts(households, settings, rng)
-    candidates = households.select("row", "state").with_columns(
+    candidates = households.select("row", "state", "geoid_block").with_columns(
         key=households["people"] + pl.Series(noise),
         tract=pseudo,
         county=pl.Series(households["county"]).gather(_first_of(households, pseudo)),
         chance=uniform_series(rng, count),
     )
     chosen = rng.permutation(count)[: round(settings.rate * count)]
-    return match_pairs(candidates[np.sort(chosen)], ["key"], ["tract", "county", "state"])
+    return match_pairs(
+        candidates[np.sort(chosen)], ["key"], ["tract", "county", "state"], apart="geoid_block"
+    )
 
 
 def _first_of(households: pl.DataFrame, tracts: pl.Series) -> pl.Series:
