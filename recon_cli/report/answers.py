@@ -14,6 +14,8 @@ from recon_cli.report.words import Words, enumerate_words, of_units, percentage
 _NAMED = 8
 #: What a share of the people given away has to be before their size class is worth a hint.
 _MOST = 0.5
+#: How many times its share of all people that has to be.
+_WORSE = 1.1
 
 
 @dataclass(frozen=True)
@@ -57,19 +59,19 @@ def make_answers(
 
 
 def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> Answer:
-    """The worst places by name."""
+    """The worst places by name, each linked to its page if there are pages."""
     if not findings.places:
         return Answer("Who", "")
+    page = {each.geoid: each.page for each in pages}
     named = [
-        f"{words.unit} {each.geoid}: {each.given:,} of {each.people:,} people"
+        (each.geoid, f"{words.unit} {each.geoid}", f"{each.given:,} of {each.people:,} people")
         for each in findings.places
     ]
-    text = f"Most are in {'; '.join(named)}."
     if not pages:
-        return Answer("Who", f"{text} `recon show` followed by a geoid shows more.")
-    return Answer(
-        "Who", text, tuple(Hyperlink(f"{words.unit} {each.geoid}", each.page) for each in pages)
-    )
+        text = "; ".join(f"{place}: {people}" for _, place, people in named)
+        return Answer("Who", f"Most are in {text}. `recon show` followed by a geoid shows more.")
+    links = (Hyperlink(place, page[geoid], people) for geoid, place, people in named)
+    return Answer("Who", "Most are in", tuple(links))
 
 
 def _tables(found: ReconstructionFindings, words: Words, pages: Sequence[PlacePage]) -> Answer:
@@ -99,7 +101,8 @@ def _help(found: ReconstructionFindings, words: Words) -> str:
         seen, people = seen + row["certain"], people + row["population"]
         if seen >= _MOST * total:
             break
-    if row["size"] == sizes["size"][-1] or people >= found.people:
+    is_usual = seen * found.people <= _WORSE * people * total
+    if row["size"] == sizes["size"][-1] or is_usual:
         return f"Try {tries}"
     end = row["size"].split("-")[-1]
     return (

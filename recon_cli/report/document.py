@@ -78,10 +78,12 @@ class Hyperlink:
     Attributes:
         text: What it is about.
         page: Its file.
+        finding: What was found there, in a few words.
     """
 
     text: str
     page: str
+    finding: str
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Answer:
     Attributes:
         question: In a word or two.
         text: The answer, with marks as in `Headline`.
-        links: Pages that say more.
+        links: Pages that say more; they end the sentence.
     """
 
     question: str

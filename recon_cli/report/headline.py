@@ -99,6 +99,8 @@ def _disclosed(claims: ClaimFindings, words: Words) -> list[str]:
 
 
 def _people(people: int, claims: ClaimFindings) -> str:
+    if people == claims.people:
+        return f"**All {people:,} people** are"
     share = percentage(people, claims.people)
     return f"**At least {people:,} of {claims.people:,} people** ({share}) are"
 

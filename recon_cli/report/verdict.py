@@ -47,9 +47,12 @@ def audit_verdict(audit: AuditFindings) -> str | None:
 
 def _verdict(what: str, given: int, people: int, rule: Rule, *, least: str) -> str:
     number = f"{least}{given:,} of {people:,} ({percentage(given, people)})"
+    if given == people:
+        number = f"all {people:,}"
     if 100 * given > rule.tolerated * people:
         return f"**Yes, {what} are given away:** {number}."
-    return f"**No more than the rule tolerates:** {what} are given away, {number}."
+    within = "Not proven to be more" if least and given < people else "No more"
+    return f"**{within} than the rule tolerates:** {what} are given away, {number}."
 
 
 def rule_in_words(rule: Rule, *, examined: bool) -> str:

@@ -13,10 +13,9 @@ from recon_cli.errors import StageError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import REPORT
 from recon_cli.pipeline.status import manifests_in
-from recon_cli.store import INGEST, Manifest, Stage, Transaction, open_folder
+from recon_cli.store import Manifest, Stage, Transaction, open_folder
 from recon_cli.store.files import file_digest, write_bytes
 from recon_cli.store.manifest import MANIFEST
-from recon_cli.store.published import PROTECTION
 
 if TYPE_CHECKING:
     from recon_cli.report.answers import PlacePage
@@ -64,18 +63,13 @@ def _write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...]) -> Man
     from recon_cli.stages.findings import gather_findings  # noqa: PLC0415
 
     findings = gather_findings(run, manifests)
-    pages = _place_pages(run, findings.places) if _are_exact(manifests) else {}
+    pages = _place_pages(run, findings.places)
     for page, data in pages.items():
         stage.staging.write_extra("report", page.page, data)
     document = compose_report(findings, run.config.section(Report).title, tuple(pages))
     for name, data in report_files(document, PAGE).items():
         stage.staging.write_extra("report", name, data)
     return stage.publish([], notes=report_notes(document))
-
-
-def _are_exact(manifests: tuple[Manifest, ...]) -> bool:
-    """Whether `recon show` knows what to show: it reads exact counts."""
-    return not any(PROTECTION in each.extras for each in manifests if each.stage == INGEST.name)
 
 
 def _place_pages(run: Run, places: Sequence[Place]) -> dict[PlacePage, bytes]:
