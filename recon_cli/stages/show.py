@@ -156,7 +156,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
         Detail("people", _people(unit["population"], records.height)),
         Detail("reconstruction", "no people to place" if is_empty else _STATUSES[unit["status"]]),
         Detail(words.variability, _solvar_fact(located)),
-        Detail("certain", _certain_fact(certain, records.height)),
+        Detail("certain", _at_least(located, certain, records.height)),
         Detail("made from", _table_list(located.tables)),
     ]
     details[1:1] = _disclosed(located, records.height)
@@ -197,13 +197,11 @@ def _whole_view(located: Located) -> GeounitView:
     unique = counted.filter(pl.col("status") == "unique").height
     members = _sums(counted, name, inner, units) if is_wide else _members(counted, name)
     certain = int(rows["certain"].sum())
-    is_exact = located.measured is not None and located.measured.manifest.notes["mode"] == "exact"
-    at_least = "" if is_exact else "at least "
     details = (
         Detail("people", f"{people:,}"),
         Detail(f"{units}", f"{rows.height:,}, {counted.height:,} with people"),
         Detail("proven unique", f"{unique:,} {units} ({percentage(unique, counted.height)})"),
-        Detail("certain", at_least + _certain_fact(certain, people)),
+        Detail("certain", _at_least(located, certain, people)),
         Detail("made from", _table_list(located.tables)),
     )
     shown = (
@@ -319,6 +317,13 @@ def _solvar_fact(located: Located) -> str:
     mode = located.measured.manifest.notes["mode"]
     value = _percent(about["solvar_pct"], about["solvar_upper_pct"])
     return f"{value} ({mode}, {about['status']})"
+
+
+def _at_least(located: Located, certain: int, people: int) -> str:
+    """`_certain_fact`, and whether there may be more: of exact variability alone there are not."""
+    is_exact = located.measured is not None and located.measured.manifest.notes["mode"] == "exact"
+    hedge = "" if is_exact or certain == people else "at least "
+    return hedge + _certain_fact(certain, people)
 
 
 def _certain_fact(certain: int, people: int) -> str:

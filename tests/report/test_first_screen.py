@@ -106,6 +106,7 @@ def test_show_and_report_agree_on_what_is_certain(config: Path) -> None:
         int(
             recon("show", name, "-c", config, "--why", "none")
             .output.split("certain ")[1]
+            .replace("at least", "")
             .split()[0]
         )
         for name in ("N1", "N2", "N3", "N4", "S1", "S2", "S3")

@@ -180,14 +180,14 @@ def settled(findings: Findings, **changes: int) -> Findings:
 @pytest.mark.parametrize(
     ("sums", "said", "not_said"),
     [
-        ({"one_population": 700}, ["700 of 2,015 people (34.7%)"], ["least"]),
-        ({"one_population": 0}, ["No block has exactly", "1 record"], []),
+        ({"one_population": 700, "certain": 1900}, ["700 of 2,015 people (34.7%)"], ["least"]),
+        ({"one_population": 0, "certain": 1}, ["No block has exactly", "1 record"], []),
         (
-            {"one_population": 2015},
+            {"one_population": 2015, "certain": 2015},
             ["All 2,015 people live", "Every record"],
             ["least", "proven"],
         ),
-        ({"one_population": 0}, ["No record", "appears in every"], ["proven"]),
+        ({"one_population": 0, "certain": 0}, ["No record", "appears in every"], ["proven"]),
     ],
 )
 def test_no_more_and_no_less_than_was_shown(
