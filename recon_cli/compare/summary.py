@@ -26,8 +26,8 @@ class ProtectionSummary:
         total_error: Of the number of people of a geounit of the finest level.
         unpublished: Share of the finest level's cells without a number.
         people: Reconstructed.
-        certain: Records proven to be in every solution, in percent of the people.
-        disclosed: People of whom some columns settle another one, in percent; None if not asked.
+        certain: Records proven to be in every solution, in percent of the truth's people.
+        disclosed: People of whom some columns settle another one, likewise; None if not asked.
         agreement: Reconstructed records that the truth has, by coarse columns, in the same place.
         precision: Of links of nonmodal people who are unique in their place.
         guessed: The better guesser's precision for the same people.
@@ -71,6 +71,7 @@ def summarise(
     rates: pl.DataFrame | None,
     *,
     people: int,
+    of: int,
     certain: int,
     disclosed: int | None,
 ) -> ProtectionSummary:
@@ -84,7 +85,8 @@ def summarise(
         rates: Of `recon_cli.score.tables.make_rates`, of all protections; None where nobody was
             linked.
         people: Reconstructed.
-        certain: Of their records, how many are in every solution.
+        of: People of the truth; shares are of them, however few were reconstructed.
+        certain: How many reconstructed records are in every solution.
         disclosed: How many people are disclosed; None if that was not asked.
     """
     levels = [e.name for e in release.geography.levels if e.name in set(errors["level"])]
@@ -104,8 +106,8 @@ def summarise(
         total_error=None if total is None else total["mae"],
         unpublished=finest["unpublished"],
         people=people,
-        certain=100 * certain / max(people, 1),
-        disclosed=None if disclosed is None else 100 * disclosed / max(people, 1),
+        certain=100 * certain / max(of, 1),
+        disclosed=None if disclosed is None else 100 * disclosed / max(of, 1),
         agreement=linked.get("agreement"),
         precision=linked.get("precision"),
         guessed=linked.get("guessed"),

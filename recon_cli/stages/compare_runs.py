@@ -262,6 +262,8 @@ def summarise_runs(
     """One row a protection."""
     config = run.config.section(Compare)
     rates = None if runs.linking is None else read_rates(replace(run, config=runs.linking))
+    truth = open_records("compare.truth", truth_of(run, config), run.release)
+    people = sum(each.rows for each in truth.slices().values())
     return tuple(
         summarise(
             run.release,
@@ -270,6 +272,7 @@ def summarise_runs(
             errors[name],
             rates,
             people=_microdata(made.config).manifest.rows,
+            of=people,
             certain=_certain(made.config),
             disclosed=_disclosed(config, config.every[name], made.config),
         )

@@ -89,6 +89,8 @@ def test_each_protection_is_published_attacked_and_compared(home: Path) -> None:
     assert rows["none"]["certain"] == 100  # one table of all there is
     assert rows["none"]["certain"] > rows["rounded"]["certain"]
     assert 0 < rows["suppressed"]["unpublished"] < 100
+    # shares are of the 30 people, however few the counts bound
+    assert all(row["certain"] <= 100 * row["people"] / 30 + 1e-9 for row in rows.values())
     for name in ("noise", "noisy-table"):  # proves nothing
         assert rows[name]["certain"] == rows[name]["disclosed"] == 0
         assert rows[name]["unit_error"] > 0
