@@ -29,7 +29,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 #: Groups that no solution refutes, times histogram cells of a unit; groups beyond stay undecided.
-_MEMBERSHIPS = 200_000_000
+_MEMBERSHIPS = 60_000_000
 #: Vertices in a row that refute nothing, after which no further ones are looked for.
 _DRY = 4
 #: Groups whose sizes one vertex is to change.
