@@ -308,6 +308,7 @@ class Findings:
         contributions: ``contributions/``; None where no part was left out.
         audit: ``audit/``; None where no counts were audited.
         risk: ``risk/``; None where no noisy counts were measured.
+        laws: By which the counts were published, in words; none where all are exact.
     """
 
     release: Release
@@ -324,3 +325,4 @@ class Findings:
     contributions: ContributionFindings | Missing | None = None
     audit: AuditFindings | Missing | None = None
     risk: RiskFindings | None = None
+    laws: tuple[str, ...] = ()

@@ -51,6 +51,7 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     )
     if isinstance(findings.claims, ClaimFindings):
         notes = [_examined(findings.claims, words), *_gaps(reconstruction, words)]
+        notes += _conditions(findings.laws)
         verdict = claims_verdict(findings.claims, findings.rule, words)
         verdicts = _alarms_first(verdict, findings.audit)
         sentences = [*verdicts, *_disclosed(findings.claims, words), *precision]
@@ -68,7 +69,8 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         "Only whole records were examined: some of their columns may be disclosed all the same. "
         f"{enumerate_commands(findings.claims.commands)} examines every combination of columns."
     )
-    return Headline(tuple(sentences), (*notes, *_gaps(reconstruction, words)))
+    notes += [*_gaps(reconstruction, words), *_conditions(findings.laws)]
+    return Headline(tuple(sentences), tuple(notes))
 
 
 def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[str]:
@@ -225,6 +227,13 @@ def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
     if not reconstruction.manifest.notes["verified"]:
         notes.append("The records were not compared with the published counts: `recon verify`.")
     return notes
+
+
+def _conditions(laws: tuple[str, ...]) -> list[str]:
+    """What every proof rests on besides the counts."""
+    if not laws:
+        return []
+    return [f"What is proven here is proven if the counts were published by: {'; '.join(laws)}."]
 
 
 def _why_hedged(hedge: str, variability: VariabilityFindings | Missing, words: Words) -> str:

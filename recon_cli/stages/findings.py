@@ -41,7 +41,9 @@ from recon_cli.score.confidence import CALIBRATION, count_tenths
 from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.contributions import read_contributions
+from recon_cli.statement import describe_law
 from recon_cli.store import Folder, Manifest, Stage, open_folder
+from recon_cli.store.protection import read_protection
 
 
 def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
@@ -98,7 +100,16 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         contributions=_contributions(run.work, by_stage),
         audit=_audit(run, by_stage),
         risk=_risk(run.work, by_stage),
+        laws=_laws(run, by_stage),
     )
+
+
+def _laws(run: Run, by_stage: dict[str, Manifest]) -> tuple[str, ...]:
+    """By which the counts were published, each once."""
+    if "ingest" not in by_stage:
+        return ()
+    protection = read_protection(_open(run.work, by_stage["ingest"], "tables"), run.release)
+    return tuple(dict.fromkeys(describe_law(each.law) for each in protection.statements))
 
 
 def _microdata(work: Path, by_stage: dict[str, Manifest]) -> Folder | Missing:

@@ -82,6 +82,27 @@ def test_nothing_is_published_under_a_law_that_does_not_fit(config: Path) -> Non
     assert not (config.parent / "work" / "tables").exists()
 
 
+@pytest.mark.parametrize(
+    ("law", "counts", "words"),
+    [
+        ("{suppressed: {below: 3}}", COUNTS, "suppressed (below 3)"),
+        ("{rounded: {base: 3}}", "geoid,table,cell,count\nA101,T,1,9\n", "rounded (base 3)"),
+    ],
+)
+def test_the_report_names_the_law_that_its_proofs_rest_on(
+    config: Path, law: str, counts: str, words: str
+) -> None:
+    (config.parent / "counts.csv").write_text(counts)
+    (config.parent / "protection.yaml").write_text(f"statements:\n  - law: {law}\n")
+    recon("run", "-c", str(config))
+    for further in ("solvar", "claims", "status"):
+        recon("report", "-c", str(config))
+        report = (config.parent / "work" / "report" / "report.md").read_text()
+        condition = f"What is proven here is proven if the counts were published by: {words}."
+        assert condition in " ".join(report.split())
+        recon(further, "-c", str(config))
+
+
 def test_a_unit_is_shown_with_what_its_counts_prove_and_by_which_law(config: Path) -> None:
     recon("run", "-c", str(config))
     shown = " ".join(recon("show", "A101", "-c", str(config), "--why", "1").stdout.split())
