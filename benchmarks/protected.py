@@ -55,6 +55,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("laws", nargs="*", help=f"of {', '.join(LAWS)}; default all")
     parser.add_argument("--blocks", type=int, default=1, help="every n-th block only")
+    parser.add_argument("--inside", default="", help="geoid of a geounit; default all")
+    parser.add_argument(
+        "--coarse", action="store_true", help="counts of all tables and levels; not kept"
+    )
     parser.add_argument("--reference", action="store_true", help="keep the figures in git")
     parser.add_argument("--page", action="store_true", help="only write the page")
     options = parser.parse_args()
@@ -62,9 +66,15 @@ def main() -> None:
     found = json.loads(path.read_text()) if path.exists() else {}
     if not options.page:
         release = load_release("sf1_2010")
-        truth = true_records(release).filter(sampled(options.blocks))
+        inside = pl.col("geoid_block").str.starts_with(options.inside)
+        truth = true_records(release).filter(inside).filter(sampled(options.blocks))
+        tables = release.tables if options.coarse else release.select_tables("block")
+        if options.coarse:
+            found = {}
         for name in options.laws or LAWS:
-            found[name] = measure(release, truth, name)
+            found[name] = measure(release, truth, name, tables)
+            if options.coarse:
+                continue
             path.parent.mkdir(exist_ok=True)
             path.write_text(json.dumps(found, indent=1) + "\n")
     if options.page:
@@ -101,15 +111,24 @@ def true_records(release: Release) -> pl.DataFrame:
     )
 
 
-def measure(release: Release, truth: pl.DataFrame, name: str) -> dict[str, Any]:
-    """Reconstruct all partitions under a law."""
-    tables = release.select_tables("block")
+def measure(
+    release: Release, truth: pl.DataFrame, name: str, tables: tuple[Table, ...]
+) -> dict[str, Any]:
+    """Reconstruct all partitions under a law, from blocks' tables alone or from all.
+
+    Raises:
+        SystemExit: A certain record is of nobody, or a published count is not met.
+    """
     publication = protected(release, truth, tables, name)
     # A flag below 3 leaves little open: no objective, as a user would have it.
     objective: Objective | None = None if name in {"exact", "suppressed < 3"} else "likely"
     started = time.process_time()
-    found = recon.reconstruct(release, publication, tables="block", objective=objective)
+    used = None if set(tables) == set(release.tables) else "block"
+    found = recon.reconstruct(release, publication, tables=used, objective=objective)
     seconds = time.process_time() - started
+    solved = found.blocks.filter(status="undecided").is_empty()
+    if solved and not recon.verify(release, publication, found.microdata, tables=used).ok:
+        raise SystemExit("wrong: a published count is not met")
     inhabited = truth["geoid_block"].n_unique()
     result = compare(release, truth, found)
     return {
@@ -124,12 +143,16 @@ def measure(release: Release, truth: pl.DataFrame, name: str) -> dict[str, Any]:
 def protected(
     release: Release, truth: pl.DataFrame, tables: tuple[Table, ...], name: str
 ) -> Publication:
-    """The blocks' own counts under a law."""
+    """Counts under a law: of all tables at all levels, or of blocks alone."""
     law, keys = LAWS[name]
-    finest = release.geography.unit
+    levels = [
+        level
+        for level in release.geography.levels
+        if level == release.geography.unit or set(tables) == set(release.tables)
+    ]
     homes = truth["geoid_block"].unique().sort()
     counts = tabulate(release, truth, tables).filter(
-        pl.col("geoid").str.len_chars() == finest.digits
+        pl.col("geoid").str.len_chars().is_in([level.digits for level in levels])
     )
     exact = recon.publish(release, counts, geounits=homes)
     if name == "exact":
@@ -142,7 +165,7 @@ def protected(
         seed=1,
         records=truth if keys == "records" else None,
         keys="cells" if keys == "cells" else "records",
-    ).filter(pl.col("level") == finest.name)
+    ).filter(pl.col("level").is_in([level.name for level in levels]))
     return recon.publish(release, tidy_counts(exact, shown), geounits=homes, protection=protection)
 
 
