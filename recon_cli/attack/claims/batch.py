@@ -30,6 +30,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 #: Groups that no solution refutes, times histogram cells of a unit; groups beyond stay undecided.
 _MEMBERSHIPS = 60_000_000
+#: Variables times distinct sets of a unit that are settled: some thirty bytes each.
+_COEFFICIENTS = 10_000_000
 #: Vertices in a row that refute nothing, after which no further ones are looked for.
 _DRY = 4
 #: Groups whose sizes one vertex is to change.
@@ -208,7 +210,11 @@ class _Batch:
                 groups = space.groups.groups[left]
             if not len(left):
                 continue
-            settled, of_set = self._settle(unit, space.groups.members(left))
+            members = space.groups.members(left)
+            if len(left) * space.merged.program.shape[1] > _COEFFICIENTS:
+                is_asked = _affordable(space, self.groups.size[groups], members)
+                left, groups, members = left[is_asked], groups[is_asked], members[is_asked]
+            settled, of_set = self._settle(unit, members)
             fixed = space.groups.sums(self.cell_fixed[cells])[left]
             self.lower[groups] = settled.lower[of_set] + fixed
             self.upper[groups] = settled.upper[of_set] + fixed
@@ -308,3 +314,20 @@ class _Batch:
         space.solutions = settled.solutions
         self.deterministic_time[unit] += settled.deterministic_time
         return settled, of_set
+
+
+def _affordable(space: _OpenUnit, size: IntArray, members: BoolArray) -> BoolArray:
+    """Which groups of a unit are asked for: where their sets are many, those of few columns.
+
+    Args:
+        space: The unit.
+        size: For each group its number of columns.
+        members: (groups × the unit's cells) what is in each.
+    """
+    _, of_set = distinct_rows(members[:, space.of_variable])
+    most = max(_COEFFICIENTS // space.merged.program.shape[1], 1)
+    by_size = np.argsort(size, kind="stable")
+    _, first = np.unique(of_set[by_size], return_index=True)
+    chosen = of_set[by_size[np.sort(first)[:most]]]
+    is_asked: BoolArray = np.isin(of_set, chosen)
+    return is_asked
