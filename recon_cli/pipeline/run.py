@@ -40,7 +40,8 @@ class Opener(Protocol):
         """See `recon_cli.store.transaction`."""
 
 
-#: People that are worth starting a process for; a worker needs a second or so to start.
+#: People that are worth starting a process for, where each takes microseconds; a worker needs a
+#: second or so to start.
 PEOPLE_PER_PROCESS = 100_000
 #: What a process takes at most with nothing to do, and for each person of its piece; measured
 #: by `benchmarks/`, rounded up.
@@ -139,6 +140,8 @@ class Run:
         prepare: Callable[[], Shared],
         pieces: Sequence[Piece],
         on_death: OnDeath[Piece] = retry_once,
+        *,
+        grain: int = PEOPLE_PER_PROCESS,
     ) -> Results[Result]:
         """`map_pieces` over those pieces of this run's shard that are not finished yet.
 
@@ -154,7 +157,7 @@ class Run:
         if len(todo) < len(chosen):
             ready = len(chosen) - len(todo)
             self.reporter.note(f"{label}: {ready} of {len(chosen)} pieces were finished before")
-        results = self.map_pieces(label, function, prepare, todo, on_death)
+        results = self.map_pieces(label, function, prepare, todo, on_death, grain=grain)
         if self.shard.is_all:
             return results
         if self.shard.number:
@@ -179,6 +182,7 @@ class Run:
         on_death: OnDeath[Piece] = retry_once,
         *,
         light: int = 0,
+        grain: int = PEOPLE_PER_PROCESS,
     ) -> Results[Result]:
         """Call ``function(shared, piece, tick)`` for every piece, with a progress bar.
 
@@ -191,6 +195,8 @@ class Run:
             light: For quick work: people that are done in the time that a process takes to
                 start. Fewer processes are started than the config allows where each would have
                 less.
+            grain: People that are worth starting a process for, where the config does not say how
+                many there are.
 
         Raises:
             ReconError: What a partition raised.
@@ -220,7 +226,7 @@ class Run:
                 prepare,
                 shards,
                 workers=workers,
-                grain=PEOPLE_PER_PROCESS,
+                grain=grain,
                 on_tick=bar.advance,
                 on_done=done,
                 on_death=on_death,

@@ -10,6 +10,9 @@ from recon_cli.stages.selection import select
 from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
+#: People that are worth a process: each takes less than a millisecond.
+_GRAIN = 3_000
+
 
 def audit(run: Run) -> StageOutcome:
     """Find the feasibility interval of every count that is not published exactly.
@@ -55,7 +58,9 @@ def audit(run: Run) -> StageOutcome:
 
         pieces = read_pieces(geounits)
         on_death = QuarantineOnDeath("audit", stage.staging, run.reporter)
-        results = run.map_unfinished(stage, worker.audit_piece, prepare, pieces, on_death)
+        results = run.map_unfinished(
+            stage, worker.audit_piece, prepare, pieces, on_death, grain=_GRAIN
+        )
         manifest = stage.publish(
             pieces,
             notes={

@@ -11,6 +11,9 @@ from recon_cli.stages.reconstructed import open_reconstructed
 from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import has_statements
 
+#: People that are worth a process: each takes less than a millisecond.
+_GRAIN = 3_000
+
 
 def claims(run: Run) -> StageOutcome:
     """Find the verified claims of every partition.
@@ -59,7 +62,9 @@ def claims(run: Run) -> StageOutcome:
             )
 
         on_death = QuarantineOnDeath("claims", stage.staging, run.reporter)
-        results = run.map_unfinished(stage, worker.claim_piece, prepare, pieces, on_death)
+        results = run.map_unfinished(
+            stage, worker.claim_piece, prepare, pieces, on_death, grain=_GRAIN
+        )
         manifest = stage.publish(
             pieces,
             notes={

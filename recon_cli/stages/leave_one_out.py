@@ -15,6 +15,8 @@ from recon_cli.stages.reconstructed import open_reconstructed
 from recon_cli.store.files import key_of
 from recon_cli.store.recipe import Recipe
 
+#: People that are worth a process: each takes about 10 ms.
+_GRAIN = 300
 #: Folders of the work folder that may hold what was tabulated; the first that is there.
 _RECORDS = ("hdf", "cef", "persons")
 
@@ -79,7 +81,9 @@ def leave_one_out(run: Run) -> StageOutcome:
             )
 
         on_death = QuarantineOnDeath("leave_one_out", stage.staging, run.reporter)
-        results = run.map_unfinished(stage, worker.leave_out_piece, prepare, pieces, on_death)
+        results = run.map_unfinished(
+            stage, worker.leave_out_piece, prepare, pieces, on_death, grain=_GRAIN
+        )
         worker.write_differences(run.release, stage.staging, made.tables.partitions, scoring, seed)
         manifest = stage.publish(
             pieces,
