@@ -56,6 +56,8 @@ def command(
 
 def print_leave_one_out(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
+    import polars as pl  # noqa: PLC0415 - slow imports when needed
+
     from recon_cli.stages.leave_one_out_pieces import read_differences  # noqa: PLC0415
 
     manifest = outcome.manifest
@@ -70,6 +72,18 @@ def print_leave_one_out(run: Run, outcome: StageOutcome) -> None:
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
     ]
     show(title_of(outcome), facts)
-    columns = ["panel", "measure", "people", "pct", "pct_without", "difference", "low", "high"]
-    table = read_differences(run.work).filter(block_size="All").select(columns)
-    show_table(table, ["who", "measure", "people", "with %", "without %", "points", "low", "high"])
+    ends = (pl.col(name).round(1).cast(pl.String).fill_null("–") for name in ("low", "high"))
+    table = (
+        read_differences(run.work)
+        .filter(block_size="All")
+        .select(
+            "panel",
+            "measure",
+            pl.col("people").cast(pl.Int64),
+            "pct",
+            "pct_without",
+            "difference",
+            pl.concat_str(*ends, separator="–"),
+        )
+    )
+    show_table(table, ["who", "measure", "people", "with %", "without %", "points", "interval"])
