@@ -30,6 +30,8 @@ def main() -> None:
     parser.add_argument("--reference", action="store_true", help="measure, and keep the result")
     parser.add_argument("--page", action="store_true", help="write docs/households.md")
     options = parser.parse_args()
+    if not (options.reference or options.page):
+        parser.error("nothing to do: --reference, --page, or both")
     if options.reference:
         amount = Amount(options.blocks, options.ablated, options.one_hot, options.questions)
         # In a process of its own: libraries read how many threads they may have when imported.

@@ -23,7 +23,7 @@ MOST_PEOPLE: Final = 500
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReportedCell:
     """How a cell's reported count comes about, where its law is exact.
 
     Attributes:
@@ -37,7 +37,7 @@ class Answer:
     outside: float
 
 
-def answer_of(release: Release, cell: Cell, matrices: dict[int, FloatArray]) -> Answer | None:
+def answer_of(release: Release, cell: Cell, matrices: dict[int, FloatArray]) -> ReportedCell | None:
     """How a cell is reported; None where that does not depend on its true count alone.
 
     Args:
@@ -57,7 +57,7 @@ def answer_of(release: Release, cell: Cell, matrices: dict[int, FloatArray]) -> 
         return None
     full = release.features[f].full
     others = (*cell.masks[:f], full, *cell.masks[f + 1 :])
-    return Answer(others, min(float(chances[0][0]), 1.0), max(float(chances[1][0]), 0.0))
+    return ReportedCell(others, min(float(chances[0][0]), 1.0), max(float(chances[1][0]), 0.0))
 
 
 def exact_interval(law: Randomized, reported: int, level: float) -> tuple[int, int]:
@@ -100,7 +100,7 @@ def normal_intervals(
 
 
 def exact_intervals(
-    answer: Answer, people: IntArray, reported: IntArray, level: float
+    answer: ReportedCell, people: IntArray, reported: IntArray, level: float
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Intervals of the geounits where few enough people were asked.
 

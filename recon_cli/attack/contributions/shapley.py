@@ -18,7 +18,7 @@ Player = TypeVar("Player")
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SampledMean:
     """A mean over sampled orders.
 
     Attributes:
@@ -45,7 +45,7 @@ def coalitions(orders: Iterable[Sequence[Player]]) -> list[frozenset[Player]]:
 
 def shapley_values(
     orders: Sequence[Sequence[Player]], worth: Callable[[frozenset[Player]], float]
-) -> Mapping[Player, Estimate]:
+) -> Mapping[Player, SampledMean]:
     """What each player adds when it joins, averaged over orders: Eq. (shapley).
 
     Source: Castro, Gómez & Tejada (2009), Polynomial calculation of the Shapley value based on
@@ -67,10 +67,10 @@ def shapley_values(
     return {player: _estimate(values) for player, values in added.items()}
 
 
-def _estimate(values: Sequence[float]) -> Estimate:
+def _estimate(values: Sequence[float]) -> SampledMean:
     n = len(values)
     mean = sum(values) / n
     if n < 2:
-        return Estimate(mean, None)
+        return SampledMean(mean, None)
     spread = sum((value - mean) ** 2 for value in values) / (n - 1)
-    return Estimate(mean, sqrt(spread / n))
+    return SampledMean(mean, sqrt(spread / n))

@@ -16,7 +16,7 @@ import polars as pl
 
 from recon_cli.attack.excluded_units import NO_QUARANTINE
 from recon_cli.attack.leave_one_out.batch import BatchComparison, Conclusions
-from recon_cli.attack.leave_one_out.ends import Ends, Questions, settle_ends
+from recon_cli.attack.leave_one_out.ends import Questions, RecordEnds, settle_ends
 from recon_cli.attack.leave_one_out.frame import KNOWN, OPEN, LeftOut, left_out_frame
 from recon_cli.attack.leave_one_out.modes import ModalValues, gain_codes
 from recon_cli.attack.leave_one_out.partition import (
@@ -231,10 +231,10 @@ class _World:
             seconds=elapsed,
         )
 
-    def _ends(self, record: BoolArray, others: BoolArray) -> tuple[Ends, float]:
+    def _ends(self, record: BoolArray, others: BoolArray) -> tuple[RecordEnds, float]:
         masks = np.stack([record, others]).astype(np.int64)
         counts = masks @ self.sampled.values.T
-        ends = Ends(
+        ends = RecordEnds(
             counts[0].min(keepdims=True),
             counts[0].min(keepdims=True),
             counts[1].max(keepdims=True),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from recon_cli.attack.leave_one_out.ends import ENOUGH, Ends, Questions, settle_ends
+from recon_cli.attack.leave_one_out.ends import ENOUGH, Questions, RecordEnds, settle_ends
 from recon_cli.attack.leave_one_out.reference import ReferenceClasses, chance
 from recon_cli.attack.sampling import SampledSolutions, vertex
 from recon_cli.model.components import Component
@@ -114,10 +114,10 @@ class _Comparison:
         self.part_without, self.whole_without = self.part.copy(), self.whole.copy()
         self.elapsed = np.zeros(len(people))
         others = self.whole[0] - self.part[0]
-        self.ends = Ends(
+        self.ends = RecordEnds(
             self.part[0].min(axis=0), self.part[0].min(axis=0), others.max(axis=0), others.max(0)
         )
-        self.ends_without = Ends(*(array.copy() for array in vars(self.ends).values()))
+        self.ends_without = RecordEnds(*(array.copy() for array in vars(self.ends).values()))
 
     def add(self, component: Component, seconds: float) -> None:
         """Whoever's reference class is in one component."""

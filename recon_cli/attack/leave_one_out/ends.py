@@ -24,7 +24,7 @@ ENOUGH = 2
 
 
 @dataclass
-class Ends:
+class RecordEnds:
     """Proven ends of two counts: of a person's record, and of the other people known to be alike.
 
     Attributes:
@@ -49,7 +49,7 @@ class Ends:
         enough = self.at_least(people)
         return np.where((enough == 0) | (nobody == 0), 0, np.minimum(enough, nobody))
 
-    def take(self, other: Ends, at: int) -> None:
+    def take(self, other: RecordEnds, at: int) -> None:
         """The ends of one person as in others."""
         for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
             mine[at] = theirs[at]
@@ -71,7 +71,7 @@ class Questions:
 
 
 def settle_ends(
-    ends: Ends, people: IntArray, questions: Questions, known: IntArray, effort: Effort
+    ends: RecordEnds, people: IntArray, questions: Questions, known: IntArray, effort: Effort
 ) -> float:
     """Find the ends of some people's counts, in place, as far as they matter; the seconds.
 

@@ -27,7 +27,7 @@ _LARGEST: Final = 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class MatrixBlock:
     """What the information matrices of all levels have in common, once or several times.
 
     Attributes:
@@ -69,7 +69,7 @@ class SymmetricBasis:
 
     sizes: tuple[int, ...]
     bases: tuple[FloatArray, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[MatrixBlock, ...]
 
     def to_basis(self, histograms: FloatArray) -> FloatArray:
         """(features' bases …, n) coordinates of (cells × n) histograms."""
@@ -104,7 +104,7 @@ def symmetric_basis(sizes: Sequence[int], levels: Sequence[LevelMeasurements]) -
         bases.append(np.hstack(columns))
         choices.append(parts)
     blocks = [
-        Block(tuple(part for part, _ in chosen), tuple(whole for _, whole in chosen))
+        MatrixBlock(tuple(part for part, _ in chosen), tuple(whole for _, whole in chosen))
         for chosen in itertools.product(*choices)
     ]
     return SymmetricBasis(tuple(sizes), tuple(bases), tuple(blocks))

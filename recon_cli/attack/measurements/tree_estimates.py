@@ -21,7 +21,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements
-from recon_cli.attack.measurements.symmetry import Block, SymmetricBasis, symmetric_basis
+from recon_cli.attack.measurements.symmetry import MatrixBlock, SymmetricBasis, symmetric_basis
 from recon_cli.errors import SourceError
 from recon_cli.histogram.hierarchy import Hierarchy
 from recon_cli.noise.density import FloatArray, IntArray
@@ -132,7 +132,7 @@ def _coordinates(
 
 
 def _restricted(
-    block: Block, weight: FloatArray, counted: FloatArray, said: FloatArray
+    block: MatrixBlock, weight: FloatArray, counted: FloatArray, said: FloatArray
 ) -> _Restricted:
     rows = block.of(counted)
     one = rows[:, :, 0]  # every copy has the same information
