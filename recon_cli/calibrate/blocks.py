@@ -16,9 +16,8 @@ BLOCK = "geoid_block"
 COUNTS = (
     "blocks",
     "people",
-    "unique_binned",
+    "unique_defined",
     "unique_exact",
-    "unique_binned_hdf",
     "nonmodal",
     "zero_solvar",
     "agree_exact",
@@ -29,7 +28,8 @@ COUNTS = (
     "cef_nonmodal",
     "comrcl",
     "matched",
-    "matched_nonmodal",
+    "same_person",
+    "same_person_nonmodal",
 )
 
 
@@ -88,22 +88,23 @@ def count_blocks(
         cef_nonmodal=(defined & pl.col("nonmodal")).sum(),
     )
     full = [*keys, "bin", "race", "hispanic"]
-    matched = comrcl.join(
-        persons.filter(defined).select("pik", *keys, "bin", "nonmodal"),
-        on=["pik", *keys, "bin"],
-        how="inner",
-    )
+    known = persons.filter(defined).select("pik", *keys, "bin", "nonmodal")
+    matched = comrcl.join(known, on=["pik", *keys, "bin"])
+    same_person = comrcl.join(known, on=["pik", BLOCK])
+    alone = pl.len().over([*keys, "bin"]) == 1
     parts = [
-        _unique(persons, [*keys, "bin"], "unique_binned"),
+        persons.filter(alone & defined).group_by(BLOCK).agg(unique_defined=pl.len()),
         _unique(persons, [*keys, "age"], "unique_exact"),
-        _unique(hdf, [*keys, "bin"], "unique_binned_hdf"),
         _agreement(
             persons, hdf, [name if name != "bin" else "age" for name in full], "agree_exact"
         ),
         _agreement(persons, hdf, full, "agree_binned"),
         zero.select(BLOCK, pl.col("zero_solvar").cast(pl.Int64)),
         comrcl.group_by(BLOCK).agg(comrcl=pl.len()),
-        matched.group_by(BLOCK).agg(matched=pl.len(), matched_nonmodal=pl.col("nonmodal").sum()),
+        matched.group_by(BLOCK).agg(matched=pl.len()),
+        same_person.group_by(BLOCK).agg(
+            same_person=pl.len(), same_person_nonmodal=pl.col("nonmodal").sum()
+        ),
     ]
     for part in parts:
         base = base.join(part, on=BLOCK, how="left")

@@ -105,7 +105,7 @@ def test_parameters_are_the_published_ratios() -> None:
         (classes["comrcl"] / classes["cef"]).to_list(), abs=1e-4
     )
     assert attacker.matched == pytest.approx(
-        (classes["matched"] / classes["cef"]).to_list(), abs=1e-4
+        (classes["same_person"] / classes["cef"]).to_list(), abs=1e-4
     )
 
 
@@ -113,13 +113,13 @@ def test_study_says_what_the_paper_says() -> None:
     assert STUDY.classes["nonmodal"].to_list() == [6.5, 15.4, 21.9, 26.1, 29.1, 33.7, 39.4]
     assert STUDY.classes["agree_binned"].to_list() == [74.0, 94.1, 96.5, 98.0, 98.7, 98.9, 99.3]
     assert STUDY.all["nonmodal"] == 23.9
-    assert 100 * STUDY.all["matched"] / STUDY.all["comrcl"] == pytest.approx(37.1, abs=0.05)
+    assert 100 * STUDY.all["same_person"] / STUDY.all["comrcl"] == pytest.approx(37.1, abs=0.05)
 
 
 @needs_shared
 def test_packaged_table_is_the_published_one() -> None:
     name = "table07_uniques_by_block_size.csv"
-    packaged = ROOT / "recon_cli" / "calibrate" / name
+    packaged = ROOT / "recon_cli" / "score" / "wp31995" / name
     assert packaged.read_text() == (PAPER / name).read_text()
 
 
@@ -163,19 +163,24 @@ def test_counts_of_a_block_by_hand() -> None:
             "age": [33, 40, 30],
         }
     )
-    bins = pl.Series(BINS)
-    found = count_blocks(
-        with_bins(with_nonmodal(RELEASE, persons, 0), bins),
-        with_bins(hdf, bins),
-        with_bins(comrcl, bins),
-        pl.DataFrame({"geoid_block": [geoid], "zero_solvar": [True]}),
-    )
-    assert found.select(COUNTS).row(0, named=True) == {
-        "blocks": 1, "people": 5, "unique_binned": 2, "unique_exact": 3, "unique_binned_hdf": 2,
+
+    def counted(cef: pl.DataFrame) -> pl.DataFrame:
+        bins = pl.Series(BINS)
+        return count_blocks(
+            with_bins(with_nonmodal(RELEASE, cef, 0), bins),
+            with_bins(hdf, bins),
+            with_bins(comrcl, bins),
+            pl.DataFrame({"geoid_block": [geoid], "zero_solvar": [True]}),
+        )
+
+    assert counted(persons).select(COUNTS).row(0, named=True) == {
+        "blocks": 1, "people": 5, "unique_defined": 0, "unique_exact": 3,
         "nonmodal": 2, "zero_solvar": 1, "agree_exact": 4, "agree_binned": 4, "with_pik": 4,
         "data_defined": 3, "repeated_blocks": 1, "cef_nonmodal": 1, "comrcl": 3, "matched": 1,
-        "matched_nonmodal": 0,
+        "same_person": 2, "same_person_nonmodal": 1,
     }  # fmt: skip
+    alone = persons.with_columns(data_defined=pl.Series([True, True, True, True, False]))
+    assert counted(alone)["unique_defined"].to_list() == [1]
 
 
 def test_measures_are_judged() -> None:
@@ -183,7 +188,7 @@ def test_measures_are_judged() -> None:
     counts = pl.DataFrame({"size": classes["size"], **dict.fromkeys(COUNTS, classes["people"])})
     answered = pl.DataFrame({"hispanic": [False], "race": [1], "people": [10], "quarters": [0]})
     judged = judge(measure(STUDY, counts, answered, seed=1))
-    uniques = judged.filter(pl.col("measure").str.contains("in the CEF"), size="1-9")
+    uniques = judged.filter(pl.col("measure").str.contains("unique on block, sex and agebin"), size="1-9")
     assert uniques["found"].to_list() == [[100.0]]
     assert uniques["ok"].to_list() == [False]
     white = judged.filter(size="not Hispanic, white")
