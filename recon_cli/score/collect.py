@@ -21,6 +21,8 @@ PEOPLE = (
     "nonmodal",
     "unique_people",
     "unique_nonmodal",
+    "unique_defined",
+    "differing",
     "people",
     "modal",
     "proportional",
@@ -42,6 +44,8 @@ class Partition:
         tallies: Links by draw, geounit and group.
         agreement: By geounit and pair of files.
         zero: Geoids of the geounits with a proof of zero variability; None if unknown.
+        differing: One row per geounit: how many people, at most, another reconstruction changes
+            (``differing``); None if unknown.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Partition:
     tallies: pl.DataFrame
     agreement: pl.DataFrame
     zero: pl.Series | None
+    differing: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Collected:
     """Sums over partitions, by size class, zero variability and what else tells them apart.
 
     Attributes:
-        people: `PEOPLE`.
+        people: `PEOPLE`; ``differing`` is NaN where unknown.
         targets: By attacker, modal, unique: ``records``.
         links: By attacker, source, modal, unique: `LINKS`.
         agreement: By left and right: ``exact, agree``.
@@ -85,6 +90,15 @@ def collect(
         seed: Of the resamples; a partition's depend on its own geounits alone.
     """
     truth = partition.truth.sort(place).with_columns(units=pl.lit(1))
+    if partition.differing is None:
+        truth = truth.with_columns(differing=pl.lit(float("nan")))
+    else:
+        truth = truth.join(
+            partition.differing.select(place, "differing"),
+            on=place,
+            how="left",
+            maintain_order="left",
+        ).with_columns(pl.col("differing").fill_null(pl.col("population")))
     zero = pl.lit(None, dtype=pl.Boolean)
     if partition.zero is not None:
         zero = pl.col(place).is_in(partition.zero.implode())

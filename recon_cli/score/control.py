@@ -16,6 +16,10 @@ import polars as pl
 from recon_cli.score.sizes import Sizes
 
 
+#: The ends of intervals, see `recon_cli.score.rates.ROW`.
+_ENDS = ("low", "high", "least", "most")
+
+
 @dataclass(frozen=True)
 class Control:
     """What is done to small numbers.
@@ -87,7 +91,7 @@ def _withheld(totals: dict[int, float], threshold: int) -> set[int]:
 
 def withhold(rows: pl.DataFrame) -> pl.DataFrame:
     """Take the numbers out of the rows that are ``withheld``."""
-    numbers = [name for name in ("count", "of", "pct", "low", "high") if name in rows.columns]
+    numbers = [name for name in ("count", "of", "pct", *_ENDS) if name in rows.columns]
     return rows.with_columns(
         pl.when(~pl.col("withheld")).then(name).alias(name) for name in numbers
     )
@@ -103,5 +107,5 @@ def rounded(rows: pl.DataFrame, digits: int | None) -> pl.DataFrame:
     rate = pl.when(pl.col("of") > 0).then(100 * pl.col("count") / pl.col("of"))
     return counts.with_columns(
         pl.min_horizontal(rate, pl.when(rate.is_not_null()).then(100.0)).round(1).alias("pct"),
-        pl.col("low", "high").round(1),
+        pl.col([name for name in _ENDS if name in rows.columns]).round(1),
     )

@@ -31,6 +31,8 @@ ROW = {
     "pct": pl.Float64,
     "low": pl.Float64,
     "high": pl.Float64,
+    "least": pl.Float64,
+    "most": pl.Float64,
     "rank": pl.Int8,
     "withheld": pl.Boolean,
 }
@@ -99,9 +101,25 @@ def link_rates(collected: Collected, family: TableFamily, rules: Rules) -> pl.Da
 
 
 def agreement_rates(
-    collected: Collected, table: str, sources: Sequence[str] | None, rules: Rules
+    collected: Collected,
+    table: str,
+    sources: Sequence[str] | None,
+    rules: Rules,
+    own: str | None = None,
 ) -> pl.DataFrame:
-    """Agreement by size class (`ROW`); ``against`` is the file that is agreed with."""
+    """Agreement by size class (`ROW`); ``against`` is the file that is agreed with.
+
+    The binned agreement of ``own`` has the study's 100% interval: no other reconstruction from
+    the same tables has less than ``least`` or more than ``most``, Eq. (feasible) of
+    docs/method.md.
+
+    Args:
+        collected: The counts.
+        table: Its name.
+        sources: Those to show; None for all.
+        rules: How rates are shown.
+        own: The source whose solution variability was measured, if one's was.
+    """
     agreement = collected.agreement
     if sources is not None:
         agreement = agreement.where(pl.col("left").is_in(list(sources)))
@@ -109,13 +127,40 @@ def agreement_rates(
     for labels in _classes([collected.people], "population", True, rules):
         parts = _labelled(agreement, labels).by("left", "right", *_LABELS)
         keys = parts.keys
-        whole = _labelled(collected.people, labels).by(*_LABELS).aligned(keys).of("population")
+        people = _labelled(collected.people, labels).by(*_LABELS).aligned(keys)
+        whole = people.of("population")
+        is_own = np.array([source == own for source in keys["left"]], np.bool_)
+        differing = np.where(is_own, people.of("differing")[:, 0], np.nan)
         for measure, rate in (("exact", "agree_exact"), ("agree", "agree_binned")):
             rows = _rows(keys, rate, parts.of(measure), whole, rules)
+            if measure == "agree":
+                rows = _feasible(rows, differing)
             named = rows.rename({"left": "source", "right": "against"})
             frames.append(
                 named.with_columns(table=pl.lit(table), panel=pl.lit("all")).select(list(ROW))
             )
+    return pl.concat(frames)
+
+
+def _feasible(rows: pl.DataFrame, differing: Floats) -> pl.DataFrame:
+    reach = 2 * 100 * pl.Series(differing, nan_to_null=True) / pl.col("of")
+    return rows.with_columns(
+        pl.max_horizontal(pl.col("pct") - reach, 0 * reach).alias("least"),
+        pl.min_horizontal(pl.col("pct") + reach, 0 * reach + 100).alias("most"),
+    )
+
+
+def unique_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl.DataFrame:
+    """Table 7's unique people (`ROW`): data-defined, and alone on their keys among everybody."""
+    frames = [pl.DataFrame(schema=ROW)]
+    names = {"table": table, "panel": "all", "source": truth, "against": truth}
+    for labels in _classes([collected.people], "population", True, rules):
+        people = _labelled(collected.people, labels).by(*_LABELS)
+        unique, whole = people.of("unique_defined"), people.of("population")
+        rows = _rows(people.keys, "unique", unique, whole, rules)
+        frames.append(
+            rows.with_columns(pl.lit(v).alias(k) for k, v in names.items()).select(list(ROW))
+        )
     return pl.concat(frames)
 
 
@@ -202,4 +247,6 @@ def _rows(keys: pl.DataFrame, rate: str, part: Floats, whole: Floats, rules: Rul
         pl.Series("pct", rates[:, 0], nan_to_null=True),
         pl.Series("low", low, nan_to_null=True),
         pl.Series("high", high, nan_to_null=True),
+        pl.lit(None, dtype=pl.Float64).alias("least"),
+        pl.lit(None, dtype=pl.Float64).alias("most"),
     )

@@ -11,6 +11,7 @@ import polars as pl
 from recon_cli.markdown import markdown_table
 
 _RATES = {
+    "unique": "unique",
     "putative": "putative",
     "confirmed": "confirmed",
     "precision": "precision",
@@ -22,6 +23,8 @@ _RATES = {
     "proportional_without": "Σp², others only",
 }
 WITHHELD = "–"
+#: Heading of the study's 100% interval.
+_LIMITS = "any reconstruction, %"
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,19 @@ def lay_out(title: str, rows: pl.DataFrame) -> ResultTable:
         place = index.setdefault((row["panel"], row["block_size"], row["source"]), {})
         place[row["against"], row["rate"]] = row
     words = [*(["people"] if panels else []), "block size", "source"]
-    header = [*words, *(h for name in against for h in _header(name, rates, compared=compared))]
+    limits = _LIMITS if rows["least"].count() else None
+    header = [
+        *words,
+        *(h for name in against for h in _header(name, rates, limits, compared=compared)),
+    ]
     body = []
     for (panel, block_size, source), by_rate in index.items():
         cells = [*([panel.replace("_", " ")] if panels else []), block_size, source]
         for name in against:
-            cells += _cells({r: by_rate.get((name, r), {}) for r in rates}, compared=compared)
+            found = {r: by_rate.get((name, r), {}) for r in rates}
+            cells += _cells(found, compared=compared)
+            if limits is not None:
+                cells.append(_range(found[rates[-1]], "least", "most"))
         body.append(tuple(cells))
     return ResultTable(title, tuple(header), tuple(body), len(words))
 
@@ -118,17 +128,17 @@ def brief(title: str, rows: pl.DataFrame) -> list[ResultTable]:
     return tables
 
 
-def _range(row: Mapping[str, Any]) -> str:
-    return "" if row.get("low") is None else f"{row['low']:.1f}-{row['high']:.1f}"
+def _range(row: Mapping[str, Any], low: str = "low", high: str = "high") -> str:
+    return "" if row.get(low) is None else f"{row[low]:.1f}-{row[high]:.1f}"
 
 
-def _header(against: str, rates: Sequence[str], *, compared: bool) -> list[str]:
+def _header(against: str, rates: Sequence[str], limits: str | None, *, compared: bool) -> list[str]:
     names = [f"{against}: people"]
     for rate in rates:
         names.append(f"{_RATES[rate]} %")
         if compared:
             names += ["published %", "difference"]
-    return names
+    return names if limits is None else [*names, limits]
 
 
 def _cells(rates: Mapping[str, Mapping[str, Any]], *, compared: bool) -> list[str]:

@@ -50,6 +50,7 @@ def published(study: str) -> pl.DataFrame:
         for frame in _links(tables[name].with_columns(panel=pl.lit(panel)), name)
     ]
     frames += [frame for name in _AGREEMENT_TABLES for frame in _agreement(tables[name], name)]
+    frames.append(_uniques(tables["table07_uniques_by_block_size"]))
     total = tables["table12_all"].filter(pl.col("block_size") == "All")
     frames += _links(total.with_columns(panel=pl.lit("all")), "table09_overall")
     zero = tables["table10_zero_solvar"].with_columns(block_size=pl.lit("All"))
@@ -69,6 +70,12 @@ def _links(frame: pl.DataFrame, table: str) -> Iterator[pl.DataFrame]:
         }
         for rate, value in rates.items():
             yield _shaped(frame, table, attacker, rate, value)
+
+
+def _uniques(frame: pl.DataFrame) -> pl.DataFrame:
+    sizes = pl.col("block_size").replace("1000+", "1,000+")
+    sized = frame.with_columns(sizes, panel=pl.lit("all"), source=pl.lit("CEF"))
+    return _shaped(sized, "table07_uniques", "CEF", "unique", pl.col("unique_pct"))
 
 
 def _agreement(frame: pl.DataFrame, table: str) -> Iterator[pl.DataFrame]:

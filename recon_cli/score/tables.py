@@ -1,4 +1,4 @@
-"""All result tables: the study's Tables 8–17, and what it has no table for."""
+"""All result tables: the study's Tables 7–17, and what it has no table for."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from recon_cli.score.rates import (
     agreement_rates,
     guess_rates,
     link_rates,
+    unique_rates,
 )
 from recon_cli.score.study import KEYS, published
 
 #: Table → its title. The order is that of reports.
 TITLES = {
+    "table07_uniques": "Table 7. Data-defined people unique on their keys in their block, by block size",
     "table08_agreement": "Table 8. Agreement of records, by block size",
     "table09_overall": "Table 9. Putative and confirmed re-identification, everybody",
     "table10_zero_solvar": "Table 10. Zero-solvar blocks: nonmodal people, and the unique of them",
@@ -63,6 +65,7 @@ class Sources:
         modal: The modal guesser shown beside every rate, if there is one.
         proportional: Likewise.
         ceiling: The truth as a source.
+        measured: The source whose solution variability was measured, if one's was.
     """
 
     order: tuple[str, ...]
@@ -71,6 +74,7 @@ class Sources:
     modal: str | None
     proportional: str | None
     ceiling: str
+    measured: str | None = None
 
     @classmethod
     def of(
@@ -81,6 +85,7 @@ class Sources:
         leave_one_out: Collection[str],
         truth: str,
         alternatives: Sequence[str] = (),
+        measured: str | None = None,
     ) -> Sources:
         """Place the sources.
 
@@ -90,6 +95,7 @@ class Sources:
             leave_one_out: Guessers that leave somebody out: shown beside no rate.
             truth: The ceiling.
             alternatives: See there.
+            measured: See there.
         """
         usual = [name for name in guessers if name not in leave_one_out]
         kinds = {guessers[name]: name for name in reversed(usual)}
@@ -100,6 +106,7 @@ class Sources:
             modal=kinds.get("modal"),
             proportional=kinds.get("proportional"),
             ceiling=truth,
+            measured=measured,
         )
 
     @property
@@ -120,21 +127,24 @@ def make_rates(
 
     Returns:
         One row per rate: ``table, panel, source, against, block_size, rate, count, of, pct, low,
-        high`` (percent), the same rate of the modal and the proportional guesser and of the
+        high`` (percent), ``least, most`` (no other reconstruction has less or more, in percent;
+        null where that is not known), the same rate of the modal and the proportional guesser and of the
         truth as a source (``modal_pct, proportional_pct, ceiling_pct``), ``withheld``, and with
         ``compare`` the study's value and ours less it (``published_pct, difference``).
 
     Raises:
         ConfigError: There is no such study.
     """
+    own = sources.measured
     frames = [
-        agreement_rates(collected, "table08_agreement", sources.main, rules),
+        unique_rates(collected, "table07_uniques", sources.ceiling, rules),
+        agreement_rates(collected, "table08_agreement", sources.main, rules, own),
         *(link_rates(collected, family, rules) for family in _families(collected, sources)),
         guess_rates(collected, "guessers", rules),
     ]
     if sources.alternatives:
         name = "table11_agreement_alternatives"
-        frames.append(agreement_rates(collected, name, sources.beside, rules))
+        frames.append(agreement_rates(collected, name, sources.beside, rules, own))
     rows = rounded(withhold(pl.concat(frames)), rules.control.digits)
     rows = _beside(_in_order(rows, sources.order), sources)
     if compare is not None:

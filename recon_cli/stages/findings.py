@@ -41,6 +41,7 @@ from recon_cli.score.confidence import CALIBRATION, count_tenths
 from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.contributions import read_contributions
+from recon_cli.stages.lineage import made_from, own_source
 from recon_cli.statement import describe_law
 from recon_cli.store import Folder, Manifest, Stage, open_folder
 from recon_cli.store.protection import read_protection
@@ -119,7 +120,7 @@ def _microdata(work: Path, by_stage: dict[str, Manifest]) -> Folder | Missing:
     folder = _open(work, by_stage["reconstruct"], "microdata")
     if "ingest" in by_stage:
         tables = _open(work, by_stage["ingest"], "tables")
-        if not _made_from(folder.manifest, tables):
+        if not made_from(folder.manifest, tables):
             return Missing("tables/ changed after microdata/ was made from them", commands)
     return folder
 
@@ -132,7 +133,7 @@ def _measured(
     if name not in by_stage:
         return Missing(f"there is no {name}/ in the work folder", commands)
     folder = _open(work, by_stage[name], name)
-    if isinstance(microdata, Missing) or not _made_from(folder.manifest, microdata):
+    if isinstance(microdata, Missing) or not made_from(folder.manifest, microdata):
         return Missing(f"{name}/ was made from other microdata/ than those there now", commands)
     return folder
 
@@ -193,7 +194,7 @@ def _left_out(
     if "leave-one-out" not in by_stage:
         return None
     folder = _open(work, by_stage["leave-one-out"], "leave_one_out")
-    if isinstance(microdata, Missing) or not _made_from(folder.manifest, microdata):
+    if isinstance(microdata, Missing) or not made_from(folder.manifest, microdata):
         why = "leave_one_out/ was made from other microdata/ than those there now"
         return Missing(why, ("recon leave-one-out",))
     differences = pl.read_csv(folder.read_extra("differences.csv"), schema=DIFFERENCE)
@@ -218,7 +219,7 @@ def _audit(run: Run, by_stage: dict[str, Manifest]) -> AuditFindings | Missing |
     if "audit" not in by_stage:
         return None
     folder = _open(run.work, by_stage["audit"], "audit")
-    if "ingest" in by_stage and not _made_from(
+    if "ingest" in by_stage and not made_from(
         folder.manifest, _open(run.work, by_stage["ingest"], "tables")
     ):
         return Missing("tables/ changed after audit/ was made from them", ("recon audit",))
@@ -248,7 +249,7 @@ def _scores(
         pl.read_parquet(io.BytesIO(folder.read_extra(f"{name}.parquet")))
         for name in ("rates", "gains")
     )
-    own = None if isinstance(microdata, Missing) else _own_source(links.manifest, microdata)
+    own = None if isinstance(microdata, Missing) else own_source(links.manifest, microdata)
     labels = {} if is_study else _labels(links.manifest, own)
     names = [pl.col(name).replace(labels) for name in ("source", "against")]
     rates = rates.with_columns(names)
@@ -285,27 +286,9 @@ def _outdated(score: Folder, links: Folder, solvar: Manifest | None) -> str | No
     return None
 
 
-def _own_source(links: Manifest, microdata: Folder) -> str | None:
-    """The source of the links that is this folder's microdata, if one is."""
-    own = {name: microdata.digest(name) for name in microdata.partitions}
-    inputs = links.inputs["partitions"]
-    for source in links.notes["sources"]:
-        found = {name: row[source] for name, row in inputs.items() if source in row}
-        if found == own:
-            return str(source)
-    return None
-
-
 def _open(work: Path, manifest: Manifest, name: str) -> Folder:
     """A folder of whichever stage made it; no need to load that stage, and its solver."""
     return open_folder(work, Stage(manifest.stage, manifest.folders), name)
-
-
-def _made_from(manifest: Manifest, folder: Folder) -> bool:
-    """Whether a stage's inputs are the partitions of ``folder`` as they are now."""
-    inputs = manifest.inputs["partitions"]
-    now = {name: folder.digest(name) for name in folder.partitions}
-    return {name: row.get(folder.path.name) for name, row in inputs.items()} == now
 
 
 def _sum_up(

@@ -22,7 +22,8 @@ from recon_cli.score.sheet import ResultTable, lay_out
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.tables import TITLES, Sources, make_rates
 from recon_cli.stages.confidence_scores import calibrate_confidence, open_confidence
-from recon_cli.store import Folder, open_folder
+from recon_cli.stages.lineage import made_from, own_source
+from recon_cli.store import Folder, Manifest, open_folder
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.manifest import MANIFEST
 
@@ -46,6 +47,12 @@ class Zero:
     condition: pl.Expr
     note: str
 
+    @property
+    def solvar(self) -> Folder | None:
+        """``solvar/``, if the proofs are from there."""
+        is_solvar = self.folder is not None and self.folder.path.name == SOLVAR.name
+        return self.folder if is_solvar else None
+
 
 def score(run: Run) -> StageOutcome:
     """Make every result table.
@@ -58,8 +65,9 @@ def score(run: Run) -> StageOutcome:
     folders = {name: open_folder(run.work, LINK, name) for name in LINK.folders[1:]}
     notes = folders["truth"].manifest.notes
     zero = find_zero(run)
+    measured = _measured_source(run, folders["truth"].manifest, zero)
     seed = run.config.top.seed if config.seed is None else config.seed
-    settings = config.model_dump(mode="json")
+    settings = config.model_dump(mode="json") | {"measured": measured}
     shared = {"links": folders["truth"].manifest.key}
     if zero.folder is not None:
         shared[f"{zero.folder.path.name}/"] = zero.folder.manifest.key
@@ -67,7 +75,7 @@ def score(run: Run) -> StageOutcome:
     if confidence is not None:
         shared["confidence/"] = confidence.manifest.key
     recipe = run.recipe(SCORE, settings, seed=seed, shared=shared)
-    sources = choose_sources(notes, config)
+    sources = choose_sources(notes, config, measured)
     rules = Rules(
         Sizes(config.sizes),
         Control(config.threshold, config.small, config.digits),
@@ -150,8 +158,13 @@ def find_zero(run: Run) -> Zero:
     return Zero(None, pl.lit(value=False), note)
 
 
-def choose_sources(notes: Mapping[str, Any], config: Score) -> Sources:
+def choose_sources(notes: Mapping[str, Any], config: Score, measured: str | None = None) -> Sources:
     """Which sources are shown where.
+
+    Args:
+        notes: Of ``links/``.
+        config: The section.
+        measured: The source whose solution variability was measured, if one's was.
 
     Raises:
         ConfigError: An alternative is not among the linked sources.
@@ -168,7 +181,16 @@ def choose_sources(notes: Mapping[str, Any], config: Score) -> Sources:
         leave_one_out=notes["leave_one_out"],
         truth=notes["truth"],
         alternatives=config.alternatives or (),
+        measured=measured,
     )
+
+
+def _measured_source(run: Run, links: Manifest, zero: Zero) -> str | None:
+    """The source that ``solvar/`` measured: the folder's own records, if they were linked."""
+    if zero.solvar is None or not (run.work / "microdata" / MANIFEST).is_file():
+        return None
+    microdata = open_folder(run.work, RECONSTRUCT, "microdata")
+    return own_source(links, microdata) if made_from(zero.solvar.manifest, microdata) else None
 
 
 def _collect(
@@ -183,7 +205,12 @@ def _collect(
     with run.reporter.bar(task) as bar:
         for name in truth.partitions:
             frames = {folder: folders[folder].read(name) for folder in folders}
-            partition = Partition(name=name, zero=_proofs(zero, name, place), **frames)
+            partition = Partition(
+                name=name,
+                zero=_proofs(zero, name, place),
+                differing=_differing(zero, name),
+                **frames,
+            )
             sums = collect(
                 partition, place, sizes, draws=draws, resamples=config.bootstrap, seed=seed
             )
@@ -201,6 +228,14 @@ def _proofs(zero: Zero, partition: str, place: str) -> pl.Series | None:
     if partition not in zero.folder.partitions:
         return pl.Series(place, [], dtype=pl.String)
     return zero.folder.read(partition).filter(zero.condition)[place]
+
+
+def _differing(zero: Zero, partition: str) -> pl.DataFrame | None:
+    """How many people of each geounit, at most, another reconstruction changes."""
+    if zero.solvar is None or partition not in zero.solvar.partitions:
+        return None
+    share = pl.col("solvar_upper_pct").fill_null(100.0) / 100
+    return zero.solvar.read(partition).with_columns(differing=pl.col("population") * share)
 
 
 def _has_intervals(config: Score, folders: Mapping[str, Folder]) -> bool:

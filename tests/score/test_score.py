@@ -22,7 +22,7 @@ from recon_cli.score.sizes import Sizes
 from recon_cli.score.study import KEYS, published
 from recon_cli.score.sums import Sums, concat, stack, weighted
 from recon_cli.score.tables import TITLES, Sources, make_rates
-from tests.support.attacks import aged, attack, people, swapped
+from tests.support.attacks import SF1, aged, attack, people, swapped
 
 SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))
 SOURCES = Sources(
@@ -95,6 +95,23 @@ def test_rates_are_those_of_the_links() -> None:
     ):
         other = one(rates, **{**share, "source": source}, block_size="All", rate="precision")
         assert precision[column] == other["pct"]
+
+
+def test_unique_people_are_alone_among_everybody_and_data_defined() -> None:
+    truth = people(600, 3).with_columns(data_defined=pl.int_range(pl.len()) % 4 != 0)
+    hdf = swapped(truth, 3).drop("data_defined")
+    counted, _ = attack(truth, hdf, aged(hdf, 3), {}, data_defined="data_defined")
+    edges = [int(label) for label in SF1.recode_by_name["agebin"].labels]
+    binned = [max(edge for edge in edges if edge <= age) for age in truth["age"]]
+    keyed = truth.with_columns(bin=pl.Series(binned))
+    alone = keyed.filter(pl.len().over("geoid_block", "sex", "bin") == 1)
+    rates = rates_of(counted)
+    row = one(rates, table="table07_uniques", block_size="All")
+    assert (row["count"], row["of"]) == (alone["data_defined"].sum(), 600)
+    assert 0 < row["count"] < alone.height
+    small = one(published("wp31995"), table="table07_uniques", block_size="1-9")
+    assert small["published_pct"] == 81.7
+    assert rates["least"].null_count() == rates.height
 
 
 def test_groups_are_modal_people_in_blocks_of_a_size() -> None:

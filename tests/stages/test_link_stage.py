@@ -233,7 +233,7 @@ def test_empty_attacker_file_and_a_score_without_links(tmp_path: Path) -> None:
     recon("link", "-c", path)
     recon("score", "-c", path)
     rates = pl.read_parquet(tmp_path / "work/score/rates.parquet")
-    assert set(rates["table"]) == {"table08_agreement", "guessers"}
+    assert set(rates["table"]) == {"table07_uniques", "table08_agreement", "guessers"}
     wrong = recon("score", "-c", path, "--table", "table99", code=2)
     assert "no table 'table99'" in wrong.output
     wrong = recon("score", "-c", path, "--set", "score.alternatives=[rSWAP]", code=2)

@@ -188,7 +188,9 @@ def test_measures_are_judged() -> None:
     counts = pl.DataFrame({"size": classes["size"], **dict.fromkeys(COUNTS, classes["people"])})
     answered = pl.DataFrame({"hispanic": [False], "race": [1], "people": [10], "quarters": [0]})
     judged = judge(measure(STUDY, counts, answered, seed=1))
-    uniques = judged.filter(pl.col("measure").str.contains("unique on block, sex and agebin"), size="1-9")
+    uniques = judged.filter(
+        pl.col("measure").str.contains("unique on block, sex and agebin"), size="1-9"
+    )
     assert uniques["found"].to_list() == [[100.0]]
     assert uniques["ok"].to_list() == [False]
     white = judged.filter(size="not Hispanic, white")

@@ -79,7 +79,7 @@ class LinkageCounts:
             many a proportional guesser confirms on average; null for others.
         agreement: Records that agree, by pair of files (`AGREEMENT`).
         truth: One row per unit: ``population, linkable, nonmodal, unique_people,
-            unique_nonmodal``, and for how many people the guessers are right on average about
+            unique_nonmodal, unique_defined``, and for how many people the guessers are right on average about
             their own origin.
         left_out: ``file: reason`` → records that take no part.
     """
@@ -191,14 +191,17 @@ class PartitionLinkage:
         modal = is_modal(self._value_counts(spec.truth, people), people)
         return people.with_columns(modal, unique_on(people, "binned"))
 
+    @property
+    def defined(self) -> pl.DataFrame:
+        """The truth's data-defined records; all, if it does not say which are."""
+        flag = self.spec.data_defined
+        return self.truth if flag is None else self.truth.filter(is_set(flag))
+
     @cached_property
     def linkable(self) -> pl.DataFrame:
         """The truth's records that can be linked: data-defined, one for each id."""
-        name, flag = self.spec.truth, self.spec.data_defined
-        people = self.truth
-        if flag is not None:
-            people = people.filter(is_set(flag))
-            self._leave_out(name, {"not data-defined": self.truth.height - people.height})
+        name, people = self.spec.truth, self.defined
+        self._leave_out(name, {"not data-defined": self.truth.height - people.height})
         deduped = one_per_id(people)
         self._leave_out(name, deduped.left_out)
         return deduped.records
@@ -314,11 +317,14 @@ class PartitionLinkage:
             unique.sum().cast(pl.Int32).alias("unique_people"),
             (unique & nonmodal).sum().cast(pl.Int32).alias("unique_nonmodal"),
         )
-        if self.spec.attackers:
-            linkable = count_records(self.linkable, ["unit"]).rename({"records": "linkable"})
-            units = units.join(linkable, on="unit", how="left")
-        else:
-            units = units.with_columns(linkable=pl.lit(0, pl.Int32))
+        has_ids = bool(self.spec.attackers)
+        defined = (self.linkable if has_ids else self.defined).group_by("unit")
+        counted = defined.agg(
+            (pl.len() if has_ids else pl.lit(0)).cast(pl.Int32).alias("linkable"),
+            # alone among everybody, as the study's Table 7 has it
+            unique.sum().cast(pl.Int32).alias("unique_defined"),
+        )
+        units = units.join(counted, on="unit", how="left")
         correct = expected_correct(self._values[self.spec.baseline])
         units = units.join(correct, on="unit", how="left").fill_null(0)
         return self._by_geoid([units], {name: units.schema[name] for name in units.columns[1:]})
