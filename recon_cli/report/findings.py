@@ -116,6 +116,21 @@ class VariabilityFindings:
 
 
 @dataclass(frozen=True)
+class UniqueFindings:
+    """People alone in their unit on the linking key, by size.
+
+    Attributes:
+        by_size: ``size``, ``population``, ``unique``, ``unique_pct``, the first row over all; null
+            where withheld. ``published_pct`` where a study's value is known.
+        is_true: Whether they were counted in the truth, and so only those of them who can be
+            linked; else in the reconstruction.
+    """
+
+    by_size: pl.DataFrame
+    is_true: bool
+
+
+@dataclass(frozen=True)
 class ClaimFindings:
     """What `recon claims` found.
 
@@ -301,6 +316,7 @@ class Findings:
         places: Those with most people given away, if any are to be named.
         reconstruction: ``microdata/`` and ``blocks/``.
         variability: ``solvar/``.
+        uniques: In the truth, if people were linked; else as ``solvar/`` counted them.
         claims: ``claims/``.
         scores: ``score/``.
         confidence: ``confidence/``; None where no solutions were sampled.
@@ -318,6 +334,7 @@ class Findings:
     places: tuple[Place, ...]
     reconstruction: ReconstructionFindings | Missing
     variability: VariabilityFindings | Missing
+    uniques: UniqueFindings | Missing
     claims: ClaimFindings | Missing
     scores: ScoreFindings | Missing
     confidence: ConfidenceFindings | Missing | None = None

@@ -15,7 +15,6 @@ import polars as pl
 
 from recon_cli.score.sizes import Sizes
 
-
 #: The ends of intervals, see `recon_cli.score.rates.ROW`.
 _ENDS = ("low", "high", "least", "most")
 

@@ -26,7 +26,7 @@ from recon_cli.score.study import KEYS, published
 
 #: Table → its title. The order is that of reports.
 TITLES = {
-    "table07_uniques": "Table 7. Data-defined people unique on their keys in their block, by block size",
+    "table07_uniques": "Table 7. People unique on their keys in their block, by block size",
     "table08_agreement": "Table 8. Agreement of records, by block size",
     "table09_overall": "Table 9. Putative and confirmed re-identification, everybody",
     "table10_zero_solvar": "Table 10. Zero-solvar blocks: nonmodal people, and the unique of them",
@@ -127,9 +127,9 @@ def make_rates(
 
     Returns:
         One row per rate: ``table, panel, source, against, block_size, rate, count, of, pct, low,
-        high`` (percent), ``least, most`` (no other reconstruction has less or more, in percent;
-        null where that is not known), the same rate of the modal and the proportional guesser and of the
-        truth as a source (``modal_pct, proportional_pct, ceiling_pct``), ``withheld``, and with
+        high`` (percent), ``least, most`` (percent that no other reconstruction goes below or
+        above; null where unknown), the same rate of the modal and the proportional guesser and of
+        the truth as a source (``modal_pct, proportional_pct, ceiling_pct``), ``withheld``, and with
         ``compare`` the study's value and ours less it (``published_pct, difference``).
 
     Raises:

@@ -27,6 +27,7 @@ from recon_cli.report.findings import (
     RiskFindings,
     Rule,
     ScoreFindings,
+    UniqueFindings,
     VariabilityFindings,
 )
 from recon_cli.report.proven import (
@@ -94,6 +95,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         places,
         reconstruction,
         variability,
+        _uniques(run.release, variability, scores),
         claims,
         scores,
         confidence=_confidence(run.work, by_stage, microdata),
@@ -262,6 +264,26 @@ def _scores(
         None if own is None else labels.get(own, own),
         labels,
     )
+
+
+def _uniques(
+    release: Release,
+    variability: VariabilityFindings | Missing,
+    scores: ScoreFindings | Missing,
+) -> UniqueFindings | Missing:
+    """In the truth where it is known, else in the reconstruction."""
+    if not isinstance(scores, Missing):
+        rates = scores.table("table07_uniques")
+        named = {"block_size": "size", "of": "population", "count": "unique", "pct": "unique_pct"}
+        columns = [*named, *(each for each in ("published_pct",) if each in rates.columns)]
+        return UniqueFindings(rates.select(columns).rename(named), is_true=True)
+    why = "unique people were not counted: "
+    if isinstance(variability, Missing):
+        return Missing(why + variability.why, variability.commands)
+    if release.attack is None:
+        return Missing(f"{why}the release's schema has no `attack:` keys", ("recon solvar",))
+    columns = ["size", "population", "unique", "unique_pct"]
+    return UniqueFindings(variability.by_size.select(columns), is_true=False)
 
 
 def _labels(links: Manifest, own: str | None) -> dict[str, str]:

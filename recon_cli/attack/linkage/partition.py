@@ -79,8 +79,8 @@ class LinkageCounts:
             many a proportional guesser confirms on average; null for others.
         agreement: Records that agree, by pair of files (`AGREEMENT`).
         truth: One row per unit: ``population, linkable, nonmodal, unique_people,
-            unique_nonmodal, unique_defined``, and for how many people the guessers are right on average about
-            their own origin.
+            unique_nonmodal, unique_defined``, and for how many people the guessers are right on
+            average about their own origin.
         left_out: ``file: reason`` → records that take no part.
     """
 

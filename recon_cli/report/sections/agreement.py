@@ -26,12 +26,12 @@ def agreement_section(found: ScoreFindings, words: Words) -> ReportSection:
     text = (
         f"Two files agree on a record when each has it in the same {words.unit}: on {exact}, "
         f"{gains} (exact), or on {binned}, {gains} (coarse).",
-        _sentence(found, rows),
+        _sentence(found, rows, words),
     )
     return ReportSection("agreement", "Agreement", text, (_figure(found, rows, words),))
 
 
-def _sentence(found: ScoreFindings, rows: pl.DataFrame) -> str:
+def _sentence(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> str:
     whole = rows.filter(
         block_size=ALL, source=found.reconstruction, against=found.truth, rate="agree_binned"
     )
@@ -39,10 +39,17 @@ def _sentence(found: ScoreFindings, rows: pl.DataFrame) -> str:
         return ""
     source = str(found.reconstruction)
     named = source if source.startswith("the ") else f"the reconstruction {source}"
-    return (
+    said = (
         f"Of the records of {found.truth}, {named} has "
         f"**{percent(whole['pct'][0])}%** on the coarse columns."
     )
+    if whole["least"][0] is not None:
+        study = " (the study's 100% interval)" if words.is_study else ""
+        said += (
+            " No reconstruction from the same tables has less than "
+            f"{percent(whole['least'][0])}% or more than {percent(whole['most'][0])}%{study}."
+        )
+    return said
 
 
 def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:

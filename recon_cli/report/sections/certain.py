@@ -30,29 +30,19 @@ def certain_section(findings: Findings, words: Words) -> ReportSection:
             f"Of them {elsewhere:,} are in {words.units} that are not proven to have one "
             f"reconstruction: {percentage(elsewhere, others)} of the {others:,} people there."
         )
-    uniques = _uniques(findings)
+    uniques = findings.uniques
     if isinstance(uniques, Missing):
         return ReportSection(
             key, title, tuple(text), (_figure(found, None, words),), (), (uniques,)
         )
-    whole_row = uniques.row(0, named=True)
+    row = uniques.by_size.row(0, named=True)
+    where = "of the truth" if uniques.is_true else "of the reconstruction"
+    defined = " and can be linked" if uniques.is_true else ""
     text.append(
-        f"{count(whole_row['unique'])} people ({percent(whole_row['unique_pct'])}%) are unique: "
-        f"nobody else in their {words.unit} has the same {_key(findings, words)}."
+        f"{count(row['unique'])} people {where} ({percent(row['unique_pct'])}%) are unique"
+        f"{defined}: nobody else in their {words.unit} has the same {_key(findings, words)}."
     )
-    return ReportSection(key, title, tuple(text), (_figure(found, uniques, words),))
-
-
-def _uniques(findings: Findings) -> pl.DataFrame | Missing:
-    """People alone in their unit on the linking key, by size."""
-    variability = findings.variability
-    if isinstance(variability, Missing):
-        why = f"unique people were not counted: {variability.why}"
-        return Missing(why, variability.commands)
-    if findings.release.attack is None:
-        why = "unique people were not counted: the release's schema has no `attack:` keys"
-        return Missing(why, ("recon solvar",))
-    return variability.by_size.select("size", "population", "unique", "unique_pct")
+    return ReportSection(key, title, tuple(text), (_figure(found, uniques.by_size, words),))
 
 
 def _key(findings: Findings, words: Words) -> str:
@@ -131,14 +121,17 @@ def _certain_sheet(by_size: pl.DataFrame, words: Words) -> ResultTable:
 
 
 def _unique_sheet(uniques: pl.DataFrame, words: Words) -> ResultTable:
+    compared = "published_pct" in uniques.columns
     body = [
         [
             size_label(row["size"]),
             count(row["population"]),
             count(row["unique"]),
             percent(row["unique_pct"]),
+            *([percent(row["published_pct"])] if compared else []),
         ]
         for row in uniques.iter_rows(named=True)
     ]
     header = [f"people in the {words.unit}", "people", "unique", "%"]
+    header += ["study %"] if compared else []
     return result_table("Unique people by size", header, body)

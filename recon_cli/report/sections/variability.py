@@ -9,7 +9,13 @@ import polars as pl
 
 from recon_cli.report.charts import Chart, ChartRow, Mark, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.findings import Findings, Missing, ReconstructionFindings, VariabilityFindings
+from recon_cli.report.findings import (
+    Findings,
+    Missing,
+    ReconstructionFindings,
+    UniqueFindings,
+    VariabilityFindings,
+)
 from recon_cli.report.palette import BLUE, GREY, Look
 from recon_cli.report.words import Words, count, of_units, percent, percentage, size_label
 from recon_cli.score.sheet import ResultTable
@@ -47,7 +53,7 @@ def variability_section(findings: Findings, words: Words) -> ReportSection:
             f"In {of_units(more, words)} more, `recon reconstruct` proved from all counts at once "
             "that there is one reconstruction; the headline counts them, these tables do not."
         )
-    return ReportSection(key, title, tuple(text), (_figure(found, words),))
+    return ReportSection(key, title, tuple(text), (_figure(found, findings.uniques, words),))
 
 
 def _zeros(whole: Mapping[str, int], words: Words) -> str:
@@ -70,7 +76,7 @@ def _proven_elsewhere(reconstruction: ReconstructionFindings | Missing, zero: in
     return reconstruction.whole["one_units"] - zero
 
 
-def _figure(found: VariabilityFindings, words: Words) -> Figure:
+def _figure(found: VariabilityFindings, uniques: UniqueFindings | Missing, words: Words) -> Figure:
     last = found.percentiles.row(-1, named=True)
     middle = found.percentiles.filter(percentile=50).row(0, named=True)
     return Figure(
@@ -88,7 +94,7 @@ def _figure(found: VariabilityFindings, words: Words) -> Figure:
             + by_size_words(found.by_size, "zero_solvar_units", "units", "")
         ),
         chart=Chart(_panels(found, words)),
-        sheets=(_percentile_sheet(found, words), _size_sheet(found, words)),
+        sheets=(_percentile_sheet(found, words), _size_sheet(found, uniques, words)),
     )
 
 
@@ -159,25 +165,31 @@ def _percentile_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
     )
 
 
-def _size_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
+def _size_sheet(
+    found: VariabilityFindings, uniques: UniqueFindings | Missing, words: Words
+) -> ResultTable:
     pairs = (
         ("unique", "unique_pct"),
         ("zero_solvar_units", "zero_solvar_units_pct"),
         ("zero_solvar_population", "zero_solvar_population_pct"),
         ("certain", "certain_pct"),
     )
+    none = f"{words.units} without {words.variability}"
     header = [
-        *(f"people in the {words.unit}", words.units, "people"),
-        *("unique people", "%", f"{words.units} without {words.variability}", "%"),
+        *(f"people in the {words.unit}", words.units, "people", "unique people", "%", none, "%"),
         *("people in them", "%", "certain records", "%", f"{words.units} not settled"),
     ]
+    by_size = found.by_size
+    if not isinstance(uniques, Missing):
+        by_size = by_size.drop("unique", "unique_pct").join(
+            uniques.by_size.drop("population"), on="size", how="left", maintain_order="left"
+        )
     body = []
-    for row in found.by_size.iter_rows(named=True):
+    for row in by_size.iter_rows(named=True):
         cells = [size_label(row["size"]), count(row["units"]), count(row["population"])]
         for part, rate in pairs:
             cells += [count(row[part]), percent(row[rate])]
         body.append([*cells, count(row["unproven_units"])])
-    none = f"{words.units} without {words.variability}"
     return result_table(
         words.numbered("Table 7", f"Unique people, {none}, certain records, by size"),
         header,
