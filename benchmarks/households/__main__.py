@@ -32,6 +32,9 @@ def main() -> None:
     options = parser.parse_args()
     if not (options.reference or options.page):
         parser.error("nothing to do: --reference, --page, or both")
+    least = min(options.blocks, options.ablated, options.one_hot, options.questions)
+    if least < 1:
+        parser.error("a sample of none measures nothing: at least one of each")
     if options.reference:
         amount = Amount(options.blocks, options.ablated, options.one_hot, options.questions)
         # In a process of its own: libraries read how many threads they may have when imported.

@@ -19,6 +19,7 @@ import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import partition_runs
+from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
 from recon_cli.sources.dense import MOST_COLUMN_SETS, DenseSource, KeptSheet
 from recon_cli.sources.formats import FORMATS, NO_MAPPING, CountSheet, FileMapping, is_companion
@@ -171,7 +172,7 @@ def _keep_wide(reader: SheetReader, folder: Path, release: Release) -> KeptSheet
     partitions: dict[str, int] = {}
     gaps = False
     digits = release.geography.partition_digits
-    for number, rows in enumerate(reader.wide()):
+    for number, rows in enumerate(read_ahead(reader.wide())):
         gaps = gaps or any(rows[name].null_count() for name in rows.columns)
         for partition, size in partition_runs(rows["geoid"], digits):
             partitions[partition] = partitions.get(partition, 0) + size
@@ -192,7 +193,7 @@ def _unpivoted(sheet: KeptSheet) -> pl.LazyFrame:
 
 def _keep_long(reader: SheetReader, folder: Path) -> KeptFile:
     folder.mkdir()
-    for number, rows in enumerate(reader.long()):
+    for number, rows in enumerate(read_ahead(reader.long())):
         rows.write_parquet(folder / f"{number:05d}.parquet", compression="lz4")
     kept = pl.scan_parquet(folder / "*.parquet")
     if reader.has_statements:

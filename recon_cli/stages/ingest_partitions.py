@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -14,7 +15,8 @@ from recon_cli.config import Ingest
 from recon_cli.errors import SourceError
 from recon_cli.frames import partition_runs
 from recon_cli.progress import Bar
-from recon_cli.publication import GeounitBatch, Source
+from recon_cli.publication import Source
+from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
 from recon_cli.stages.geounits import describe_geounits, duplicates
 from recon_cli.stages.ingest import protection_path
@@ -27,6 +29,8 @@ from recon_cli.store.pieces import cut
 
 #: Rows that wait to be written: bounds memory, and makes parts worth a file.
 _BUFFERED_ROWS = 2_000_000
+#: Partitions that are checked and cut at the same time.
+_FINISHED_AT_ONCE = 2
 
 
 def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
@@ -71,23 +75,23 @@ def read_source(
         SourceError: A file is not what it should be.
     """
     unit = release.geography.unit.name
-    with closing(source.batches()) as batches:  # or an interrupt would leave files open
-        for batch in _read_ahead(batches):
-            geounits = describe_geounits(release, source.coverage, batch, protection or EXACT)
+    described = _described(release, source, protection or EXACT)
+    with closing(read_ahead(described)) as ahead:  # or an interrupt would leave files open
+        for geounits, counts in ahead:
             buffer.add("geounits", geounits)
-            buffer.add("tables", batch.counts)
+            buffer.add("tables", counts)
             here = geounits.filter(pl.col("level") == unit)
             bar.advance(here.height, int(here["population"].sum()))
     buffer.flush()
 
 
-def _read_ahead(batches: Iterator[GeounitBatch]) -> Iterator[GeounitBatch]:
-    """The same batches; the next one is read while one is worked on."""
-    with ThreadPoolExecutor(1, "recon-read") as reader:
-        following = reader.submit(next, batches, None)
-        while (batch := following.result()) is not None:
-            following = reader.submit(next, batches, None)
-            yield batch
+def _described(
+    release: Release, source: Source, protection: Protection
+) -> Generator[tuple[pl.DataFrame, pl.DataFrame], None, None]:
+    """Checked geounits with their population, and their counts."""
+    with closing(read_ahead(source.batches())) as batches:
+        for batch in batches:  # a source may know more patterns after each
+            yield describe_geounits(release, source.coverage, batch, protection), batch.counts
 
 
 class PartitionBuffer:
@@ -124,29 +128,31 @@ class PartitionBuffer:
 
     def finish(self, piece_people: int) -> list[Piece]:
         """Check, mark and cut every partition; one without counts gets an empty part."""
-        pieces: list[Piece] = []
         partitions = self.writer.partitions()
         if not partitions:
             raise SourceError("the files hold no geounits of the release's levels")
-        for partition in partitions:
-            if not self.writer.has(partition, "tables"):
-                self.writer.append(partition, "tables", self._empty["tables"])
-            geounits = self.writer.read(partition, "geounits", ["geoid", "level", "population"])
-            _refuse_duplicates(geounits)
-            counts, levels = self.writer.rows(partition, "tables"), self._levels(geounits)
-            self.writer.finish(
-                partition,
-                statuses=levels,
-                totals={
-                    "units": levels.get(self._release.geography.unit.name, 0),
-                    "people": _people(geounits),
-                    "cells": counts,
-                },
-                started=self._started[partition],
-            )
-            of_unit = pl.col("level") == self._release.geography.unit.name
-            pieces += cut(self._release, partition, geounits.filter(of_unit), piece_people)
-        return pieces
+        with ThreadPoolExecutor(_FINISHED_AT_ONCE, "recon-finish") as pool:
+            cuts = pool.map(lambda each: self._finish(each, piece_people), partitions)
+            return list(itertools.chain.from_iterable(cuts))
+
+    def _finish(self, partition: str, piece_people: int) -> list[Piece]:
+        if not self.writer.has(partition, "tables"):
+            self.writer.append(partition, "tables", self._empty["tables"])
+        geounits = self.writer.read(partition, "geounits", ["geoid", "level", "population"])
+        _refuse_duplicates(geounits)
+        counts, levels = self.writer.rows(partition, "tables"), self._levels(geounits)
+        self.writer.finish(
+            partition,
+            statuses=levels,
+            totals={
+                "units": levels.get(self._release.geography.unit.name, 0),
+                "people": _people(geounits),
+                "cells": counts,
+            },
+            started=self._started[partition],
+        )
+        of_unit = pl.col("level") == self._release.geography.unit.name
+        return cut(self._release, partition, geounits.filter(of_unit), piece_people)
 
     def _levels(self, geounits: pl.DataFrame) -> dict[str, int]:
         found = dict(geounits["level"].value_counts().iter_rows())

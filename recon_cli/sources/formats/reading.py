@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -12,6 +12,7 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
+from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
 from recon_cli.sources.formats.assignment import Assigner, Category, Condition
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
@@ -65,7 +66,7 @@ class SheetReader:
     def _assigner(self) -> Assigner:
         return Assigner(self.release, self.mapping)
 
-    def wide(self) -> Iterator[pl.DataFrame]:
+    def wide(self) -> Generator[pl.DataFrame, None, None]:
         """Of a wide sheet: ``row``, ``geoid``, and a column named after each cell's ordinal.
 
         A count that is not published is null.
@@ -77,7 +78,7 @@ class SheetReader:
             counts = (pl.col(_value(at)).alias(str(cell)) for at, cell in self.ordinals.items())
             yield rows.select(ROW, "geoid", *counts)
 
-    def long(self) -> Iterator[pl.DataFrame]:
+    def long(self) -> Generator[pl.DataFrame, None, None]:
         """A row a published count: ``row, geoid, ordinal, value``.
 
         Where there are statements also ``marker``, the text where ``value`` is null.
@@ -198,7 +199,7 @@ class SheetReader:
             chosen.append(pl.col("geoid").str.len_chars().is_in(digits))
         rows = 0
         is_row = pl.col(_IS_PLACE) | self._has_counts()  # a note below the counts is neither
-        for batch in self.roles.sheet.rows(self.roles.skip):
+        for batch in read_ahead(self.roles.sheet.rows(self.roles.skip)):
             named = batch.with_columns(geoid=self.roles.geoid)
             named = named.with_columns(self._are_geoids(named["geoid"]).alias(_IS_PLACE))
             some = named if not chosen and named[_IS_PLACE].all() else named.filter(is_row, *chosen)

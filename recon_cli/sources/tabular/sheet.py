@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,7 +50,7 @@ class Sheet:
             return f"{self.label}: row {row}"
         return f"{self.label}: row {row}, column {header or column + 1}"
 
-    def rows(self, skip: int) -> Iterator[pl.DataFrame]:
+    def rows(self, skip: int) -> Generator[pl.DataFrame, None, None]:
         """The batches without the first ``skip`` rows."""
         for batch in self.batches():
             rows = batch.filter(pl.col(ROW) > skip)
