@@ -15,6 +15,7 @@ from recon_cli.model.plan import Plan
 from recon_cli.publication import Publication
 from recon_cli.statement.costs import CountCosts, count_costs
 from recon_cli.statement.intervals import CountIntervals, count_intervals
+from recon_cli.statement.stored_counts import StoredCounts
 
 BoolArray = npt.NDArray[np.bool_]
 Names = npt.NDArray[np.str_]
@@ -108,7 +109,7 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         _prefix(names[units], plan.release.region.digits), return_inverse=True
     )
     pattern = geounits["pattern"].cast(pl.Int64).to_numpy()
-    statements = plan.release, geounits, published.counts, published.protection, plan.columns
+    stored = None if published.is_exact else _stored(plan, geounits["level"], entries)
     return PartitionCounts(
         geoids=geounits["geoid"],
         population=geounits["population"],
@@ -119,8 +120,8 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         region_geoids=pl.Series("geoid", regions.tolist(), dtype=pl.String),
         parent=parent,
         matrix=matrix,
-        intervals=None if published.is_exact else count_intervals(*statements),
-        costs=None if published.is_exact else count_costs(*statements),
+        intervals=None if stored is None else count_intervals(stored, published.protection),
+        costs=None if stored is None else count_costs(stored, published.protection),
     )
 
 
@@ -164,6 +165,12 @@ def _codes(values: pl.Series, of: pl.Series) -> IntArray:
     """The place of each value in ``of``, −1 where it is not there."""
     codes = values.cast(pl.Enum(of), strict=False).to_physical()
     return codes.cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def _stored(plan: Plan, levels: pl.Series, entries: _Entries) -> StoredCounts:
+    used = np.flatnonzero(entries.column >= 0)
+    at = entries.row[used], entries.column[used]
+    return StoredCounts.at(plan.release, levels, entries.frame[used], at, plan.columns)
 
 
 def _require_parents(

@@ -14,9 +14,9 @@ from scipy import sparse
 from recon_cli.model.grain import group_rows, group_screens, refine
 from recon_cli.model.lattice import make_lattice
 from recon_cli.model.lift import no_lift
-from recon_cli.model.margins import Masks, close_margins, combination_matrix
+from recon_cli.model.margins import Masks, combination_matrix
 from recon_cli.model.plan import PatternPlan, Plan
-from recon_cli.model.planning import pattern_columns, seen_features
+from recon_cli.model.planning import closed_margins, pattern_columns, seen_features
 from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 
@@ -36,7 +36,7 @@ def make_interval_plan(
         distinguish: Further predicates that the grain must resolve, published or not.
     """
     columns = {p: pattern_columns(pattern, tables) for p, pattern in enumerate(coverage)}
-    closed = {cells: close_margins(release, cells) for cells in set(columns.values()) if cells}
+    closed = {cells: closed_margins(release, cells) for cells in set(columns.values()) if cells}
     lattices = {cells: make_lattice(release, margins) for cells, margins in closed.items()}
     rows = [masks for lattice in lattices.values() for masks in lattice.masks]
     tallied = {f for lattice in lattices.values() for f in lattice.tally if f is not None}

@@ -36,10 +36,9 @@ def interval_strata(
             continue
         columns = np.array([plan.columns[cell] for cell in pattern.margins.columns])
         low, high = (ends[:, columns] for ends in intervals.of(geounits))
-        least, most = pattern.lattice.intervals(low, high)
-        suspects.append(geounits[(least > most).any(axis=1)])
-        needed = pattern.lattice.needed(least, most)
-        most = np.minimum(most, MOST_PEOPLE)
+        found = pattern.lattice.intervals(low, high)
+        suspects.append(geounits[(found.least > found.most).any(axis=1)])
+        most = np.minimum(found.most, MOST_PEOPLE)
         strata.append(
             Stratum(
                 pattern=at,
@@ -49,8 +48,8 @@ def interval_strata(
                 rhs=most,
                 screens=pattern.screens,
                 screen_counts=most[:, list(pattern.screened)],
-                least=least,
-                needed=needed,
+                least=found.least,
+                needed=found.needed,
             )
         )
     fine = [np.zeros((len(stratum.geounits), 0), dtype=np.int64) for stratum in strata]

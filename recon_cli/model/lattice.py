@@ -12,19 +12,33 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from recon_cli.model.grain import IntArray
 from recon_cli.model.margins import Margins, Masks, option_margins
+from recon_cli.model.relations import Relations
 from recon_cli.schema import Release
 from recon_cli.statement import OPEN
 
 BoolArray = npt.NDArray[np.bool_]
+WordArray = npt.NDArray[np.uint64]
 
-#: Valid at every sweep; the limit only stops intervals that creep by one person a sweep.
-_SWEEPS = 200
-#: Geounits at a time: their intervals stay in the processor's cache.
-_GEOUNITS = 128
+#: Geounits at a time: what is held of them stays in the processor's cache.
+_GEOUNITS = 256
+
+
+@dataclass(frozen=True)
+class NodeIntervals:
+    """What all relations allow the nodes of some geounits to count.
+
+    Attributes:
+        least: (geounits × nodes) least counts.
+        most: Greatest counts. They cross where the statements of a geounit contradict each other.
+        needed: Which intervals say more than those of their parts, and anything.
+    """
+
+    least: IntArray
+    most: IntArray
+    needed: BoolArray
 
 
 @dataclass(frozen=True)
@@ -47,128 +61,117 @@ class Lattice:
     part: IntArray
     first: IntArray
 
-    def intervals(self, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    def intervals(self, low: IntArray, high: IntArray) -> NodeIntervals:
         """Intervals of all nodes from those of the published cells.
 
         Args:
             low: (geounits × published cells) least counts.
             high: The greatest, `OPEN` where there is none.
-
-        Returns:
-            (geounits × nodes) least and greatest counts that all relations allow. They cross
-            where the statements of a geounit contradict each other.
         """
-        shape = (len(self.masks), len(low))
+        shape = (len(low), len(self.masks))
         least = np.zeros(shape, dtype=np.int64)
         most = np.full(shape, OPEN, dtype=np.int64)
-        self._by_node.raise_to(least, low.T)
-        self._by_node.lower_to(most, high.T)
+        for cells in self._cells_by_node:
+            nodes = self.node[cells]
+            least[:, nodes] = np.maximum(least[:, nodes], low[:, cells])
+            most[:, nodes] = np.minimum(most[:, nodes], high[:, cells])
+        needed = np.ones(shape, dtype=bool)
         if len(self.whole):
             for start in range(0, len(low), _GEOUNITS):
                 slab = slice(start, start + _GEOUNITS)
-                least[:, slab], most[:, slab] = self._propagate(least[:, slab], most[:, slab])
-        return np.ascontiguousarray(least.T), np.ascontiguousarray(most.T)
+                self._propagate(least[slab], most[slab], needed[slab])
+        needed &= (least > 0) | (most < OPEN)
+        return NodeIntervals(least, most, needed)
 
-    def _propagate(self, least: IntArray, most: IntArray) -> tuple[IntArray, IntArray]:
-        """Eq. (lattice), of (nodes × geounits), to a fixed point or a contradiction.
+    def _propagate(self, least: IntArray, most: IntArray, needed: BoolArray) -> None:
+        """Eq. (lattice), in place, over the nodes that may count somebody."""
+        live = self._live(most)
+        place = np.flatnonzero(live)
+        relations = self._relations(live)
+        geounit = place // live.shape[1]
+        lower, upper = relations.tighten(least.take(place), most.take(place), geounit)
+        most[~live] = 0
+        needed[:, self.whole] = False
+        np.put(least, place, lower)
+        np.put(most, place, upper)
+        np.put(needed, place, ~relations.implied(lower, upper))
 
-        A geounit whose intervals no longer change is not looked at again.
-        """
-        least, most = least.copy(), most.copy()
-        busy = np.arange(least.shape[1])
-        lower, upper = least, most
-        for _ in range(_SWEEPS):
-            sums_low, sums_high = self._sums @ lower, self._sums @ upper
-            whole_low, whole_high = lower[self.whole], upper[self.whole]
-            room = np.where(whole_high < OPEN, whole_high - sums_low, OPEN)
-            raised, lowered = lower.copy(), upper.copy()
-            self._by_whole.raise_to(raised, sums_low)
-            self._by_whole.lower_to(lowered, sums_high)
-            # What a whole leaves to a part is the part's own other end and the relation's room.
-            self._by_part.raise_to(raised, whole_low - sums_high, upper)
-            self._by_part.lower_to(lowered, room, lower)
-            changed = ((raised != lower) | (lowered != upper)).any(axis=0)
-            changed &= (raised <= lowered).all(axis=0)
-            least[:, busy], most[:, busy] = raised, lowered
-            busy = busy[changed]
-            if not len(busy):
-                break
-            lower, upper = raised[:, changed], lowered[:, changed]
-        return least, most
+    def _live(self, most: IntArray) -> BoolArray:
+        """(geounits × nodes) whom no chain of zeros rules out; the geounits are bits of words."""
+        zero = np.zeros((len(self.masks), -(-len(most) // 64) * 64), dtype=bool)
+        zero[:, : len(most)] = (most == 0).T
+        dead = np.packbits(zero, axis=1).view(np.uint64)
+        number = -1
+        while (now := int(np.bitwise_count(dead).sum())) > number:
+            number = now
+            parts = np.bitwise_and.reduceat(dead[self.part], self.first, axis=0)
+            self._by_whole.join(dead, parts)
+            self._by_part.join(dead, dead[self.whole])
+        bits = np.unpackbits(dead.view(np.uint8), axis=1, count=len(most))
+        return np.ascontiguousarray(bits.T == 0)
 
-    def needed(self, least: IntArray, most: IntArray) -> BoolArray:
-        """(geounits × nodes) which intervals say more than those of their parts, and anything."""
-        implied = np.zeros(least.shape, dtype=bool)
-        if len(self.whole):
-            sums_low, sums_high = self._sums @ least.T, self._sums @ most.T
-            same = sums_low == least.T[self.whole]
-            same &= np.minimum(sums_high, OPEN) == most.T[self.whole]
-            self._by_whole.raise_to(implied.T, same)
-        vacuous = (least <= 0) & (most >= OPEN)
-        return ~implied & ~vacuous
-
-    @cached_property
-    def _sums(self) -> sparse.csr_array:
-        """Sparse (relations × nodes): the parts of each relation."""
-        ends = np.append(self.first, len(self.part))
-        entries = (np.ones(len(self.part), dtype=np.int64), self.part, ends)
-        return sparse.csr_array(entries, shape=(len(self.whole), len(self.masks)))
-
-    @cached_property
-    def _by_node(self) -> _Extremes:
-        return _Extremes.of(self.node, np.arange(len(self.node)))
+    def _relations(self, live: BoolArray) -> Relations:
+        """The relations of each geounit between its live nodes, numbered in their order."""
+        width = live.shape[1]
+        number = np.cumsum(live.ravel(), dtype=np.int64) - 1
+        geounit, relation = np.divmod(np.flatnonzero(live[:, self.whole]), len(self.whole))
+        sizes = self._sizes[relation]
+        ends = np.cumsum(sizes)
+        entry = np.arange(int(sizes.sum())) + np.repeat(self.first[relation] - ends + sizes, sizes)
+        place = np.repeat(geounit * width, sizes) + self.part[entry]
+        inside = live.ravel()[place]
+        sizes = np.add.reduceat(inside, ends - sizes, dtype=np.int64)
+        return Relations(
+            whole=number[geounit * width + self.whole[relation]],
+            part=number[place[inside]],
+            first=np.cumsum(sizes) - sizes,
+        )
 
     @cached_property
-    def _by_whole(self) -> _Extremes:
-        return _Extremes.of(self.whole, np.arange(len(self.whole)))
+    def _sizes(self) -> IntArray:
+        """Number of parts of each relation."""
+        return np.diff(np.append(self.first, len(self.part)))
 
     @cached_property
-    def _by_part(self) -> _Extremes:
-        sizes = np.diff(np.append(self.first, len(self.part)))
-        return _Extremes.of(self.part, np.repeat(np.arange(len(self.whole)), sizes))
+    def _by_whole(self) -> _ByNode:
+        return _ByNode.of(self.whole, np.arange(len(self.whole)))
+
+    @cached_property
+    def _by_part(self) -> _ByNode:
+        return _ByNode.of(self.part, np.repeat(np.arange(len(self.whole)), self._sizes))
+
+    @cached_property
+    def _cells_by_node(self) -> tuple[IntArray, ...]:
+        """The first published cell of every node, the second of those that have two, and so on."""
+        order = np.argsort(self.node, kind="stable")
+        _, first, number = np.unique(self.node[order], return_index=True, return_counts=True)
+        layers = range(int(number.max(initial=0)))
+        return tuple(order[first[number > k] + k] for k in layers)
 
 
 @dataclass(frozen=True)
-class _Extremes:
-    """The least and the greatest over the relations that each node is in.
+class _ByNode:
+    """The relations that each node is in.
 
     Attributes:
-        node: The nodes, each once, those in most relations first.
-        layers: The first relation of each node, the second of those that have one, and so on.
+        node: The nodes, rising.
+        relation: The relations of the first node, those of the second, and so on.
+        first: For each node the place of its first relation in `relation`.
     """
 
     node: IntArray
-    layers: tuple[IntArray, ...]
+    relation: IntArray
+    first: IntArray
 
     @classmethod
-    def of(cls, nodes: IntArray, relations: IntArray) -> _Extremes:
+    def of(cls, nodes: IntArray, relations: IntArray) -> _ByNode:
         order = np.argsort(nodes, kind="stable")
-        node, first, number = np.unique(nodes[order], return_index=True, return_counts=True)
-        falling = np.argsort(-number, kind="stable")
-        first, number = first[falling], number[falling]
-        layers = [relations[order[first[number > k] + k]] for k in range(int(number.max()))]
-        return cls(node[falling], tuple(layers))
+        node, first = np.unique(nodes[order], return_index=True)
+        return cls(node, relations[order], first)
 
-    def raise_to(self, least: IntArray, values: IntArray, more: IntArray | None = None) -> None:
-        """Raise lower ends, in place, to (relations × geounits) ``values``, plus ``more``."""
-        best = self._over_layers(np.maximum, values)
-        if more is not None:
-            best += more[self.node]
-        least[self.node] = np.maximum(least[self.node], best)
-
-    def lower_to(self, most: IntArray, values: IntArray, more: IntArray | None = None) -> None:
-        """Lower upper ends, in place; see `raise_to`."""
-        best = self._over_layers(np.minimum, values)
-        if more is not None:
-            best += more[self.node]
-        most[self.node] = np.minimum(most[self.node], best)
-
-    def _over_layers(self, best_of: np.ufunc, values: IntArray) -> IntArray:
-        best: IntArray = values[self.layers[0]]
-        for layer in self.layers[1:]:
-            inside = best[: len(layer)]
-            best_of(inside, values[layer], out=inside)
-        return best
+    def join(self, words: WordArray, of_relation: WordArray) -> None:
+        """Set, in place, those bits of each node that one of its relations has."""
+        words[self.node] |= np.bitwise_or.reduceat(of_relation[self.relation], self.first, axis=0)
 
 
 def make_lattice(release: Release, margins: Margins) -> Lattice:

@@ -110,9 +110,13 @@ class _Same:
         return id(self.release)
 
 
+def closed_margins(release: Release, columns: tuple[tuple[str, int], ...]) -> Margins:
+    """`close_margins` of one pattern; the stages of one run have them in common."""
+    return _closed(_Same(release), columns)
+
+
 @lru_cache(maxsize=8)
 def _closed(same: _Same, columns: tuple[tuple[str, int], ...]) -> Margins:
-    """Margins of one pattern; the stages of one run have them in common."""
     return close_margins(same.release, columns)
 
 
@@ -125,7 +129,7 @@ class _Close:
         self.coverage = coverage
         columns = {p: pattern_columns(pattern, self.tables) for p, pattern in enumerate(coverage)}
         distinct = {
-            cells: _closed(_Same(release), cells) for cells in set(columns.values()) if cells
+            cells: closed_margins(release, cells) for cells in set(columns.values()) if cells
         }
         self.patterns = {p: distinct[cells] for p, cells in columns.items() if cells}
         unit = release.geography.unit.name

@@ -330,22 +330,28 @@ def row_entries(
             if stratum.needed is not None:
                 is_entry &= stratum.needed[stratum.of_unit[candidates.unit], row]
             cell = np.flatnonzero(is_entry)
-            yield cell, row[cell], _coefficients(row[cell], cell, tally, weights)
+            yield cell, row[cell], _coefficients(row[cell], cell, weights)
 
 
-def _weights(plan: Plan, tally: Sequence[int | None], atoms: AtomArray) -> dict[int, IntArray]:
-    """For each tallied feature, how many options the people of each candidate have picked."""
-    weights: dict[int, IntArray] = {}
-    for feature in {at for at in tally if at is not None}:
-        weights[feature] = plan.grain.picked(plan.release, feature)[atoms[:, feature]]
-    return weights
+def _weights(
+    plan: Plan, tally: Sequence[int | None], atoms: AtomArray
+) -> list[tuple[BoolArray, IntArray]]:
+    """For each tallied feature which rows tally it, and the options that candidates picked."""
+    tallied = sorted({at for at in tally if at is not None})
+    return [
+        (
+            np.array([at == feature for at in tally], dtype=bool),
+            plan.grain.picked(plan.release, feature)[atoms[:, feature]],
+        )
+        for feature in tallied
+    ]
 
 
 def _coefficients(
-    row: IntArray, cell: IntArray, tally: Sequence[int | None], weights: dict[int, IntArray]
+    row: IntArray, cell: IntArray, weights: Sequence[tuple[BoolArray, IntArray]]
 ) -> IntArray:
     ones = np.ones(len(row), dtype=np.int64)
-    for feature, weight in weights.items():
-        tallied = np.array([at == feature for at in tally], dtype=bool)[row]
+    for is_tallied, weight in weights:
+        tallied = is_tallied[row]
         ones[tallied] = weight[cell[tallied]]
     return ones

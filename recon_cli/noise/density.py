@@ -11,7 +11,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.signal import fftconvolve
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -103,5 +102,7 @@ def geometric(epsilon: float) -> Density:
 
 
 def _convolved(one: Density, other: Density) -> Density:
+    from scipy.signal import fftconvolve  # noqa: PLC0415 - slow to load
+
     p = np.clip(fftconvolve(one.p, other.p), 0, None)
     return Density(one.low + other.low, p / p.sum())

@@ -110,7 +110,7 @@ def _is_noise(run: Run, tables: Folder, chosen: Sequence[Table]) -> bool:
     """Whether all counts in use have noise, which bounds nothing."""
     if not has_statements(tables):
         return False
-    from recon_cli.attack.measurements.measurements import is_noise  # noqa: PLC0415 - loads numpy
+    from recon_cli.statement.measured import is_noise  # noqa: PLC0415 - loads numpy
     from recon_cli.store.protection import read_protection  # noqa: PLC0415
 
     protection = read_protection(tables, run.release)

@@ -9,7 +9,6 @@ See *cost* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,9 +16,9 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.schema import Release
 from recon_cli.statement.law import OPEN, FloatArray, IntArray, Law
 from recon_cli.statement.protection import Protection
+from recon_cli.statement.stored_counts import StoredCounts
 
 #: Parts of a cost of one.
 SCALE: Final = 10_000
@@ -65,14 +64,8 @@ class CountCosts:
         )
 
 
-def count_costs(
-    release: Release,
-    geounits: pl.DataFrame,
-    counts: pl.DataFrame,
-    protection: Protection,
-    places: Mapping[tuple[str, int], int],
-) -> CountCosts | None:
-    """The costs of protected counts; None where no law has any. Arguments as for `count_intervals`.
+def count_costs(stored: StoredCounts, protection: Protection) -> CountCosts | None:
+    """The costs of protected counts; None where no law has any.
 
     A row that gives its own interval has no cost, nor has a flag.
     """
@@ -80,21 +73,13 @@ def count_costs(
     if not any(law.has_cost for law in laws):
         return None
     kinds: dict[tuple[int, int], int] = {}
-    levels = [level.name for level in release.geography.levels]
-    absent = np.full((len(levels), len(places)), -1, dtype=np.int64)
-    for (table, _), place in places.items():
-        for i, level in enumerate(levels):
-            number = protection.number(table, level)
-            if laws[number].has_cost:
-                absent[i, place] = kinds.setdefault((number, 0), len(kinds))
-    cells = pl.DataFrame(
-        [(table, number, place) for (table, number), place in places.items()],
-        schema={"table": pl.String, "cell": pl.Int16, "_column": pl.Int64},
-        orient="row",
-    )
-    rows = geounits.select("geoid").with_row_index("_row")
-    stored = counts.join(rows, on="geoid").join(cells, on=["table", "cell"])
-    distinct = stored.select("law", "count").unique(maintain_order=True)
+
+    def of_zero(table: str, level: str) -> int:
+        number = protection.number(table, level)
+        return kinds.setdefault((number, 0), len(kinds)) if laws[number].has_cost else -1
+
+    absent = stored.by_table(of_zero)
+    distinct = stored.frame.select("law", "count").unique(maintain_order=True)
     numbered = [
         kinds.setdefault((law, count), len(kinds))
         if law is not None and count is not None and laws[law].has_cost
@@ -102,19 +87,18 @@ def count_costs(
         for law, count in distinct.iter_rows()
     ]
     distinct = distinct.with_columns(_kind=pl.Series(numbered, dtype=pl.Int64))
-    stored = stored.join(
+    kind = stored.frame.join(
         distinct, on=["law", "count"], how="left", nulls_equal=True, maintain_order="left"
-    )
-    at = (stored["_row"].cast(pl.Int64).to_numpy(), stored["_column"].to_numpy())
-    shape = (len(geounits), len(places))
+    )["_kind"]
+    at = (stored.row, stored.column)
     likeliest, slopes = zip(*(_slopes(laws[law], count) for law, count in kinds), strict=True)
     return CountCosts(
         likeliest=np.array(likeliest, dtype=np.int64),
         slopes=np.stack(slopes),
-        kind=sparse.csr_array((stored["_kind"].to_numpy() + 1, at), shape=shape),
-        stored=sparse.csr_array((np.ones(len(stored), dtype=np.int64), at), shape=shape),
+        kind=sparse.csr_array((kind.to_numpy() + 1, at), shape=stored.shape),
+        stored=sparse.csr_array((np.ones(len(kind), dtype=np.int64), at), shape=stored.shape),
         absent=absent,
-        level=geounits["level"].cast(pl.Enum(levels)).to_physical().cast(pl.Int64).to_numpy(),
+        level=stored.level,
     )
 
 

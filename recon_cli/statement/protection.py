@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,8 +80,13 @@ class Protection:
 
     def greatest_of_zero(self, table: str, level: str) -> int:
         """The greatest true count of a published zero of a table at a level."""
-        law, zero = self.laws[self.number(table, level)], np.array(0)
-        return int(law.intervals(zero)[1]) if law.fits(zero) else 0
+        return self._greatest_of_zero[self.number(table, level)]
+
+    @cached_property
+    def _greatest_of_zero(self) -> tuple[int, ...]:
+        """The same of each of `laws`."""
+        zero = np.array(0)
+        return tuple(int(law.intervals(zero)[1]) if law.fits(zero) else 0 for law in self.laws)
 
     def is_exact(self, table: str, level: str) -> bool:
         """Whether every count of a table at a level is exact."""

@@ -226,12 +226,12 @@ def _intervals(evaluated: EvaluatedRecords, published: Publication) -> CountInte
     if published.is_exact:
         return None
     from recon_cli.statement.intervals import count_intervals  # noqa: PLC0415 - else not needed
+    from recon_cli.statement.stored_counts import StoredCounts  # noqa: PLC0415
 
     keys = evaluated.cells.select("table", "cell").iter_rows()
     places = {(table, cell): place for place, (table, cell) in enumerate(keys)}
-    return count_intervals(
-        evaluated.release, published.geounits, published.counts, published.protection, places
-    )
+    stored = StoredCounts.find(evaluated.release, published.geounits, published.counts, places)
+    return count_intervals(stored, published.protection)
 
 
 def _select(wanted: pl.Series, there: pl.Series) -> Matrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,9 +16,9 @@ from recon_cli.histogram.domain import Domain
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
 from recon_cli.noise.density import FloatArray
 from recon_cli.protect.relations import cells_of, count_matrix
-from recon_cli.publication import Coverage, CoveragePattern, Publication
+from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Cell, Release, Table
-from recon_cli.statement import Protection
+from recon_cli.statement.measured import is_noise
 from recon_cli.statement.noise import Gaussian, Geometric
 
 #: A histogram of more cells is not fitted.
@@ -55,18 +55,6 @@ class Measurements:
     domain: Domain
     hierarchy: Hierarchy
     levels: tuple[LevelMeasurements, ...]
-
-
-def is_noise(protection: Protection, coverage: Coverage, tables: Iterable[Table]) -> bool:
-    """Whether every published count of some tables has noise without bounds."""
-    names = {table.name for table in tables}
-    laws = [
-        protection.laws[protection.number(table, pattern.level)]
-        for pattern in coverage
-        for table in pattern.cells
-        if table in names
-    ]
-    return bool(laws) and all(isinstance(law, Gaussian | Geometric) for law in laws)
 
 
 def read_measurements(
