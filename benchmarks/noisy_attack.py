@@ -23,7 +23,8 @@ from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.markdown import markdown_table
 from recon_cli.noise.density import FloatArray
 from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise
-from recon_cli.noise.strategy import Strategy, load_strategy
+from recon_cli.noise.strategy import Strategy
+from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.protect.topdown import Product, estimate
 
 LEVELS = ("tract", "block_group", "block")

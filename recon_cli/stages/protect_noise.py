@@ -38,7 +38,7 @@ def add_noise(run: Run) -> StageOutcome:
         StageError: The work folder is in use.
         WorkerError: A worker died.
     """
-    from recon_cli.noise.strategy import load_strategy, read_strategy  # noqa: PLC0415 - polars
+    from recon_cli.noise.strategy_file import load_strategy, read_strategy  # noqa: PLC0415 - polars
     from recon_cli.protect import measured  # noqa: PLC0415
     from recon_cli.stages.protect_counts_pieces import Origin, accuracy_files  # noqa: PLC0415
     from recon_cli.stages.unit_lists import list_files  # noqa: PLC0415
@@ -108,7 +108,7 @@ def measured_release(config: Noise, release: Release) -> Release:
     Raises:
         ConfigError: There is no such strategy, or it does not fit the release.
     """
-    from recon_cli.noise.strategy import load_strategy  # noqa: PLC0415 - loads polars
+    from recon_cli.noise.strategy_file import load_strategy  # noqa: PLC0415 - loads polars
 
     strategy = load_strategy(config.strategy, release, config.without)
     return _described(release, strategy, _levels(config, strategy, release))[0]

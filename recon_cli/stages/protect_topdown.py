@@ -38,7 +38,7 @@ def make_microdata(run: Run) -> StageOutcome:
         StageError: The work folder is in use.
         WorkerError: A worker died.
     """
-    from recon_cli.noise.strategy import read_strategy  # noqa: PLC0415 - loads polars
+    from recon_cli.noise.strategy_file import read_strategy  # noqa: PLC0415 - loads polars
     from recon_cli.sources.records import open_records  # noqa: PLC0415
     from recon_cli.stages.unit_lists import list_files  # noqa: PLC0415
 
@@ -107,7 +107,7 @@ def _products(config: Topdown, release: Release, seed: int) -> list[Product]:
     """
     from recon_cli.histogram.domain import Domain  # noqa: PLC0415
     from recon_cli.histogram.projected_gradient import StoppingRule  # noqa: PLC0415
-    from recon_cli.noise.strategy import load_strategy  # noqa: PLC0415 - loads polars
+    from recon_cli.noise.strategy_file import load_strategy  # noqa: PLC0415 - loads polars
     from recon_cli.protect.topdown import Invariant, Product  # noqa: PLC0415
 
     products: list[Product] = []

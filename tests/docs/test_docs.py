@@ -20,7 +20,7 @@ import yaml
 from recon_cli.cli import main
 from recon_cli.config import load_config
 from recon_cli.config.load import run_model
-from recon_cli.noise.strategy import load_strategy
+from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.schema import load_release
 from recon_cli.statement import load_protection
 from tests.support.command_line import recon

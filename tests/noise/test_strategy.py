@@ -12,7 +12,7 @@ from recon_cli.noise.inversion import _thresholds, draw_noise
 from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise
 from recon_cli.noise.opendp_source import opendp_budget, opendp_noise
 from recon_cli.noise.sensitivity import table_sensitivity
-from recon_cli.noise.strategy import load_strategy
+from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.schema import load_release
 from recon_cli.statement.noise import Gaussian, Geometric
 from recon_cli.tabulation import tabulate

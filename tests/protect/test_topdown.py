@@ -15,7 +15,8 @@ from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
 from recon_cli.histogram.least_squares import Measured, solve_children
 from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.histogram.rounding import Held, round_alone, round_children
-from recon_cli.noise.strategy import Query, Strategy, load_strategy
+from recon_cli.noise.strategy import Query, Strategy
+from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.protect.topdown import Fixed, Invariant, Product, estimate
 from recon_cli.schema import Recode, Release, extend_release, load_release
 from recon_cli.schema.spec import FeatureSpec, StructuralZeroSpec
