@@ -66,8 +66,8 @@ def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bo
             )
         drafts[schema] = found.draft
         found = replace(found, release=str(schema))
-    if found.markers:
-        drafts[protection_file(to)] = compose_protection(found.markers)
+    if found.is_protected:
+        drafts[protection_file(to)] = compose_protection(found.markers, found.base)
     drafts[to] = compose(found, to)
     for path, text in drafts.items():
         if path.exists() and not force:

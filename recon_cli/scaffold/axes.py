@@ -36,6 +36,30 @@ class Axis:
         return tuple(each for each in found if each is not None) if all(found) else None
 
 
+@dataclass(frozen=True)
+class Grid:
+    """Cells that are combinations of categories.
+
+    Attributes:
+        axes: What is combined.
+        cells: For each cell its label on each axis, None for everybody.
+    """
+
+    axes: tuple[Axis, ...]
+    cells: tuple[tuple[str | None, ...], ...]
+
+    @classmethod
+    def full(cls, axes: Sequence[Axis]) -> Grid:
+        """Every combination, the last axis changing fastest, totals first."""
+        values = [(*[None] * axis.has_total, *axis.labels) for axis in axes]
+        return cls(tuple(axes), tuple(itertools.product(*values)))
+
+    @property
+    def has_everybody(self) -> bool:
+        """Whether a cell counts everybody."""
+        return any(not any(cell) for cell in self.cells)
+
+
 def axes_of_dimensions(
     names: Sequence[str], categories: Mapping[str, Sequence[tuple[str, str]]]
 ) -> list[Axis]:
@@ -58,8 +82,8 @@ def label_paths(sheet: CountSheet) -> list[Path]:
     return paths
 
 
-def axes_of_grid(paths: Sequence[Path]) -> list[Axis] | None:
-    """Axes of labels that all have the same number of words: each place a category.
+def grid_of_paths(paths: Sequence[Path]) -> Grid | None:
+    """The grid of labels that all have the same number of words: each place a category.
 
     A word that all labels have at one place is the name of the next (``Sex: Males; Age: …``).
     None if the labels are not every combination in order, totals first.
@@ -74,18 +98,55 @@ def axes_of_grid(paths: Sequence[Path]) -> list[Axis] | None:
         if len(words) == 1:
             name = words[0]
             continue
-        own = tuple(word for word in words if not is_total(word))
-        usual = "age" if all(map(interval, own)) else f"feature_{len(axes) + 1}"
-        axes.append(Axis(slug(name) or usual, own, len(own) < len(words)))
+        axes.append(_axis(name, words, len(axes) + 1))
         chosen = [
             (*each, None if is_total(path[at]) else path[at])
             for each, path in zip(chosen, paths, strict=True)
         ]
         name = ""
-    if not axes:
-        return None
-    values = [(*[None] * axis.has_total, *axis.labels) for axis in axes]
-    return axes if list(itertools.product(*values)) == chosen else None
+    grid = Grid.full(axes)
+    return grid if axes and grid.cells == tuple(chosen) else None
+
+
+def grid_of_phrases(labels: Sequence[str]) -> Grid | None:
+    """The grid of labels that put two categories side by side: ``Male 0-15``, ``Year 1 girls``.
+
+    A label may also be of everybody, or one of the categories alone. None if some combination is
+    missing, or the labels can be read in no such way.
+    """
+    phrases = [() if is_total(label) else tuple(label.split()) for label in labels]
+    most = max(map(len, phrases))
+    for at in (*range(1, most), *range(-1, -most, -1)):
+        parts = [_parted(phrase, at) for phrase in phrases]
+        crossed = [each for each in parts if each is not None]
+        firsts, seconds = (list(dict.fromkeys(words)) for words in zip(*crossed, strict=True))
+        alone = {" ".join(p) for p, each in zip(phrases, parts, strict=True) if p and not each}
+        if min(len(firsts), len(seconds)) < 2 or not alone <= {*firsts, *seconds}:
+            continue
+        if len(set(crossed)) != len(crossed) or len(crossed) != len(firsts) * len(seconds):
+            continue
+        cells = [
+            each or ((word, None) if word in firsts else (None, word if phrase else None))
+            for phrase, each in zip(phrases, parts, strict=True)
+            for word in [" ".join(phrase)]
+        ]
+        axes = []
+        for i, words in enumerate((firsts, seconds)):
+            has_total = any(cell[i] is None and cell[1 - i] is not None for cell in cells)
+            axes.append(_axis("", [*["total"] * has_total, *words], i + 1))
+        return Grid(tuple(axes), tuple(cells))
+    return None
+
+
+def _parted(phrase: Path, at: int) -> tuple[str, str] | None:
+    """A phrase before and behind one of its blanks; None if it has no such blank."""
+    return (" ".join(phrase[:at]), " ".join(phrase[at:])) if len(phrase) > abs(at) else None
+
+
+def _axis(name: str, words: Sequence[str], number: int) -> Axis:
+    own = tuple(word for word in words if not is_total(word))
+    usual = "age" if all(map(interval, own)) else f"feature_{number}"
+    return Axis(slug(name) or usual, own, len(own) < len(words))
 
 
 @dataclass(frozen=True)

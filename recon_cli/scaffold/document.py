@@ -55,20 +55,20 @@ def compose(found: RecognisedFiles, target: Path) -> str:
     top = {"release": _release(found.release, target), "work": f"work/{_stem(found)}"}
     levels = [level.name for level in found.schema.geography.levels]
     finest = {found.schema.finest_level(table).name for table in found.schema.tables}
-    marked = bool(found.markers)
+    protected = found.is_protected
     chosen: dict[str, Values] = {
         "ingest": {
             "source": found.source,
             "paths": [_relative(path, target) for path in found.paths],
             **({"mapping": found.mapping} if found.mapping else {}),
-            **({"protection": _relative(protection_file(target), target)} if marked else {}),
+            **({"protection": _relative(protection_file(target), target)} if protected else {}),
         },
         "reconstruct": {"tables": "+".join(name for name in levels if name in finest)},
         "solvar": {"mode": "relaxed"},
     }
     lines = [*_opening(found), "", *_keys(Top, top, "")]
     for name in (*_ASKED, *_OFFERED):
-        asked = name in _ASKED and (marked or name != "audit")
+        asked = name in _ASKED and (protected or name != "audit")
         if name in SECTIONS and (asked or name in _OFFERED):
             lines += ["", *_section(name, chosen.get(name, {}), asked=asked)]
     return "\n".join(lines) + "\n"
@@ -79,25 +79,38 @@ def protection_file(target: Path) -> Path:
     return target.with_name(f"{target.stem}.{PROTECTION}")
 
 
-def compose_protection(markers: Sequence[str]) -> str:
-    """A law for suppressed counts that is true whatever the rule was, to be narrowed down.
+def compose_protection(markers: Sequence[str], base: int | None) -> str:
+    """Laws that are true whatever the rules were, to be narrowed down.
 
     Args:
-        markers: What stands in their place.
+        markers: What stands in place of suppressed counts.
+        base: What all counts are multiples of, if they look rounded.
     """
-    lines = [
-        *_comment(
-            f"By which law counts were suppressed ({', '.join(map(repr, markers))}). As it is, "
-            "each may be any number, which is always true. A narrower law proves more, and a wrong "
-            "one gives wrong proofs. Counts of 1 and 2 alone:"
-        ),
-        "#   - {law: {suppressed: {below: 3}}}",
-        *_comment("Counts of 1 and 2, and others that protect them:"),
-        "#   - {law: {suppressed: {below: 3, complementary: true}}}",
-        "statements:",
-        "  - {law: {suppressed: {flagged: may-be-zero}}}",
-    ]
-    return "\n".join(lines) + "\n"
+    lines, statements = list[str](), list[str]()
+    if markers:
+        lines += [
+            *_comment(
+                f"By which law counts were suppressed ({', '.join(map(repr, markers))}). As it is, "
+                "each may be any number, which is always true. A narrower law proves more, and a "
+                "wrong one gives wrong proofs. Counts of 1 and 2 alone:"
+            ),
+            "#   - {law: {suppressed: {below: 3}}}",
+            *_comment("Counts of 1 and 2, and others that protect them:"),
+            "#   - {law: {suppressed: {below: 3, complementary: true}}}",
+        ]
+        which = f"markers: {_yaml(list(markers))}, " if base else ""
+        statements.append(f"  - {{{which}law: {{suppressed: {{flagged: may-be-zero}}}}}}")
+    if base:
+        lines += [
+            *_comment(
+                f"All counts are multiples of {base}. As it is, each was rounded up or down by "
+                "less than that. If they were rounded to the nearest multiple, this proves more:"
+            ),
+            f"#   - {{law: {{rounded: {{base: {base}, how: nearest}}}}}}",
+            *_comment("If they are exact after all, take the line away."),
+        ]
+        statements.append(f"  - {{law: {{rounded: {{base: {base}}}}}}}")
+    return "\n".join([*lines, "statements:", *statements]) + "\n"
 
 
 def _opening(found: RecognisedFiles) -> Iterator[str]:

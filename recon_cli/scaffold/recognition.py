@@ -10,6 +10,7 @@ from typing import Final
 
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.fetch import catalogued_releases, load_catalogue
+from recon_cli.scaffold.survey import rounding_base
 from recon_cli.scaffold.tables import (
     Fit,
     draft_release,
@@ -56,6 +57,7 @@ class RecognisedFiles:
         mapping: Keys of ``ingest.mapping`` that they need.
         doubts: What could not be told, a sentence each.
         markers: Texts in place of suppressed counts.
+        base: What counts look rounded to, if they do.
         draft: The text of a schema that was drafted from them, where no release fits.
     """
 
@@ -67,7 +69,13 @@ class RecognisedFiles:
     mapping: Mapping[str, object] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
     markers: tuple[str, ...] = ()
+    base: int | None = None
     draft: str | None = None
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether some counts look suppressed or rounded."""
+        return bool(self.markers) or self.base is not None
 
 
 def recognise(paths: Sequence[Path], release: str | None = None) -> RecognisedFiles:
@@ -218,8 +226,9 @@ def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> Recogn
     )
     paths = tuple(dict.fromkeys(file.path for file in fitting.files))
     markers = tuple(markers_of(fitting.files))
+    base = rounding_base([file.survey for file in fitting.files])
     return RecognisedFiles(
-        source, name, schema, paths, about, fitting.mapping, fitting.doubts, markers
+        source, name, schema, paths, about, fitting.mapping, fitting.doubts, markers, base
     )
 
 

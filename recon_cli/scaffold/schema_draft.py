@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 import yaml
 
-from recon_cli.scaffold.axes import Axis, Node, slug
+from recon_cli.scaffold.axes import Axis, Grid, Node, slug
 from recon_cli.sources.formats.vocabulary import Interval
 
 #: Length of a geoid of the US census → level.
@@ -54,12 +54,13 @@ class TableDraft:
     doubts: tuple[str, ...] = ()
 
 
-def crossed_table(name: str, code: str, axes: Sequence[Axis]) -> TableDraft:
-    """A table of every combination of some axes."""
+def crossed_table(name: str, code: str, grid: Grid) -> TableDraft:
+    """A table of combinations of some axes."""
     features: dict[str, object] = {}
     recodes: dict[str, object] = {}
     groups: list[tuple[str, bool]] = []
-    for axis in axes:
+    values_of: list[dict[str, list[str]]] = []
+    for axis in grid.axes:
         values, unions = _categories(axis)
         features[axis.name] = {"categories": values}
         by = axis.name
@@ -67,7 +68,30 @@ def crossed_table(name: str, code: str, axes: Sequence[Axis]) -> TableDraft:
             by = f"{axis.name}_groups"
             recodes[by] = {"of": axis.name, "groups": unions}
         groups.append((by, axis.has_total))
-    return TableDraft(name, code, features, recodes, _crossed(groups), _axis_doubts(axes))
+        own = unions.values() if unions else ([value] for value in values)
+        values_of.append(dict(zip(axis.labels, own, strict=True)))
+    everybody = (None,) * len(grid.axes)
+    whole = Grid.full(grid.axes).cells
+    cells: list[object]
+    if grid.cells == whole:
+        cells = _crossed(groups)
+    elif grid.cells == (everybody, *whole):
+        cells = ["total", *_crossed(groups)]
+    else:
+        cells = [_where(grid.axes, values_of, cell) for cell in grid.cells]
+    return TableDraft(name, code, features, recodes, cells, _axis_doubts(grid))
+
+
+def _where(
+    axes: Sequence[Axis], values_of: Sequence[Mapping[str, list[str]]], cell: tuple[str | None, ...]
+) -> object:
+    """One cell for itself."""
+    chosen = {
+        axis.name: own if len(own := values[label]) > 1 else own[0]
+        for axis, values, label in zip(axes, values_of, cell, strict=True)
+        if label is not None
+    }
+    return {"where": chosen} if chosen else "total"
 
 
 def _crossed(groups: Sequence[tuple[str, bool]]) -> list[object]:
@@ -79,7 +103,7 @@ def _crossed(groups: Sequence[tuple[str, bool]]) -> list[object]:
     return [*inner, nested] if has_total else [nested]
 
 
-def _categories(axis: Axis) -> tuple[list[str], dict[str, object]]:
+def _categories(axis: Axis) -> tuple[list[str], dict[str, list[str]]]:
     """Values that do not overlap, and the groups that the categories are of them, if they do."""
     if axis.intervals is None:
         return [slug(label) for label in axis.labels], {}
@@ -93,7 +117,7 @@ def _categories(axis: Axis) -> tuple[list[str], dict[str, object]]:
     names = [_span(each) for each in pieces]
     if set(pieces) == set(axis.intervals):
         return [_span(each) for each in axis.intervals], {}
-    groups: dict[str, object] = {
+    groups = {
         _span(each): [
             name for name, piece in zip(names, pieces, strict=True) if _holds(each, piece[0])
         ]
@@ -117,17 +141,17 @@ def _span(each: Interval) -> str:
     return f"{low}-{high}"
 
 
-def _axis_doubts(axes: Sequence[Axis]) -> tuple[str, ...]:
+def _axis_doubts(grid: Grid) -> tuple[str, ...]:
     doubts = [
         f"the name of {axis.name}, which the labels do not have"
-        for axis in axes
+        for axis in grid.axes
         if axis.name.startswith("feature_")
     ]
     doubts += [
         f"whether somebody is in none or several of {axis.name}'s categories; as there is no "
         "total, everybody is taken to be in one"
-        for axis in axes
-        if not axis.has_total
+        for axis in grid.axes
+        if not axis.has_total and not grid.has_everybody
     ]
     return tuple(doubts)
 

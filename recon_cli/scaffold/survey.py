@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
@@ -16,6 +18,8 @@ from recon_cli.statement.suppression import is_marker
 #: As many texts in place of counts as are worth naming.
 _MOST_TEXTS: Final = 8
 _COUNT: Final = r"^[0-9]+(\.0)?$"
+#: Counts that are multiples of a base by a smaller chance than this are taken for rounded.
+_CHANCE: Final = 1e-6
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,16 @@ class Survey:
         rows: Number of rows.
         categories: Dimension → code and label of every category, in order of appearance.
         texts: Place of a column of counts → texts in it that are no counts, most frequent first.
+        positive: Number of counts above zero.
+        divisor: The greatest number of which all counts are multiples; 0 if all are zero.
     """
 
     geoids: pl.Series
     rows: int
     categories: Mapping[str, Sequence[tuple[str, str]]]
     texts: Mapping[int, Sequence[str]]
+    positive: int = 0
+    divisor: int = 0
 
     def lengths(self) -> dict[int, int]:
         """Number of characters → number of places, the longest first."""
@@ -63,6 +71,13 @@ class Survey:
         return marks.pop() if len(marks) == 1 else None
 
 
+def rounding_base(surveys: Sequence[Survey]) -> int | None:
+    """The base that counts look rounded to: all are multiples of it, and hardly by chance."""
+    positive = sum(each.positive for each in surveys)
+    divisor = math.gcd(*(each.divisor for each in surveys))
+    return divisor if divisor > 1 and positive * math.log(divisor) > -math.log(_CHANCE) else None
+
+
 def has_digits(text: str) -> bool:
     """Whether a text may be a number."""
     return re.search("[0-9]", text) is not None
@@ -77,7 +92,7 @@ def survey(sheet: CountSheet) -> Survey:
     geoids: list[pl.Series] = []
     categories: dict[str, dict[str, str]] = {each.name: {} for each in sheet.dimensions}
     texts: dict[int, dict[str, int]] = {each.at: {} for each in sheet.counts}
-    rows = 0
+    rows = positive = divisor = 0
     for batch in sheet.sheet.rows(sheet.skip):
         placed = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet))
         for at, values in sheet.where.items():
@@ -92,10 +107,14 @@ def survey(sheet: CountSheet) -> Survey:
             for code, words in pairs.unique(maintain_order=True).iter_rows():
                 categories[each.name].setdefault(code, words or code)
         for column in sheet.counts:
-            text = _count_text(sheet, column.at)
-            odd = placed.select(text=text).filter(~pl.col("text").str.contains(_COUNT))
-            for word, number in odd["text"].value_counts().iter_rows():
-                texts[column.at][word] = texts[column.at].get(word, 0) + number
+            written = placed.select(text=_count_text(sheet, column.at))
+            odd = written.filter(~pl.col("text").str.contains(_COUNT))
+            number = pl.col("text").str.strip_suffix(".0").cast(pl.UInt64, strict=False)
+            counts = written.select(number).to_series().drop_nulls().to_numpy()
+            positive += int(np.count_nonzero(counts))
+            divisor = math.gcd(divisor, int(np.gcd.reduce(counts, initial=0)))
+            for word, times in odd["text"].value_counts().iter_rows():
+                texts[column.at][word] = texts[column.at].get(word, 0) + times
     return Survey(
         pl.concat(geoids).unique().sort().rename("geoid"),
         rows,
@@ -105,6 +124,8 @@ def survey(sheet: CountSheet) -> Survey:
             for at, each in texts.items()
             if each
         },
+        positive,
+        divisor,
     )
 
 

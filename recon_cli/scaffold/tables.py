@@ -11,7 +11,15 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import ConfigError, ReconError, SourceError
-from recon_cli.scaffold.axes import axes_of_dimensions, axes_of_grid, label_paths, slug, tree
+from recon_cli.scaffold.axes import (
+    Grid,
+    axes_of_dimensions,
+    grid_of_paths,
+    grid_of_phrases,
+    label_paths,
+    slug,
+    tree,
+)
 from recon_cli.scaffold.places import draft_geoids, levels_of
 from recon_cli.scaffold.schema_draft import (
     Draft,
@@ -20,7 +28,7 @@ from recon_cli.scaffold.schema_draft import (
     draft_schema,
     tree_table,
 )
-from recon_cli.scaffold.survey import Survey, has_digits, survey
+from recon_cli.scaffold.survey import Survey, has_digits, rounding_base, survey
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats import (
     CountColumn,
@@ -251,6 +259,11 @@ def _rest_of_mapping(
             f"by which rule counts are suppressed ({', '.join(map(repr, markers))}): the draft of "
             f"{PROTECTION} lets them be anything; a narrower rule proves more"
         )
+    if base := rounding_base([file.survey for file in files]):
+        doubts.append(
+            f"whether counts are rounded: all are multiples of {base}, so the draft of "
+            f"{PROTECTION} says that they are"
+        )
     marks = {file.survey.thousands for file in files} - {None}
     if len(marks) == 1:
         mapping["thousands"] = marks.pop()
@@ -346,9 +359,10 @@ def _table(file: TableFile, number: int) -> TableDraft:
     if sheet.dimensions:
         axes = axes_of_dimensions([each.name for each in sheet.dimensions], _categories(file))
         if len(sheet.counts) > 1:
-            axes += axes_of_grid([each.parts for each in sheet.counts]) or []
+            columns = grid_of_paths([each.parts for each in sheet.counts])
+            axes += columns.axes if columns else ()
         name = "_".join(axis.name for axis in axes).upper() or f"TABLE{number}"
-        return crossed_table(name, f"{name}_###", axes)
+        return crossed_table(name, f"{name}_###", Grid.full(axes))
     counts = _counts(file)
     paths = label_paths(replace(sheet, counts=counts))
     by_label = file.form.name in _BY_LABEL
@@ -361,7 +375,14 @@ def _table(file: TableFile, number: int) -> TableDraft:
     name = published or f"TABLE{number}"
     spelled = (counts[0].code or "").endswith("N") and not by_label
     code = f"{name}_###{'N' * spelled}"
-    if (grid := axes_of_grid(paths)) is not None:
+    if all(len(path) == 1 for path in paths):
+        phrases = grid_of_phrases([path[0] for path in paths])
+        if phrases is not None:
+            table = crossed_table(name, code, phrases)
+            first, second = (axis.labels[0] for axis in phrases.axes)
+            doubt = f"whether '{first} {second}' is {first!r} with {second!r}: it is taken so"
+            return replace(table, doubts=(*table.doubts, doubt))
+    if (grid := grid_of_paths(paths)) is not None:
         return crossed_table(name, code, grid)
     return tree_table(name, code, tree(paths))
 

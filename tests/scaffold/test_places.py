@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from recon_cli.cli import main
 from recon_cli.config.mapping import Mapping
 from recon_cli.scaffold.places import draft_geoids
+from recon_cli.scaffold.survey import Survey, rounding_base
 
 TABLE = """\
 School,Year 1 girls,Year 1 boys,Year 2 girls,Year 2 boys,Total
@@ -72,6 +73,48 @@ def test_an_offices_table_with_names_and_stars_is_audited_as_it_is(
         ("A3", 3): (2, 2, "recovered"),
         ("A4", 3): (1, 1, "recovered"),
     }
+
+
+ROUNDED = """\
+Practice,Total,Male 0-15,Male 16-64,Male 65+,Female 0-15,Female 16-64,Female 65+
+Ash,140,40,15,20,35,*,30
+Birch,90,15,*,10,5,25,30
+Cedar,130,15,25,35,5,35,15
+Elm,130,10,*,10,40,40,30
+"""
+
+
+def test_counts_that_look_rounded_are_drafted_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("practices.csv").write_text(ROUNDED, encoding="utf-8")
+    done = CliRunner().invoke(main, ["init", "practices.csv"])
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "whether counts are rounded: all are multiples of 5" in said
+    assert "whether 'Male 0-15' is 'Male' with '0-15'" in said
+    draft = Path("recon.protection.yaml").read_text(encoding="utf-8")
+    assert "- {markers: ['*'], law: {suppressed: {flagged: may-be-zero}}}" in draft
+    assert "- {law: {rounded: {base: 5}}}" in draft
+    schema = Path("practices.yaml").read_text(encoding="utf-8")
+    assert "age: {categories: [0-15, 16-64, 65+]}" in schema
+    assert "      - total\n      - {by: feature_1, cells: [{by: age}]}\n" in schema
+    done = CliRunner().invoke(main, ["run", "--until", "audit"])
+    assert done.exit_code == 0, done.output
+    audit = pl.read_parquet("work/practices/audit/**/*.parquet")
+    assert set(audit["status"]) == {"safe"}
+
+
+@pytest.mark.parametrize(
+    ("positive", "divisor", "base"),
+    [(48, 5, 5), (8, 5, None), (9, 5, 5), (20, 2, 2), (19, 2, None), (500, 1, None), (0, 0, None)],
+)
+def test_few_multiples_may_be_chance(positive: int, divisor: int, base: int | None) -> None:
+    found = Survey(pl.Series(["A1"]), 1, {}, {}, positive=positive, divisor=divisor)
+    assert rounding_base([found]) == base
+    exact = Survey(pl.Series(["A1"]), 1, {}, {}, positive=3, divisor=1)
+    assert rounding_base([found, exact]) is None
 
 
 def test_two_names_cannot_have_one_geoid() -> None:
