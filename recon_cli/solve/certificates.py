@@ -7,8 +7,11 @@ See *certificate* in docs/glossary.md.
 
 from __future__ import annotations
 
-import datetime
 import json
+from typing import Any
+
+import numpy as np
+from scipy import sparse
 
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.program import IntegerProgram
@@ -19,7 +22,7 @@ _SECONDS = 600.0
 
 
 def confirm_infeasible(program: IntegerProgram, seconds: float = _SECONDS) -> bool:
-    """Whether SCIP, too, finds ``program`` infeasible; False if its time ends before it knows.
+    """Whether SCIP, too, finds ``program`` infeasible; False if it gives up before it knows.
 
     Args:
         program: A program that CP-SAT finds infeasible.
@@ -29,41 +32,36 @@ def confirm_infeasible(program: IntegerProgram, seconds: float = _SECONDS) -> bo
         DisagreementError: SCIP finds a solution.
         SolverError: SCIP fails.
     """
-    from ortools.math_opt.python import mathopt  # noqa: PLC0415 - see `program`
-    from ortools.math_opt.solvers.gscip import gscip_pb2  # noqa: PLC0415
+    if seconds <= 0:  # which the engine takes for no limit
+        return False
+    # The core below `model_builder`, which also imports pandas; not before it is needed.
+    from ortools.linear_solver.python import model_builder_helper  # noqa: PLC0415
 
-    model = mathopt.Model()
-    variables = [
-        model.add_integer_variable(lb=low, ub=high)
-        for low, high in zip(program.lower.tolist(), program.upper.tolist(), strict=True)
-    ]
-    A = program.constraints.A
-    indptr, indices, data = A.indptr.tolist(), A.indices.tolist(), A.data.tolist()
-    sides = zip(program.constraints.least.tolist(), program.constraints.most.tolist(), strict=True)
-    for row, (least, most) in enumerate(sides):
-        constraint = model.add_linear_constraint(lb=least, ub=most)
-        for at in range(indptr[row], indptr[row + 1]):
-            constraint.set_coefficient(variables[indices[at]], data[at])
-    # Ctrl-C is for the program: SCIP would take it for a reason to stop, and that for an answer.
-    deaf = gscip_pb2.GScipParameters(bool_params={"misc/catchctrlc": False})
-    limit = datetime.timedelta(seconds=seconds)
-    result = mathopt.solve(
-        model,
-        mathopt.SolverType.GSCIP,
-        params=mathopt.SolveParameters(threads=1, time_limit=limit, gscip=deaf),
+    rows = program.constraints
+    lower, upper, least, most = (
+        ends.astype(np.float64) for ends in (program.lower, program.upper, rows.least, rows.most)
     )
-    reason = result.termination.reason
-    reasons = mathopt.TerminationReason
-    if reason in {reasons.INFEASIBLE, reasons.INFEASIBLE_OR_UNBOUNDED}:
-        return True  # every variable is bounded
-    if reason is reasons.NO_SOLUTION_FOUND:
+    A = sparse.csr_matrix(rows.A, dtype=np.float64)
+    model: Any = model_builder_helper.ModelBuilderHelper()
+    model.fill_model_from_sparse_data(lower, upper, np.zeros(len(lower)), least, most, A)
+    for variable in range(len(lower)):
+        model.set_var_integrality(variable, True)
+    solver = model_builder_helper.ModelSolverHelper("scip")
+    solver.set_time_limit_in_seconds(seconds)
+    # Ctrl-C is for the program: SCIP would take it for a reason to stop, and that for an answer.
+    solver.set_solver_specific_parameters("misc/catchctrlc = FALSE")
+    solver.solve(model)
+    status, outcomes = solver.status(), model_builder_helper.SolveStatus
+    if status == outcomes.INFEASIBLE:
+        return True
+    if status == outcomes.NOT_SOLVED:
         return False
     claim = f"CP-SAT finds an integer program of {program.shape[1]} variables infeasible"
-    if reason in {reasons.OPTIMAL, reasons.FEASIBLE}:
+    if status in {outcomes.OPTIMAL, outcomes.FEASIBLE}:
         raise DisagreementError(
             f"{claim}, SCIP finds a solution: neither is believed", _as_json(program)
         )
-    raise SolverError(f"{claim}, SCIP fails ({reason.name.lower()}): not believed")
+    raise SolverError(f"{claim}, SCIP fails ({status.name.lower()}): not believed")
 
 
 def _as_json(program: IntegerProgram) -> str:

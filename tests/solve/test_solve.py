@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -67,6 +69,19 @@ def test_the_engines_leave_ctrl_c_to_the_program() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert heard == [signal.SIGINT]
+
+
+def test_highs_comes_without_the_rest_of_scipys_optimizers() -> None:
+    code = (
+        "import sys\n"
+        "from tests.solve.test_solve import POSSIBLE, solve_relaxation\n"
+        "solve_relaxation(POSSIBLE, POSSIBLE.lower + 1.0, 1.0)\n"
+        "assert 'scipy.optimize' not in sys.modules\n"
+        "from scipy.optimize import linprog\n"
+        "print(linprog([1, 2], A_ub=[[-1, -1]], b_ub=[-1]).x.tolist())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[1.0, 0.0]\n"
 
 
 def test_infeasible_needs_both_engines(monkeypatch: pytest.MonkeyPatch) -> None:
