@@ -240,12 +240,33 @@ def connected_parts(
         left.append(np.arange(columns) + rows)
         right.append(number.ravel() + size)
         size += int(number.max(initial=-1)) + 1
-    ends = (np.concatenate(left), np.concatenate(right))
-    graph = sparse.csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(size, size))
-    from scipy.sparse import csgraph  # noqa: PLC0415 - 11 MB that most regions never need
+    first = _first_connected(np.concatenate(left), np.concatenate(right), size)
+    _, part = np.unique(first, return_inverse=True)
+    return part[:rows], part[rows : rows + columns]
 
-    _, part = csgraph.connected_components(graph, directed=False)
-    return part[:rows].astype(np.int64), part[rows : rows + columns].astype(np.int64)
+
+def _first_connected(left: IntArray, right: IntArray, size: int) -> IntArray:
+    """For each node of a graph the least node that it is connected with.
+
+    The roots of either end of an edge are joined, and every node looks up its root again, until
+    no edge joins two roots. On small programs a tenth of the time of scipy's `csgraph`, on large
+    ones the same; and that loads scipy's linear algebra, 0.1 s and 11 MB in every process.
+
+    Args:
+        left: One end of each edge.
+        right: The other.
+        size: How many nodes there are.
+    """
+    root = np.arange(size)
+    while True:
+        one, other = root[left], root[right]
+        apart = one != other
+        if not apart.any():
+            return root
+        left, right, one, other = left[apart], right[apart], one[apart], other[apart]
+        np.minimum.at(root, np.maximum(one, other), np.minimum(one, other))
+        while (root[root] != root).any():
+            root = root[root]
 
 
 def _subprogram(

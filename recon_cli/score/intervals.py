@@ -17,7 +17,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special  # not scipy.stats, which takes a second to load
 
 Floats = npt.NDArray[np.float64]
 
@@ -112,6 +111,9 @@ def _correlation(first: Floats, second: Floats) -> Floats:
 
 def _clustered(rates: Floats, whole: Floats, tail: float) -> tuple[Floats, Floats]:
     """Korn and Graubard's interval; rates in [0, 1], groups × (1 + resamples)."""
+    # Slow to load, and many reports have no rates; scipy.stats is ten times slower.
+    from scipy import special  # noqa: PLC0415
+
     rate = np.clip(rates[:, 0], 0.0, 1.0)
     size = _effective_size(rate, rates[:, 1:], whole, tail)
     part = size * rate
@@ -128,6 +130,8 @@ def _effective_size(rate: Floats, resampled: Floats, whole: Floats, tail: float)
     say: a sum of w times Poisson(1) has variance Σw². At 0 and 100% nothing shows how alike the
     records of one cluster are; then each cluster counts once.
     """
+    from scipy import special  # noqa: PLC0415 - see `_clustered`
+
     spread = whole[:, 1:].var(axis=1, ddof=1)
     clusters = np.maximum(whole[:, 0] ** 2 / np.maximum(spread, _LEAST), 1.0)
     freedom = np.maximum(clusters - 1, _LEAST)
@@ -141,6 +145,8 @@ def _effective_size(rate: Floats, resampled: Floats, whole: Floats, tail: float)
 
 def _student(rates: Floats, tail: float) -> tuple[Floats, Floats]:
     """A t interval for the mean over draws; rates in [0, 1], groups × (1 + draws)."""
+    from scipy import special  # noqa: PLC0415 - see `_clustered`
+
     draws = rates[:, 1:]
     count = np.isfinite(draws).sum(axis=1)
     centre = np.nanmean(draws, axis=1)
