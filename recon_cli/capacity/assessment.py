@@ -29,8 +29,9 @@ from recon_cli.capacity.prior import MarginShare, fit_prior
 from recon_cli.capacity.rank import Rank, matrix_rank
 from recon_cli.errors import ConfigError
 from recon_cli.model.grain import Grain, refine
-from recon_cli.model.margins import Margins, Masks, close_margins
+from recon_cli.model.margins import Margins, close_margins
 from recon_cli.model.planning import pattern_columns
+from recon_cli.model.predicates import Masks
 from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from recon_cli.model.candidates import AtomArray
 from recon_cli.model.grain import Grain, enumerate_domain
-from recon_cli.model.margins import Masks
+from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.model.grain import Grain, enumerate_domain, group_rows
-from recon_cli.model.margins import Masks
+from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release
 
 FloatArray = npt.NDArray[np.float64]

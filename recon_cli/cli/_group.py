@@ -24,6 +24,7 @@ from recon_cli.cli._signals import (
     stoppable,
 )
 from recon_cli.errors import ReconError, Unpublished
+from recon_cli.garbage import collect_seldom
 from recon_cli.version import __version__
 
 #: Where a subcommand leaves its verbosity for the error handler.
@@ -65,6 +66,11 @@ class ModuleCommands(click.Group):
 
 class Recon(ModuleCommands):
     """The whole: turns failures of its subcommands into messages and exit codes."""
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """The whole process, as click runs it."""
+        collect_seldom()
+        return super().main(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; an expected failure becomes one message and its exit code."""

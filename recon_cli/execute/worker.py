@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from recon_cli.errors import ReconError
 from recon_cli.execute.progress_messages import ProgressMessage, ProgressSender
 from recon_cli.execute.work_items import Usage, WorkFunction, measured
+from recon_cli.garbage import collect_seldom
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -46,6 +47,7 @@ class RemoteTraceback(Exception):  # noqa: N818 - shown as the cause of an error
 def work(pipe: Connection) -> None:
     """Do what the pipe says until it says None or breaks: a function, what is shared, items."""
     _die_with_parent()
+    collect_seldom()
     try:
         function: WorkFunction[Any, Any, Any] = pipe.recv()
         shared = pipe.recv()

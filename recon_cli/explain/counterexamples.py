@@ -22,7 +22,7 @@ from recon_cli.model.bounds import propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import Grain, IntArray, enumerate_domain, refine
-from recon_cli.model.margins import Masks
+from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release, bits
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.repair import min_l1_repair

@@ -13,15 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release, bits
-
-if TYPE_CHECKING:  # margins load scipy
-    from recon_cli.model.margins import Masks
 
 IntArray = npt.NDArray[np.int64]
 
@@ -58,11 +55,17 @@ class Grain:
 
     def resolves(self, masks: Masks) -> bool:
         """Whether a predicate is a union of histogram cells of this grain."""
-        return all(
-            atom & mask in {0, atom}
-            for atoms, mask in zip(self.atoms, masks, strict=True)
-            for atom in atoms
-        )
+        return all(self._is_union(f, mask) for f, mask in enumerate(masks))
+
+    def _is_union(self, feature: int, mask: int) -> bool:
+        if (feature, mask) not in self._unions:
+            whole = all(atom & mask in {0, atom} for atom in self.atoms[feature])
+            self._unions[feature, mask] = whole
+        return self._unions[feature, mask]
+
+    @cached_property
+    def _unions(self) -> dict[tuple[int, int], bool]:
+        return {}
 
     @cached_property
     def lowest(self) -> tuple[IntArray, ...]:
@@ -196,23 +199,40 @@ def _volume(masks: Masks) -> int:
 
 def _index(grain: Grain, features: tuple[int, ...], rows: list[tuple[int, Masks]]) -> RowGroup:
     sizes = tuple(grain.sizes[f] for f in features)
+    numbers = np.array([i for i, _ in rows], dtype=np.int64)
+    place, codes = _codes_of(grain, features, [masks for _, masks in rows])
+    if np.bincount(codes).max(initial=0) <= 1:  # as mostly: no two rows have a code in common
+        only = np.full(math.prod(sizes), -1, dtype=np.int64)
+        only[codes] = numbers[place]
+        return RowGroup(features, sizes, only[None, :])
     layers: list[IntArray] = []
-    for i, masks in rows:
-        codes = _codes_of(grain, features, sizes, masks)
+    ends = np.searchsorted(place, np.arange(1, len(rows)))
+    for i, own in zip(numbers.tolist(), np.split(codes, ends), strict=True):
         for layer in layers:
-            if (layer[codes] == -1).all():
+            if (layer[own] == -1).all():
                 break
         else:
             layer = np.full(math.prod(sizes), -1, dtype=np.int64)
             layers.append(layer)
-        layer[codes] = i
+        layer[own] = i
     return RowGroup(features, sizes, np.stack(layers))
 
 
 def _codes_of(
-    grain: Grain, features: tuple[int, ...], sizes: tuple[int, ...], masks: Masks
-) -> IntArray:
-    code = np.zeros(1, dtype=np.int64)
-    for f, size in zip(features, sizes, strict=True):
-        code = (code[:, None] * size + grain.within(f, masks[f])[None, :]).ravel()
-    return code
+    grain: Grain, features: tuple[int, ...], rows: Sequence[Masks]
+) -> tuple[IntArray, IntArray]:
+    """The codes in each of some rows: the row's place, rising, and the code."""
+    place = np.arange(len(rows))
+    code = np.zeros(len(rows), dtype=np.int64)
+    for f in features:
+        distinct = {mask: i for i, mask in enumerate(dict.fromkeys(row[f] for row in rows))}
+        within = [grain.within(f, mask) for mask in distinct]
+        count = np.array([len(atoms) for atoms in within])
+        which = np.array([distinct[row[f]] for row in rows])[place]
+        times = count[which]
+        # The atoms of each row's mask one after the other, for every code so far.
+        at = np.arange(times.sum()) + np.repeat((np.cumsum(count) - count)[which], times)
+        at -= np.repeat(np.cumsum(times) - times, times)
+        code = np.repeat(code * grain.sizes[f], times) + np.concatenate(within)[at]
+        place = np.repeat(place, times)
+    return place, code

@@ -14,9 +14,10 @@ from scipy import sparse
 from recon_cli.model.grain import group_rows, group_screens, refine
 from recon_cli.model.lattice import make_lattice
 from recon_cli.model.lift import no_lift
-from recon_cli.model.margins import Masks, combination_matrix
+from recon_cli.model.margins import combination_matrix
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.planning import closed_margins, pattern_columns, seen_features
+from recon_cli.model.predicates import Masks
 from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 

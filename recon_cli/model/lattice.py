@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.model.grain import IntArray
-from recon_cli.model.margins import Margins, Masks, option_margins
+from recon_cli.model.margins import Margins, option_margins
+from recon_cli.model.predicates import Masks
 from recon_cli.model.relations import Relations
 from recon_cli.schema import Release
 from recon_cli.statement import OPEN

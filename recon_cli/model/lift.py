@@ -17,8 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.model.grain import Grain, IntArray
-from recon_cli.model.margins import Masks, all_disjoint
-from recon_cli.schema import bits
+from recon_cli.model.predicates import Masks, all_disjoint
 
 
 @dataclass(frozen=True)
@@ -61,16 +60,14 @@ def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
     Returns:
         A lift (possibly of no rows), or None when the condition fails and the grain must be fine.
     """
-    hulls = _Hulls(grain)
-    fine = [i for i, masks in enumerate(rows) if hulls.of(masks) != masks]
+    hulls = _hulls(grain, rows)
+    fine = [i for i, masks in enumerate(rows) if hulls[i] != masks]
     features = tuple(
-        f
-        for f in range(len(grain.atoms))
-        if any(hulls.along(f, rows[i][f]) != rows[i][f] for i in fine)
+        f for f in range(len(grain.atoms)) if any(hulls[i][f] != rows[i][f] for i in fine)
     )
     parts: dict[Masks, list[int]] = defaultdict(list)
     for i in fine:
-        parts[hulls.of(rows[i])].append(i)
+        parts[hulls[i]].append(i)
     sums = list(parts)
     if not all(_is_partition(whole, [rows[i] for i in parts[whole]], features) for whole in sums):
         return None
@@ -93,25 +90,19 @@ def no_lift() -> Lift:
     return Lift(features=(), fine=none, sums=none, masks=(), values=())
 
 
-class _Hulls:
+def _hulls(grain: Grain, rows: Sequence[Masks]) -> list[Masks]:
     """The smallest unions of atoms that contain given predicates."""
-
-    def __init__(self, grain: Grain) -> None:
-        self._grain = grain
-        self._seen: dict[tuple[int, int], int] = {}
-
-    def along(self, f: int, mask: int) -> int:
-        if (f, mask) not in self._seen:
-            self._seen[f, mask] = sum(atom for atom in self._grain.atoms[f] if atom & mask)
-        return self._seen[f, mask]
-
-    def of(self, masks: Masks) -> Masks:
-        return tuple(self.along(f, mask) for f, mask in enumerate(masks))
+    columns = []
+    for atoms, column in zip(grain.atoms, zip(*rows, strict=True), strict=False):
+        hull = {mask: sum(atom for atom in atoms if atom & mask) for mask in set(column)}
+        columns.append([hull[mask] for mask in column])
+    return list(zip(*columns, strict=True))
 
 
 def _lowest_values(grain: Grain, f: int, masks: list[int]) -> IntArray:
     lowest = {
-        mask: [next(bits(atom & mask), -1) for atom in grain.atoms[f]]
+        # the lowest bit alone has its place as length; of no bits, −1 is left
+        mask: [(both & -both).bit_length() - 1 for both in (atom & mask for atom in grain.atoms[f])]
         for mask in dict.fromkeys(masks)
     }
     return np.array([lowest[mask] for mask in masks], dtype=np.int64)

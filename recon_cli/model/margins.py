@@ -13,26 +13,22 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.model.predicates import Masks, PredicatePairs, slabs
 from recon_cli.schema import Release
 
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-Masks = tuple[int, ...]
 Terms = dict[int, int]
 """A linear combination of published columns: column → coefficient."""
 
 #: Differences of overlapping families can multiply; beyond this many margins for each published
 #: cell the closure stops. What it has by then is valid, only maybe not the strongest.
 _GROWTH = 8
-#: Rows of which all relations to all others are in memory at a time.
-_SLAB = 64
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margi
         columns: The published (table, cell number) pairs.
     """
     cells = [release.table_by_name[table].cells[number - 1] for table, number in columns]
-    closure = _Closure()
+    closure = _Closure(release.full)
     tallies: dict[tuple[Masks, int], Terms] = {}
     for column, cell in enumerate(cells):
         if cell.tally is None:
@@ -78,14 +74,13 @@ def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margi
         else:
             tallies[cell.masks, cell.tally] = {column: 1}
     closure.run(limit=_GROWTH * len(cells) + 1)
-
     closure.drop_sums()
-
+    known = closure.known()
     rows: list[tuple[Masks, int | None, Terms]] = [
-        (masks, None, terms) for masks, terms in closure.minimal()
+        (masks, None, known[masks]) for masks in closure.minimal()
     ]
     for (masks, at), terms in tallies.items():
-        implied = _tally_terms(masks, at, release, closure.known)
+        implied = _tally_terms(masks, at, release, known)
         if implied is None:
             rows.append((masks, at, terms))
         else:
@@ -96,45 +91,68 @@ def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margi
         tally=tuple(tally for _, tally, _ in rows),
         combine=combination_matrix([terms for _, _, terms in rows], len(columns)),
         checks=combination_matrix(_distinct(closure.checks), len(columns)),
-        known=closure.known,
+        known=known,
         tallies=tallies,
-        relations=tuple(dict.fromkeys(closure.relations)),
+        relations=closure.relations(),
     )
 
 
 class _Closure:
-    """Known margins, closed one feature at a time."""
+    """Known margins, closed one feature at a time.
 
-    def __init__(self) -> None:
-        self.known: dict[Masks, Terms] = {}
+    A predicate is one number here, the masks of its features side by side: along a feature two
+    margins differ in that feature's bits alone.
+    """
+
+    def __init__(self, full: Masks) -> None:
+        """Nothing is known yet.
+
+        Args:
+            full: The masks of a predicate without conditions.
+        """
         self.checks: list[Terms] = []
-        self.relations: list[tuple[Masks, tuple[Masks, ...]]] = []
-        self._sums: set[Masks] = set()
-        # Margins alike but for one feature, by that feature and the rest; and those to look at.
-        self._lines: dict[tuple[int, Masks], list[int]] = defaultdict(list)
-        self._touched: dict[tuple[int, Masks], None] = {}
+        self._shifts = tuple(accumulate((mask.bit_length() for mask in full[:-1]), initial=0))
+        self._fields = tuple(m << shift for m, shift in zip(full, self._shifts, strict=True))
+        self._masks: dict[int, Masks] = {}
+        self._terms: dict[int, Terms] = {}
+        self._sums: set[int] = set()
+        # Margins that are sums, with their disjoint parts; each once, in the order of discovery.
+        self._relations: dict[tuple[int, tuple[int, ...]], None] = {}
+        # A feature and the bits of all others → the feature's bits; and the lines to look at.
+        self._lines: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self._touched: dict[tuple[int, int], None] = {}
+
+    def known(self) -> dict[Masks, Terms]:
+        """Every margin that was found, in the order of discovery."""
+        return {self._masks[margin]: terms for margin, terms in self._terms.items()}
+
+    def minimal(self) -> list[Masks]:
+        """The margins that are not sums of smaller ones, in the order of discovery."""
+        return [masks for margin, masks in self._masks.items() if margin not in self._sums]
+
+    def relations(self) -> tuple[tuple[Masks, tuple[Masks, ...]], ...]:
+        """Margins that are sums of others, with their disjoint parts."""
+        masks = self._masks
+        return tuple(
+            (masks[whole], tuple(masks[part] for part in parts)) for whole, parts in self._relations
+        )
 
     def publish(self, masks: Masks, terms: Terms) -> None:
-        if masks in self.known:
-            self.checks.append(_minus(terms, self.known[masks]))
+        """Add a published count; one that is known already becomes a check."""
+        margin = self._number(masks)
+        if margin in self._terms:
+            self.checks.append(_minus(terms, self._terms[margin]))
         else:
-            self._add(masks, terms)
+            self._add(margin, masks, terms)
 
     def run(self, limit: int) -> None:
         """Take differences along every feature until nothing new appears."""
-        while self._touched and len(self.known) < limit:
+        while self._touched and len(self._terms) < limit:
             touched, self._touched = self._touched, {}
-            for f, rest in touched:
-                if len(self._lines[f, rest]) > 1:
-                    self._split(f, rest)
+            for line in touched:
+                if len(self._lines[line]) > 1:
+                    self._split(line)
         self._lines.clear()  # of no further use, and larger than the margins
-
-    def _add(self, masks: Masks, terms: Terms) -> None:
-        self.known[masks] = terms
-        for f, mask in enumerate(masks):
-            line = (f, _without(masks, f))
-            self._lines[line].append(mask)
-            self._touched[line] = None
 
     def drop_sums(self) -> None:
         """Drop margins that are sums of disjoint smaller ones across several features.
@@ -143,112 +161,76 @@ class _Closure:
         from those before. What is dropped is such a sum, and the sum is checked against the
         counts; but not every such sum is found. One that stays is right, too: it costs time only.
         """
-        rows = [masks for masks, _ in self.minimal()]
-        pairs = _Pairs(rows)
+        rows = self.minimal()
+        pairs = PredicatePairs(rows)
         volume = np.array([math.prod(m.bit_count() for m in masks) for masks in rows], dtype=float)
-        for slab in _slabs(len(rows)):
+        for slab in slabs(len(rows)):
             inside = pairs.inside(slab)
             # Only a margin whose parts are large enough together can be their sum.
-            for at in np.flatnonzero(volume @ inside >= 2 * volume[slab]).tolist():
+            for at in np.flatnonzero(inside @ volume >= 2 * volume[slab]).tolist():
                 whole = slab.start + at
-                inner = np.flatnonzero(inside[:, at])
+                inner = np.flatnonzero(inside[at])
                 inner = inner[np.argsort(-volume[inner], kind="stable")][1:]  # the first is itself
                 parts = inner[pairs.first_disjoint(inner)]
                 if volume[parts].sum() == volume[whole]:
-                    self._is_sum(rows[whole], [rows[part] for part in parts.tolist()])
+                    numbers = [self._number(rows[part]) for part in parts.tolist()]
+                    self._is_sum(self._number(rows[whole]), numbers)
 
-    def _is_sum(self, whole: Masks, parts: Sequence[Masks]) -> None:
-        difference = dict(self.known[whole])
-        for part in parts:
-            _subtract(difference, self.known[part])
+    def _number(self, masks: Masks) -> int:
+        return sum(mask << shift for mask, shift in zip(masks, self._shifts, strict=True))
+
+    def _add(self, margin: int, masks: Masks, terms: Terms) -> None:
+        self._masks[margin], self._terms[margin] = masks, terms
+        for f, bits in enumerate(self._fields):
+            mask = margin & bits
+            line = (f, margin ^ mask)
+            self._lines[line].append(mask)
+            self._touched[line] = None
+
+    def _is_sum(self, whole: int, parts: Sequence[int]) -> None:
+        difference = self._less(whole, parts)
         self.checks.append(difference)
-        self.relations.append((whole, tuple(parts)))
+        self._relations[whole, tuple(parts)] = None
         self._sums.add(whole)
 
-    def minimal(self) -> list[tuple[Masks, Terms]]:
-        """The margins that are not sums of smaller ones, in the order they were found."""
-        return [(masks, terms) for masks, terms in self.known.items() if masks not in self._sums]
+    def _less(self, whole: int, parts: Sequence[int]) -> Terms:
+        """What is left of a margin's count without some of its parts."""
+        difference = dict(self._terms[whole])
+        for part in parts:
+            _subtract(difference, self._terms[part])
+        return difference
 
-    def _split(self, f: int, rest: Masks) -> None:
-        """Split the margins of one line, which differ in feature ``f`` only, into smaller ones."""
+    def _split(self, line: tuple[int, int]) -> None:
+        """Split the margins of one line, which differ in one feature only, into smaller ones."""
+        f, rest = line
         parts: list[int] = []
-        for mask in sorted(self._lines[f, rest], key=lambda m: (m.bit_count(), m)):
+        union = 0
+        for mask in sorted(sorted(self._lines[line]), key=int.bit_count):
             inside, remainder = [], mask
-            for part in parts:
-                if part & ~remainder == 0:
-                    inside.append(part)
-                    remainder &= ~part
+            for part in parts if mask & union else ():
+                if part & remainder == part:
+                    inside.append(rest | part)
+                    remainder ^= part
+                    if not remainder:
+                        break
+            union |= mask
             if not inside:
                 parts.append(mask)
                 continue
-            whole = _with(rest, f, mask)
+            whole, left = rest | mask, rest | remainder
             self._sums.add(whole)
-            difference = dict(self.known[whole])
-            for part in inside:
-                _subtract(difference, self.known[_with(rest, f, part)])
-            within = [*inside, remainder] if remainder else inside
-            self.relations.append((whole, tuple(_with(rest, f, part) for part in within)))
+            within = (*inside, left) if remainder else tuple(inside)
             if remainder:
-                left = _with(rest, f, remainder)
                 parts.append(remainder)
-                if left not in self.known:
-                    self._add(left, difference)
-                    continue
-                _subtract(difference, self.known[left])
-            self.checks.append(difference)
-
-
-class _Pairs:
-    """Relations between predicates, through their few distinct masks of each feature."""
-
-    def __init__(self, rows: Sequence[Masks]) -> None:
-        self._columns: list[tuple[list[int], IntArray]] = []
-        for column in zip(*rows, strict=True):
-            place = {mask: i for i, mask in enumerate(dict.fromkeys(column))}
-            self._columns.append((list(place), np.array([place[mask] for mask in column])))
-        self._apart = [np.array([[a & b == 0 for b in m] for a in m]) for m, _ in self._columns]
-        self._size = len(rows)
-
-        self._within = [np.array([[a & ~b == 0 for b in m] for a in m]) for m, _ in self._columns]
-
-    def inside(self, slab: slice) -> BoolArray:
-        """(rows × slab) table: whether row i is inside row j of the slab."""
-        table = np.ones((self._size, slab.stop - slab.start), dtype=bool)
-        for (_, at), within in zip(self._columns, self._within, strict=True):
-            table &= within[:, at[slab]][at]
-        return table
-
-    def first_disjoint(self, rows: IntArray) -> IntArray:
-        """Places in ``rows`` picked in order, each disjoint from all picked before."""
-        picked: list[int] = []
-        left = np.ones(len(rows), dtype=bool)
-        while left.any():
-            slab = np.flatnonzero(left)[:_SLAB]
-            for place, apart in zip(slab.tolist(), self.apart(rows[slab], rows), strict=True):
-                if left[place]:
-                    picked.append(place)
-                    left &= apart
-                    left[place] = False
-        return np.array(picked, dtype=np.int64)
-
-    def apart(self, rows: IntArray, others: IntArray) -> BoolArray:
-        """(rows × others) table: whether no record can satisfy both."""
-        table = np.zeros((len(rows), len(others)), dtype=bool)
-        for (_, at), apart in zip(self._columns, self._apart, strict=True):
-            table |= apart[:, at[others]][at[rows]]
-        return table
-
-
-def all_disjoint(rows: Sequence[Masks]) -> bool:
-    """Whether no record can satisfy two of the predicates."""
-    pairs, every = _Pairs(rows), np.arange(len(rows))
-    apart = sum(int(pairs.apart(every, every[slab]).sum()) for slab in _slabs(len(rows)))
-    return apart == len(rows) * (len(rows) - 1)
-
-
-def _slabs(rows: int) -> Iterator[slice]:
-    """Ranges of rows: a table of all pairs of thousands of rows would take 100 MB."""
-    return (slice(start, min(start + _SLAB, rows)) for start in range(0, rows, _SLAB))
+            if (whole, within) in self._relations:
+                continue
+            self._relations[whole, within] = None
+            if remainder and left not in self._terms:
+                masks = list(self._masks[whole])
+                masks[f] = remainder >> self._shifts[f]
+                self._add(left, tuple(masks), self._less(whole, inside))
+            else:
+                self.checks.append(self._less(whole, within))
 
 
 def _tally_terms(
@@ -268,10 +250,6 @@ def option_margins(masks: Masks, at: int, release: Release) -> tuple[Masks, ...]
     feature = release.features[at]
     picked = (masks[at] & feature.includes(option) for option in feature.options)
     return tuple(_with(masks, at, mask) for mask in picked if mask)
-
-
-def _without(masks: Masks, f: int) -> Masks:
-    return (*masks[:f], 0, *masks[f + 1 :])
 
 
 def _with(masks: Masks, f: int, mask: int) -> Masks:

@@ -27,11 +27,8 @@ from recon_cli.model.grain import (
 )
 from recon_cli.model.lattice import Lattice
 from recon_cli.model.lift import Lift
-from recon_cli.model.margins import (
-    BoolArray,
-    Margins,
-    Masks,
-)
+from recon_cli.model.margins import Margins
+from recon_cli.model.predicates import BoolArray, Masks
 from recon_cli.schema import Release, Table, bits
 
 #: Histogram cells that a search for unbounded ones may enumerate; beyond it only a published

@@ -16,14 +16,9 @@ from recon_cli.model.grain import (
     refine,
 )
 from recon_cli.model.lift import Lift, no_lift, plan_lift
-from recon_cli.model.margins import (
-    Margins,
-    Masks,
-    Terms,
-    close_margins,
-    combination_matrix,
-)
+from recon_cli.model.margins import Margins, Terms, close_margins, combination_matrix
 from recon_cli.model.plan import Identity, PatternPlan, Plan
+from recon_cli.model.predicates import Masks
 from recon_cli.publication import Coverage, CoveragePattern
 from recon_cli.schema import Release, Table
 

@@ -212,11 +212,11 @@ class Release:
 
     def distinguished_by(self, cells: Iterable[Cell]) -> frozenset[int]:
         """Places of the features whose values some of ``cells`` tell apart."""
+        listed = tuple(cells)
         return frozenset(
             f
-            for cell in cells
-            for f, (mask, full) in enumerate(zip(cell.masks, self.full, strict=True))
-            if mask != full or cell.tally == f
+            for f, full in enumerate(self.full)
+            if any(cell.masks[f] != full or cell.tally == f for cell in listed)
         )
 
     @cached_property

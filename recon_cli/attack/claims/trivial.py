@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.model.grain import IntArray
-from recon_cli.model.margins import Masks
+from recon_cli.model.predicates import Masks
 from recon_cli.publication import Coverage, CoveragePattern
 from recon_cli.schema import Recode, Release, Table
 

@@ -13,8 +13,8 @@ from recon_cli.model.candidates import Candidates
 from recon_cli.model.components import Component
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
-from recon_cli.model.margins import Masks
 from recon_cli.model.plan import Plan
+from recon_cli.model.predicates import Masks
 from recon_cli.model.system import System
 from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
