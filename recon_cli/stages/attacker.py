@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from recon_cli.config.sections.synth import Synth
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
@@ -17,6 +19,7 @@ from recon_cli.stages.reconstruct import input_digests
 from recon_cli.stages.synth import nation_of
 from recon_cli.store import Piece, Staging, open_folder
 from recon_cli.synth import Nation
+from recon_cli.synth.ages import OLDEST
 from recon_cli.synth.attacker_files import bins_of, commercial_file, exact_columns
 from recon_cli.synth.sizes import Integers
 
@@ -27,7 +30,7 @@ def attacker(run: Run) -> StageOutcome:
     """Make the files that attackers hold of the nation.
 
     Raises:
-        ConfigError: The release has no age bins, or the parameters are wrong.
+        ConfigError: The parameters are wrong.
         StageError: There is no nation, or the work folder is in use.
         WorkerError: A worker died.
     """
@@ -45,10 +48,20 @@ def attacker(run: Run) -> StageOutcome:
         if stage.current is not None:
             return StageOutcome(ATTACKER, stage.current, skipped=True)
         pieces = pieces_of(folders[0].manifest)
-        context = AttackerContext(nation, age_bins(run.release), run.work, stage.staging, seed)
+        context = AttackerContext(nation, years_or_bins(run.release), run.work, stage.staging, seed)
         results = run.map_unfinished(stage, attacker_partition, lambda: context, pieces)
         manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
         return StageOutcome(ATTACKER, manifest)
+
+
+def years_or_bins(release: Release) -> Integers:
+    """The bins of `age_bins`; single years of age for a release that has none.
+
+    Then a record that is right has the right year, and none is right by its bin alone.
+    """
+    if _is_binned(release):
+        return age_bins(release)
+    return np.arange(OLDEST + 1)
 
 
 def age_bins(release: Release) -> Integers:
@@ -57,10 +70,14 @@ def age_bins(release: Release) -> Integers:
     Raises:
         ConfigError: The release knows no ages or no bins of them.
     """
-    if _AGE not in release.feature_index or _BINS not in release.microdata:
+    if not _is_binned(release):
         raise ConfigError(f"release {release.name!r} has no {_AGE!r} with a recode {_BINS!r}")
     feature = release.features[release.feature_index[_AGE]]
     return bins_of(feature, release.column_groups(_BINS))
+
+
+def _is_binned(release: Release) -> bool:
+    return _AGE in release.feature_index and _BINS in release.microdata
 
 
 @dataclass(frozen=True)

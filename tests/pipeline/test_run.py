@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
 from click.testing import Result
 
@@ -96,6 +97,21 @@ def test_a_circle_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match="circle: ingest → reconstruct → tabulate → ingest"):
         names(path)
+
+
+@pytest.mark.parametrize("release", ["pl_2020", "pl94_1980"])
+def test_a_population_for_a_release_without_age_groups(tmp_path: Path, release: str) -> None:
+    path = tmp_path / "recon.yaml"
+    path.write_text(
+        f"release: {release}\nwork: work\nsynth: {{people: 400}}\n"
+        "tabulate: {records: work/persons, to: tables.parquet}\n"
+        "ingest: {source: tidy, paths: [tables.parquet]}\nreconstruct:\n"
+    )
+    output = recon("run", "-c", path).output
+    assert "reconstruct: done" in output
+    listed = pl.read_parquet(tmp_path / "work/comrcl/**/*.parquet", hive_partitioning=False)
+    assert {"exact", "stale", "stranger"} <= set(listed["truth"])
+    assert "binned" not in set(listed["truth"])
 
 
 def test_a_config_without_stages_is_refused(tmp_path: Path) -> None:
