@@ -28,7 +28,7 @@ def print_view(console: Console, view: GeounitView) -> None:
         console: Where to.
         view: The geounit.
     """
-    console.print(Text(f"{view.geounit.level} {view.geounit.geoid}", style="bold"))
+    console.print(Text(str(view.geounit), style="bold"))
     console.print(Text(view.title, style="dim"))
     console.print(_details(view))
     for note in view.notes:
@@ -74,9 +74,10 @@ def _claims(console: Console, view: GeounitView) -> None:
 
 
 def _people(console: Console, view: GeounitView) -> None:
-    _heading(console, "reconstructed people", f"intervals {view.bounds}")
+    people = view.words.people
+    _heading(console, f"reconstructed {people}", f"intervals {view.bounds}")
     if not view.kinds:
-        console.print(Text("  no people", style="dim"))
+        console.print(Text(f"  no {people}", style="dim"))
     elif console.width >= _table_width(view):
         console.print(_table_of_people(view))
     else:
@@ -111,7 +112,7 @@ def _table_of_people(view: GeounitView) -> Table:
     table.add_column("  row", justify="right")
     for title in view.columns:
         table.add_column(title)
-    table.add_column("people", justify="right")
+    table.add_column(view.words.people, justify="right")
     table.add_column("certainty")
     table.add_column("in any solution")
     for title in view.finer_columns:
@@ -161,8 +162,8 @@ def _reasons(console: Console, view: GeounitView) -> None:
         console.print(_indent(_reason(reason), below=1))
     if view.unexplained:
         rows = "row" if view.unexplained == 1 else "rows"
-        more = "more " if view.reasons else ""
-        hint = f"{view.unexplained:,} {more}{rows} with certain people: --why ROW or --why all"
+        more, people = "more " if view.reasons else "", view.words.people
+        hint = f"{view.unexplained:,} {more}{rows} with certain {people}: --why ROW or --why all"
         console.print(Text(f"  {hint}", style="dim"))
 
 
@@ -176,10 +177,10 @@ def _reason(reason: Reason) -> Group:
     grid.add_column(overflow="fold")
     grid.add_column(justify="right", no_wrap=True)
     for line in reason.lines:
-        words = Text(line.words)
+        words = Text(line.cell.words)
         if line.geounit is not None:
             words.append(f"  in {line.geounit}", style="dim")
-        grid.add_row(f"{line.table} {line.code}", words, Text(line.shown, style="bold"))
+        grid.add_row(f"{line.table} {line.cell.code}", words, Text(line.cell.shown, style="bold"))
     return Group(title, grid, Text(reason.proof, style="dim"))
 
 
@@ -187,17 +188,20 @@ def _members(view: GeounitView) -> RenderableType:
     with_solvar = any(member.solvar is not None for member in view.members)
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("  geoid", no_wrap=True)
-    table.add_column("people", justify="right")
+    if view.has_names:
+        table.add_column("name")
+    table.add_column(view.words.people, justify="right")
     table.add_column("certain", justify="right")
     table.add_column("reconstruction")
     if with_solvar:
-        table.add_column("solvar", justify="right")
+        table.add_column("solvar" if view.words.is_study else "varies", justify="right")
     for member in view.members:
         people = "–" if member.people is None else f"{member.people:,}"
-        cells = [f"  {member.geoid}", people, f"{member.certain:,}", member.status]
+        cells = [f"  {member.geoid}", *([member.name] if view.has_names else [])]
+        cells += [people, f"{member.certain:,}", member.status]
         table.add_row(*cells, *([member.solvar or "–"] if with_solvar else []))
     if view.empty_members:
-        more = f"  and {view.empty_members:,} without people"
+        more = f"  and {view.empty_members:,} without {view.words.people}"
         return Group(table, Text(more, style="dim"))
     return table
 

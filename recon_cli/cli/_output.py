@@ -79,13 +79,13 @@ def share(part: int, whole: int) -> str:
     return f"{part:,} ({int(1000 * part / whole) / 10:.1f}%)"
 
 
-def seconds(value: float, people: int = 0) -> str:
+def seconds(value: float, people: int = 0, noun: str = "people") -> str:
     """Wall time, and the rate where it means something.
 
     >>> seconds(2.0, 100_000), seconds(0.004)
     ('2.00 (50,000 people a second)', '0.00')
     """
-    rate = f" ({people / value:,.0f} people a second)" if people and value >= 0.01 else ""
+    rate = f" ({people / value:,.0f} {noun} a second)" if people and value >= 0.01 else ""
     return f"{value:.2f}{rate}"
 
 

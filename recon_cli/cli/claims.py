@@ -57,18 +57,19 @@ def print_claims(run: Run, outcome: StageOutcome) -> None:
 
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
+    people = plural(run.release.record)
     facts: list[Fact] = [
         ("columns", ", ".join(manifest.notes["columns"]) or "none"),
-        ("people", f"{totals['people']:,}"),
+        (people, f"{totals['people']:,}"),
         (plural(run.release.geography.unit.name).replace("_", " "), f"{totals['units']:,}"),
         ("claims", f"{totals['claims']:,}"),
         ("  exact", share(totals["exact_claims"], totals["claims"])),
         ("  maximal", share(totals["maximal"], totals["claims"])),
-        ("  of one person", share(totals["singletons"], totals["claims"])),
+        (f"  of one {run.release.record}", share(totals["singletons"], totals["claims"])),
         *_on_tables_alone(run, totals),
         ("undecided", f"{totals['undecided']:,}"),
         ("complete", share(statuses.get("complete", 0), totals["units"])),
-        ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
+        ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
     ]
     show(title_of(outcome), facts)
     show_table(

@@ -41,16 +41,17 @@ def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
 
 def print_confidence(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
+    from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.confidence_pieces import read_tenths  # noqa: PLC0415
 
-    manifest = outcome.manifest
+    manifest, people = outcome.manifest, plural(run.release.record)
     totals = manifest.totals
     facts: list[Fact] = [
-        ("people", f"{totals['people']:,}"),
+        (people, f"{totals['people']:,}"),
         ("certain", share(totals["certain"], totals["people"])),
         ("not sampled", f"{totals['not_sampled']:,}"),
         ("solutions", f"{manifest.notes['solutions']}"),
-        ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
+        ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
     ]
     show(title_of(outcome), facts)
     show_table(read_tenths(run.work), ["tenth of confidence", "records"])

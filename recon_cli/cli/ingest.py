@@ -48,6 +48,9 @@ def command(options: RunOptions, *, force: bool) -> None:
       ingest.geounits
                      a list of all geounits, a file
                      with a column geoid
+      ingest.names       what people call the places:
+                         a file with columns geoid and
+                         name
       ingest.protection
                      how counts were suppressed, rounded
                      or perturbed (default
@@ -63,20 +66,20 @@ def print_ingest(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
     from recon_cli.progress import plural  # noqa: PLC0415
 
-    manifest = outcome.manifest
+    manifest, noun = outcome.manifest, plural(run.release.record)
     people, cells = manifest.totals["people"], manifest.totals["cells"]
     levels = [level.name for level in run.release.geography.levels]
     show(
         title_of(outcome),
         [
             ("release", run.release.name),
-            ("people", f"{people:,}" if people or not cells else "not published exactly"),
+            (noun, f"{people:,}" if people or not cells else "not published exactly"),
             *(
                 (plural(name).replace("_", " "), f"{manifest.statuses[name]:,}")
                 for name in levels
                 if name in manifest.statuses
             ),
             ("non-zero cells", f"{cells:,}"),
-            ("seconds", seconds(manifest.run.wall_seconds, people)),
+            ("seconds", seconds(manifest.run.wall_seconds, people, noun)),
         ],
     )

@@ -55,23 +55,23 @@ def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
     from recon_cli.progress import plural  # noqa: PLC0415
 
     manifest = outcome.manifest
-    totals, statuses = manifest.totals, manifest.statuses
+    totals, statuses, people = manifest.totals, manifest.statuses, plural(run.release.record)
     units, inhabited = totals["units"], totals.get("inhabited", totals["units"])
     unique = totals.get("unique", statuses.get("unique", 0))
     verified = f"{totals['cells_compared']:,} cells, all equal"
     show(
         title_of(outcome),
         [
-            ("people", f"{totals['people']:,}"),
+            (people, f"{totals['people']:,}"),
             (
                 plural(run.release.geography.unit.name).replace("_", " "),
-                f"{units:,}, {inhabited:,} with people",
+                f"{units:,}, {inhabited:,} with {people}",
             ),
             ("proven unique", share(unique, inhabited)),
-            ("  people in them", share(totals["people_in_unique"], totals["people"])),
+            (f"  {people} in them", share(totals["people_in_unique"], totals["people"])),
             ("not proven", share(inhabited - unique, inhabited)),
             ("certain, at least", share(totals["certain"], totals["people"])),
             ("verified", verified if manifest.notes["verified"] else "no"),
-            ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
+            ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
         ],
     )

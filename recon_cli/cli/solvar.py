@@ -63,23 +63,24 @@ def print_solvar(run: Run, outcome: StageOutcome) -> None:
     from recon_cli.stages.solvar_pieces import read_variability_by_size  # noqa: PLC0415
 
     manifest = outcome.manifest
-    totals, statuses = manifest.totals, manifest.statuses
+    totals, statuses, people = manifest.totals, manifest.statuses, plural(run.release.record)
     inhabited = totals.get("inhabited", totals["units"])
     places = run.release.geography.unit.name, run.release.region.name
     facts: list[Fact] = [
         ("mode", _MODES[manifest.notes["mode"]].format(*places).replace("_", " ")),
-        ("people", f"{totals['people']:,}"),
+        (people, f"{totals['people']:,}"),
         (
             plural(run.release.geography.unit.name).replace("_", " "),
-            f"{totals['units']:,}, {inhabited:,} with people",
+            f"{totals['units']:,}, {inhabited:,} with {people}",
         ),
         ("zero solvar", share(totals["zero"], inhabited)),
-        ("  people in them", share(totals["people_in_zero"], totals["people"])),
+        (f"  {people} in them", share(totals["people_in_zero"], totals["people"])),
         ("certain records", share(totals["certain"], totals["people"])),
         ("proven", share(statuses.get("proven", 0), totals["units"])),
-        ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
+        ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
     ]
     show(title_of(outcome), facts)
     columns = ["size", "units", "zero_solvar_units_pct", "certain_pct"]
     by_size = read_variability_by_size(run.work).select(columns)
-    show_table(by_size, ["people", "units", "zero solvar %", "certain %"])
+    units = plural(run.release.geography.unit.name).replace("_", " ")
+    show_table(by_size, [people, units, "zero solvar %", "certain %"])

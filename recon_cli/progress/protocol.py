@@ -107,11 +107,17 @@ class _NoBar:
 
 
 def plural(name: str) -> str:
-    """The name of a level, for several of them.
+    """The name of a level, or of what a record is about, for several of them.
 
-    >>> plural("block"), plural("county"), plural("class")
-    ('blocks', 'counties', 'classes')
+    >>> plural("block"), plural("county"), plural("class"), plural("person")
+    ('blocks', 'counties', 'classes', 'people')
+    >>> plural("level_4")
+    'level_4_places'
     """
+    if name == "person":
+        return "people"
+    if name[-1:].isdigit():
+        return f"{name}_places"
     if name.endswith("y") and name[-2:-1] not in "aeiou":
         return f"{name[:-1]}ies"
     return f"{name}es" if name.endswith(("s", "x", "ch", "sh")) else f"{name}s"

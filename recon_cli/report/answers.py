@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recon_cli.report.document import Answer, Hyperlink
-from recon_cli.report.findings import ClaimFindings, Findings, Missing, ReconstructionFindings
+from recon_cli.report.findings import (
+    ClaimFindings,
+    Findings,
+    Missing,
+    Place,
+    ReconstructionFindings,
+)
 from recon_cli.report.verdict import rule_in_words
-from recon_cli.report.words import Words, enumerate_words, of_units, percentage
+from recon_cli.report.words import Words, enumerate_words, of_people, of_units, percentage
 
 #: Tables and files that are named one by one.
 _NAMED = 8
@@ -48,7 +54,7 @@ def make_answers(
         return ()
     examined = isinstance(findings.claims, ClaimFindings)
     answers = [
-        Answer("Rule", rule_in_words(findings.rule, examined=examined)),
+        Answer("Rule", rule_in_words(findings.rule, words, examined=examined)),
         _who(findings, words, pages),
         _tables(found, words, pages),
         Answer("What may help", _help(found, words)),
@@ -64,7 +70,11 @@ def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> Answer
         return Answer("Who", "")
     page = {each.geoid: each.page for each in pages}
     named = [
-        (each.geoid, f"{words.unit} {each.geoid}", f"{each.given:,} of {each.people:,} people")
+        (
+            each.geoid,
+            f"{words.unit} {each.geoid}",
+            f"{each.given:,} of {of_people(each.people, words)}",
+        )
         for each in findings.places
     ]
     if not pages:
@@ -74,10 +84,19 @@ def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> Answer
     return Answer("Who", "Most are in", tuple(links))
 
 
+def _place(place: Place, words: Words) -> str:
+    known = f" ({place.name})" if place.name else ""
+    return f"{words.unit} {place.geoid}{known}"
+
+
 def _tables(found: ReconstructionFindings, words: Words, pages: Sequence[PlacePage]) -> Answer:
     names = tuple(found.manifest.notes["tables"])
     shown = [*names[: _NAMED - 1], "…", names[-1]] if len(names) > _NAMED else list(names)
-    text = f"{len(names)} tables in use, together: {', '.join(shown)}."
+    text = (
+        f"{len(names)} tables in use, together: {', '.join(shown)}."
+        if len(names) > 1
+        else f"One table in use: {names[0]}."
+    )
     looked = next((page for page in pages if page.tables), None)
     if looked is not None:
         text += (
@@ -107,7 +126,7 @@ def _help(found: ReconstructionFindings, words: Words) -> str:
     end = row["size"].split("-")[-1]
     return (
         f"{percentage(seen, total)} of the certain records are in {words.units} of up to {end} "
-        f"people, where {percentage(people, found.people)} of the people are: publish these "
+        f"{words.people}, where {percentage(people, found.people)} of them are: publish these "
         f"{words.units} together. Or try {tries}"
     )
 
@@ -117,7 +136,8 @@ def _sureness(findings: Findings, words: Words) -> str:
     found = findings.reconstruction
     if isinstance(found, ReconstructionFindings) and found.unbounded:
         text += (
-            f" The tables do not bound how many people live in {of_units(found.unbounded, words)}."
+            f" The tables do not bound how many {words.people} {words.live} in "
+            f"{of_units(found.unbounded, words)}."
         )
     return (
         f"{text} What is not stated is unknown, not safe: one more column, table or place, or what "

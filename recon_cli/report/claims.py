@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.report.words import Words, enumerate_words, percentage
+from recon_cli.report.words import Words, enumerate_words, of_people, percentage
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_condition
 
@@ -30,26 +30,18 @@ def claim_sentence(
             place = groups.labels.index(claim[name])
             masks[release.feature_index[groups.feature]] &= groups.masks[place]
     said = [describe_condition(f, mask) for f, mask in zip(release.features, masks, strict=True)]
-    values = ", ".join(each for each in said if each) or "anybody"
+    values = ", ".join(each for each in said if each) or f"any {words.person}"
     how = "exactly" if claim["exact"] else "at least"
-    noun = _records(release.record, claim["count"])
     still_open = [words.columns.get(name, name) for name in columns if claim[name] is None]
     rest = f"; {enumerate_words(still_open)} left open" if still_open else ""
     rules = "; assuming structural zeros" if claim["rests_on"] != "tables" else ""
-    return f"{how} {claim['count']:,} {noun}: {values}{rest}{rules}; {_by_guessing(claim)}"
+    return f"{how} {of_people(claim['count'], words)}: {values}{rest}{rules}; {_by_guessing(claim)}"
 
 
 def _by_guessing(claim: Mapping[str, Any]) -> str:
     """The chance of the claim, by the shares nearest to the unit."""
     shares = claim["p_all"] if claim["p_region"] is None else claim["p_region"]
     return f"{percentage(shares, 1)} by guessing"
-
-
-def _records(name: str, count: int) -> str:
-    """``person``, ``people``; ``household``, ``households``."""
-    if count == 1:
-        return name
-    return "people" if name == "person" else f"{name}s"
 
 
 def certificate_sentence(certificate: pl.DataFrame) -> str:

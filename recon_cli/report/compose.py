@@ -77,8 +77,8 @@ def _facts(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
     whole, notes = reconstruction.whole, reconstruction.manifest.notes
     compared = reconstruction.manifest.totals.get("cells_compared", 0)
     return (
-        KeyFigure("people", f"{reconstruction.people:,}"),
-        KeyFigure(f"{words.units} with people", f"{whole['units']:,}"),
+        KeyFigure(words.people, f"{reconstruction.people:,}"),
+        KeyFigure(f"{words.units} with {words.people}", f"{whole['units']:,}"),
         KeyFigure(
             f"{words.units} proven to have one reconstruction",
             f"{whole['one_units']:,}",
@@ -103,8 +103,8 @@ def _terms(findings: Findings, words: Words) -> tuple[Term, ...]:
     terms = [
         Term(
             "Reconstruction",
-            f"a set of person records{columns} that has every published count. Where more than "
-            "one is possible, none of them is known to be true.",
+            f"a set of {words.person} records{columns} that has every published count. Where more "
+            "than one is possible, none of them is known to be true.",
         ),
         Term(
             "Proven, at least",

@@ -10,7 +10,7 @@ import polars as pl
 from recon_cli.report.charts import Chart
 from recon_cli.report.findings import Missing
 from recon_cli.report.headline import Headline
-from recon_cli.report.words import percentage, size_label
+from recon_cli.report.words import Words, percentage, size_label
 from recon_cli.score.sheet import ResultTable
 
 
@@ -151,13 +151,14 @@ def result_table(
     return ResultTable(title, tuple(header), tuple(tuple(row) for row in rows), words)
 
 
-def by_size_words(frame: pl.DataFrame, part: str, whole: str, noun: str) -> str:
+def by_size_words(frame: pl.DataFrame, part: str, whole: str, words: Words, noun: str = "") -> str:
     """The same share of every size class, for those who do not see the chart.
 
     Args:
         frame: ``size``, ``part`` and ``whole``, the first row over all sizes.
         part: What is counted.
         whole: Of how many.
+        words: The release's words.
         noun: What of.
     """
     shares = [
@@ -165,5 +166,5 @@ def by_size_words(frame: pl.DataFrame, part: str, whole: str, noun: str) -> str:
         for row in frame.slice(1).iter_rows(named=True)
         if row[whole]
     ]
-    lead = f"By number of people, {noun}" if noun else "By number of people"
+    lead = f"By number of {words.people}" + (f", {noun}" if noun else "")
     return f" {lead}: {'; '.join(shares)}." if shares else ""

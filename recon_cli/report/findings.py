@@ -52,11 +52,13 @@ class Place:
         geoid: Its geoid.
         people: Who are counted there.
         given: How many of them, at least, are given away.
+        name: What people call it, where the published files said so; else empty.
     """
 
     geoid: str
     people: int
     given: int
+    name: str = ""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,15 @@ from recon_cli.report.findings import (
     VariabilityFindings,
 )
 from recon_cli.report.verdict import audit_verdict, claims_verdict, records_verdict
-from recon_cli.report.words import Words, enumerate_commands, of_units, percent, percentage
+from recon_cli.report.words import (
+    Words,
+    capitalized,
+    enumerate_commands,
+    of_people,
+    of_units,
+    percent,
+    percentage,
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     reconstruction = findings.reconstruction
     if isinstance(reconstruction, Missing):
         return Headline(
-            ("**Unknown:** nothing here says whether people are given away.",),
+            (f"**Unknown:** nothing here says whether {words.people} are given away.",),
             (_unknown_until(reconstruction),),
         )
     variability = findings.variability
@@ -86,25 +94,26 @@ def _disclosed(claims: ClaimFindings, words: Words) -> list[str]:
     disclosed, listed = claims.disclosed, words.listed(claims.columns)
     identity, attribute = disclosed["identity"], disclosed["attribute"]
     return [
-        f"{_people(identity, claims)} the only ones in their {words.unit} with some values, and "
-        "another column of theirs is settled."
+        f"{_people(identity, claims, words)} the only ones in their {words.unit} with some values, "
+        "and another column of theirs is settled."
         if identity
-        else "**Nobody** is proven to be alone with some values and have another column settled.",
-        f"{_people(attribute, claims)} in a group of their {words.unit} that is known to be alike "
-        "in a further column."
+        else f"**{capitalized(words.nobody)}** is proven to be alone with some values and have "
+        "another column settled.",
+        f"{_people(attribute, claims, words)} in a group of their {words.unit} that is known to be "
+        "alike in a further column."
         if attribute
-        else "**No group** of people is proven to be alike in a further column.",
-        f"{_people(claims.whole, claims)} certain with all of {listed}."
+        else f"**No group** of {words.people} is proven to be alike in a further column.",
+        f"{_people(claims.whole, claims, words)} certain with all of {listed}."
         if claims.whole
         else f"**No record** is proven certain with all of {listed}.",
     ]
 
 
-def _people(people: int, claims: ClaimFindings) -> str:
+def _people(people: int, claims: ClaimFindings, words: Words) -> str:
     if people == claims.people:
-        return f"**All {people:,} people** are"
+        return f"**All {of_people(people, words)}** are"
     share = percentage(people, claims.people)
-    return f"**At least {people:,} of {claims.people:,} people** ({share}) are"
+    return f"**At least {people:,} of {of_people(claims.people, words)}** ({share}) are"
 
 
 def _examined(claims: ClaimFindings, words: Words) -> str:
@@ -117,7 +126,7 @@ def _examined(claims: ClaimFindings, words: Words) -> str:
     if left:
         text += (
             f" Of {of_units(left, words)} some combinations were not decided within the budget "
-            "(`claims.unit_seconds`), or nothing bounds the people."
+            f"(`claims.unit_seconds`), or nothing bounds the {words.people}."
         )
     return text
 
@@ -125,14 +134,14 @@ def _examined(claims: ClaimFindings, words: Words) -> str:
 def _one(reconstruction: ReconstructionFindings, words: Words, is_settled: bool) -> str:
     whole = reconstruction.whole
     people, everybody = whole["one_population"], reconstruction.people
-    where = f"live in {words.units} with exactly one possible reconstruction"
+    where = f"{words.live} in {words.units} with exactly one possible reconstruction"
     if not people:
         proven = "has" if is_settled else "is proven to have"
         return f"**No {words.unit}** {proven} exactly one possible reconstruction."
     if people == everybody:
-        return f"**All {people:,} people** {where}."
+        return f"**All {of_people(people, words)}** {where}."
     return (
-        f"{_at_least(is_settled)}**{people:,} of {everybody:,} people** "
+        f"{_at_least(is_settled)}**{people:,} of {of_people(everybody, words)}** "
         f"({percentage(people, everybody)}) {where}."
     )
 
@@ -175,7 +184,7 @@ def _precision(scores: ScoreFindings, words: Words) -> list[str]:
         who = (
             f"Of all links between the file {attacker} and {named}"
             if panel == "all"
-            else f"Of the links of people unlike most of their {words.unit}"
+            else f"Of the links of {words.people} unlike most of their {words.unit}"
         )
         sentences.append(
             f"{who}, **{percent(best['pct'])}%** give the true {known}; of the best guess, "
@@ -220,7 +229,7 @@ def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
         )
     if reconstruction.unbounded:
         notes.append(
-            f"The tables in use do not bound how many people live in "
+            f"The tables in use do not bound how many {words.people} {words.live} in "
             f"{of_units(reconstruction.unbounded, words)}: more than their certain records may be "
             "given away there."
         )

@@ -58,8 +58,8 @@ def rate_sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
     for row in rows.iter_rows(named=True):
         place = row["panel"], row["block_size"], row["source"]
         index.setdefault(place, {})[row["rate"]] = row
-    leading = [*(["who"] if panels else []), f"people in the {words.unit}", "source"]
-    whole = "links" if shown[:1] == ["precision"] else "people"
+    leading = [*(["who"] if panels else []), f"{words.people} in the {words.unit}", "source"]
+    whole = "links" if shown[:1] == ["precision"] else words.people
     header = [*leading, whole]
     for name in shown:
         header += [_HEADINGS[name], "%", "interval", *(["study %"] if compared else [])]

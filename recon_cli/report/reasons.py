@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from recon_cli.explain.facts import PublishedCell, Scope
 from recon_cli.explain.minimal_explanation import Explanation
-from recon_cli.report.view import GeounitName, Reason, ReasonLine, RecordKind
+from recon_cli.report.view import CellLine, GeounitName, Reason, ReasonLine, RecordKind
+from recon_cli.report.words import words_of
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_cell
 
@@ -14,7 +15,13 @@ _METHODS = {"propagation": "proven by propagation of bounds", "solver": "proven 
 
 
 def reason_of(
-    release: Release, kind: RecordKind, explanation: Explanation, unit: str, widest: Scope
+    release: Release,
+    kind: RecordKind,
+    explanation: Explanation,
+    unit: str,
+    widest: Scope,
+    *,
+    names: Mapping[str, str],
 ) -> Reason:
     """An explanation in words.
 
@@ -24,13 +31,15 @@ def reason_of(
         explanation: Why.
         unit: Geoid of their unit.
         widest: The last scope that was looked at.
+        names: Geoid → what people call the geounit, where that is known.
     """
     cells = [cell for _, cell in sorted(enumerate(explanation.cells), key=_reading_order(unit))]
     return Reason(
         kind=kind,
-        lines=tuple(_line(release, cell, unit) for cell in cells),
+        lines=tuple(_line(cell, unit, release, names) for cell in cells),
         is_minimal=explanation.is_minimal,
         note=_METHODS[explanation.method] if cells else _why_none(release, explanation, widest),
+        words=words_of(release),
     )
 
 
@@ -44,15 +53,17 @@ def _reading_order(unit: str) -> Callable[[tuple[int, PublishedCell]], tuple[boo
     return key
 
 
-def _line(release: Release, cell: PublishedCell, unit: str) -> ReasonLine:
-    name = GeounitName(cell.level.replace("_", " "), cell.geoid)
+def _line(cell: PublishedCell, unit: str, release: Release, names: Mapping[str, str]) -> ReasonLine:
+    name = GeounitName(cell.level.replace("_", " "), cell.geoid, names.get(cell.geoid, ""))
     return ReasonLine(
         geounit=None if cell.geoid == unit else name,
         table=cell.table.name,
-        code=cell.table.codes[cell.cell.number - 1],
-        words=describe_cell(release, cell.cell),
-        count=cell.count,
-        high=cell.high,
+        cell=CellLine(
+            code=cell.table.codes[cell.cell.number - 1],
+            words=describe_cell(release, cell.cell),
+            count=cell.count,
+            high=cell.high,
+        ),
     )
 
 

@@ -7,8 +7,8 @@ from recon_cli.report.words import Words, percentage
 
 #: Kind of rule → who is given away by it.
 _WHO = {
-    "attribute": "of whom some columns settle another one",
-    "identity": "who are alone with some values, which settle another column",
+    "attribute": "of {words.whom} some columns settle another one",
+    "identity": "{words.who} are alone with some values, which settle another column",
     "record": "whose whole record is certain",
 }
 
@@ -18,10 +18,10 @@ def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words) -> str:
     given = claims.whole if rule.kind == "record" else claims.disclosed[rule.kind]
     if not given:
         return (
-            f"**Not proven:** nobody is known to be given away, on these columns and in these "
-            f"{words.units}."
+            f"**Not proven:** {words.nobody} is known to be given away, on these columns and in "
+            f"these {words.units}."
         )
-    return _verdict("people", given, claims.people, rule, least="at least ")
+    return _verdict(words.people, given, claims.people, rule, least="at least ")
 
 
 def records_verdict(found: ReconstructionFindings, rule: Rule, *, is_settled: bool) -> str:
@@ -55,16 +55,20 @@ def _verdict(what: str, given: int, people: int, rule: Rule, *, least: str) -> s
     return f"**{within} than the rule tolerates:** {what} are given away, {number}."
 
 
-def rule_in_words(rule: Rule, *, examined: bool) -> str:
+def rule_in_words(rule: Rule, words: Words, *, examined: bool) -> str:
     """The rule that the verdict follows.
 
     Args:
         rule: The rule.
+        words: The release's words.
         examined: Whether parts of records were examined, so that it could be applied.
     """
     kind = rule.kind if examined else "record"
-    tolerated = "nobody" if not rule.tolerated else f"up to {rule.tolerated:g}% of the people"
-    text = f"Given away are people {_WHO[kind]}; tolerated is {tolerated} "
+    share = f"up to {rule.tolerated:g}% of the {words.people}"
+    tolerated = share if rule.tolerated else words.nobody
+    text = (
+        f"Given away are {words.people} {_WHO[kind].format(words=words)}; tolerated is {tolerated} "
+    )
     text += "(`report.rule`, `report.tolerated`)."
     if kind != rule.kind:
         text += f" The rule asked for is {rule.kind}, which takes `recon claims`."

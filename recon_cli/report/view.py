@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recon_cli.report.words import Words, of_people
 from recon_cli.statement import OPEN
 
 
@@ -25,13 +26,16 @@ class GeounitName:
     Attributes:
         level: Its level in words (``block group``).
         geoid: Its geoid.
+        name: What people call it, where the published files said so; else empty.
     """
 
     level: str
     geoid: str
+    name: str = ""
 
     def __str__(self) -> str:
-        return f"{self.level} {self.geoid}"
+        known = f" ({self.name})" if self.name else ""
+        return f"{self.level} {self.geoid}{known}"
 
 
 @dataclass(frozen=True)
@@ -133,23 +137,12 @@ class ReasonLine:
     Attributes:
         geounit: Whose cell it is; None for the geounit that is shown.
         table: The table's name.
-        code: The cell's published code.
-        words: What it counts.
-        count: How many; of a statement at least.
-        high: Of a statement at most, `OPEN` where nothing bounds it; None where it is exact.
+        cell: The cell, with all that it counts in words.
     """
 
     geounit: GeounitName | None
     table: str
-    code: str
-    words: str
-    count: int
-    high: int | None = None
-
-    @property
-    def shown(self) -> str:
-        """Its count in words."""
-        return shown_count(self.count, self.high)
+    cell: CellLine
 
 
 @dataclass(frozen=True)
@@ -161,20 +154,21 @@ class Reason:
         lines: The published cells that force them; empty where none were found.
         is_minimal: Whether no cell can be omitted.
         note: How it is proven, or why there are no cells.
+        words: The release's words.
     """
 
     kind: RecordKind
     lines: tuple[ReasonLine, ...]
     is_minimal: bool
     note: str
+    words: Words
 
     @property
     def statement(self) -> str:
         """What the cells force."""
         least, people = self.kind.lower, self.kind.people
-        noun = "person" if least == 1 else "people"
         some = f" of the {people:,}" if least < people else ""
-        return f"at least {least:,} {noun}{some}: {self.kind.words}"
+        return f"at least {of_people(least, self.words)}{some}: {self.kind.words}"
 
     @property
     def proof(self) -> str:
@@ -193,6 +187,7 @@ class Member:
 
     Attributes:
         geoid: Its geoid.
+        name: What people call it; may be empty.
         people: How many; None where nothing bounds them.
         status: What is proven of its reconstruction.
         solvar: Its solution variability in percent, in words; None where it is not measured.
@@ -200,6 +195,7 @@ class Member:
     """
 
     geoid: str
+    name: str
     people: int | None
     status: str
     solvar: str | None
@@ -225,6 +221,7 @@ class GeounitView:
 
     Attributes:
         title: The release's title.
+        words: The release's words.
         geounit: The geounit.
         enclosing: The geounits that it lies in, finest first.
         details: Lines at the top.
@@ -244,10 +241,10 @@ class GeounitView:
         member_level: The level of `members`, in the plural.
         members: The geounits inside, those with people.
         empty_members: How many more there are, without people.
-        variability: What the largest difference of another solution is called.
     """
 
     title: str
+    words: Words
     geounit: GeounitName
     enclosing: tuple[GeounitName, ...]
     details: tuple[Detail, ...]
@@ -267,7 +264,11 @@ class GeounitView:
     member_level: str = ""
     members: tuple[Member, ...] = ()
     empty_members: int = 0
-    variability: str = "variability"
+
+    @property
+    def has_names(self) -> bool:
+        """Whether any of the geounits inside has a name."""
+        return any(member.name for member in self.members)
 
     @property
     def is_unit(self) -> bool:

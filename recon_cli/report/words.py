@@ -18,12 +18,51 @@ class Words:
         units: Several of them.
         columns: Histogram column → what it is called.
         is_study: Whether the 2010 study is compared with: only then its own words are used.
+        person: What one record is about (``person``, ``household``, ``stay``).
+        people: Several of them.
     """
 
     unit: str
     units: str
     columns: dict[str, str]
     is_study: bool = False
+    person: str = "person"
+    people: str = "people"
+
+    @property
+    def is_human(self) -> bool:
+        """Whether records are about people, and not about households, stays and the like."""
+        return self.person == "person"
+
+    @property
+    def nobody(self) -> str:
+        """None of them."""
+        return "nobody" if self.is_human else f"no {self.person}"
+
+    @property
+    def everybody(self) -> str:
+        """All of them."""
+        return "everybody" if self.is_human else f"all {self.people}"
+
+    @property
+    def somebody(self) -> str:
+        """One of them."""
+        return "somebody" if self.is_human else f"a {self.person}"
+
+    @property
+    def who(self) -> str:
+        """The pronoun that refers to them."""
+        return "who" if self.is_human else "that"
+
+    @property
+    def whom(self) -> str:
+        """The pronoun after a preposition."""
+        return "whom" if self.is_human else "which"
+
+    @property
+    def live(self) -> str:
+        """What they do in a place."""
+        return "live" if self.is_human else "are"
 
     @property
     def variability(self) -> str:
@@ -33,14 +72,20 @@ class Words:
     @property
     def nonmodal(self) -> str:
         """People whose values are not the most frequent."""
-        return "nonmodal people" if self.is_study else f"people unlike most of their {self.unit}"
+        people = self.people
+        return (
+            f"nonmodal {people}" if self.is_study else f"{people} unlike most of their {self.unit}"
+        )
 
     def panel(self, name: str) -> str:
         """Who is in a panel of the rates, to begin a line with."""
-        nonmodal = self.nonmodal[0].upper() + self.nonmodal[1:]
-        modal = "Modal people" if self.is_study else f"People like most of their {self.unit}"
+        nonmodal = capitalized(self.nonmodal)
+        people = capitalized(self.people)
+        modal = (
+            f"Modal {self.people}" if self.is_study else f"{people} like most of their {self.unit}"
+        )
         named = {
-            "all": "Everybody",
+            "all": capitalized(self.everybody),
             "nonmodal": nonmodal,
             "modal": modal,
             "nonmodal_unique": f"{nonmodal}, and alone",
@@ -64,7 +109,18 @@ def words_of(release: Release, *, is_study: bool = False) -> Words:
         feature = release.column_groups(column).feature
         shown = feature.replace("_", " ")
         columns[column] = shown if feature == column else f"{shown} group"
-    return Words(name.replace("_", " "), plural(name).replace("_", " "), columns, is_study)
+    unit, units = (each.replace("_", " ") for each in (name, plural(name)))
+    person, people = (each.replace("_", " ") for each in (release.record, plural(release.record)))
+    return Words(unit, units, columns, is_study, person, people)
+
+
+def capitalized(text: str) -> str:
+    """A text that begins a sentence; other capitals stay.
+
+    >>> capitalized("no MDF record")
+    'No MDF record'
+    """
+    return text[:1].upper() + text[1:]
 
 
 def enumerate_words(names: Sequence[str]) -> str:
@@ -129,6 +185,16 @@ def of_units(number: int, words: Words) -> str:
     ('1 block', '2,000 blocks')
     """
     return f"{number:,} {words.unit if number == 1 else words.units}"
+
+
+def of_people(number: int, words: Words) -> str:
+    """A number of those that records are about.
+
+    >>> stays = Words("ward", "wards", {}, person="stay", people="stays")
+    >>> of_people(1, stays), of_people(2000, stays)
+    ('1 stay', '2,000 stays')
+    """
+    return f"{number:,} {words.person if number == 1 else words.people}"
 
 
 def percent_of(part: float, whole: float) -> float | None:

@@ -10,6 +10,7 @@ from recon_cli.sources.listing import (
     read_geounit_list,
 )
 from recon_cli.sources.opening import OpenedSource, open_source
+from recon_cli.sources.place_names import read_place_names
 from recon_cli.sources.tables import open_tables
 from recon_cli.sources.tidy import (
     Absent,
@@ -40,6 +41,7 @@ __all__ = [
     "open_tables",
     "open_tidy",
     "read_geounit_list",
+    "read_place_names",
     "tidy_frame",
     "with_zeros",
     "write_legacy",

@@ -45,7 +45,8 @@ def explain_rows(located: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, 
     def reason(kind: RecordKind, effort: SearchEffort, widest: Scope) -> Reason:
         claim = Claim(kind_masks(release, kinds.labels[kind.number - 1]), kind.lower)
         explanation = find_explanation(facts_of, people, claim, effort, widest)
-        return reason_of(release, kind, explanation, located.geoid, widest)
+        unit, names = located.geoid, located.names
+        return reason_of(release, kind, explanation, unit, widest, names=names)
 
     effort = SearchEffort(seed=located.run.config.top.seed)
     with log_disagreements(located.run.work):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ from recon_cli.config.sections.report import Report
 from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RISK
-from recon_cli.progress import Task
+from recon_cli.progress import Task, plural
 from recon_cli.report.findings import (
     AuditFindings,
     ClaimFindings,
@@ -46,6 +47,7 @@ from recon_cli.stages.lineage import made_from, own_source
 from recon_cli.statement import describe_law
 from recon_cli.store import Folder, Manifest, Stage, open_folder
 from recon_cli.store.protection import read_protection
+from recon_cli.store.published import read_names
 
 
 def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
@@ -92,7 +94,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         manifests,
         rule,
         compares,
-        places,
+        _named(places, run, by_stage),
         reconstruction,
         variability,
         _uniques(run.release, variability, scores),
@@ -105,6 +107,14 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         risk=_risk(run.work, by_stage),
         laws=_laws(run, by_stage),
     )
+
+
+def _named(places: tuple[Place, ...], run: Run, by_stage: dict[str, Manifest]) -> tuple[Place, ...]:
+    """The places with their names, where the published files said them."""
+    if "ingest" not in by_stage:
+        return places
+    names = read_names(_open(run.work, by_stage["ingest"], "geounits"))
+    return tuple(replace(each, name=names.get(each.geoid, "")) for each in places)
 
 
 def _laws(run: Run, by_stage: dict[str, Manifest]) -> tuple[str, ...]:
@@ -277,7 +287,7 @@ def _uniques(
         named = {"block_size": "size", "of": "population", "count": "unique", "pct": "unique_pct"}
         columns = [*named, *(each for each in ("published_pct",) if each in rates.columns)]
         return UniqueFindings(rates.select(columns).rename(named), is_true=True)
-    why = "unique people were not counted: "
+    why = f"unique {plural(release.record)} were not counted: "
     if isinstance(variability, Missing):
         return Missing(why + variability.why, variability.commands)
     if release.attack is None:

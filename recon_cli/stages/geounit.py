@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +19,7 @@ from recon_cli.report.published_tables import PublishedTables, published_tables
 from recon_cli.schema import Level, Release, Table
 from recon_cli.statement import OPEN
 from recon_cli.store import Folder, Span, open_folder, read_published
-from recon_cli.store.published import open_published
+from recon_cli.store.published import open_published, read_names
 
 _NEAR = 5
 #: After every geoid that begins with a prefix.
@@ -37,7 +38,7 @@ def locate(run: Run, geoid: str) -> Located:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
     """
     level = level_of(run.release, geoid)
-    tables, _ = open_published(run.work, run.release)
+    tables, geounits = open_published(run.work, run.release)
     partition = geoid[: run.release.geography.partition_digits]
     if partition not in tables.partitions:
         known = ", ".join(tables.partitions[:_NEAR])
@@ -52,7 +53,8 @@ def locate(run: Run, geoid: str) -> Located:
         raise StageError(
             f"tables/ in {run.work} changed after microdata/ was made; run `recon reconstruct`"
         )
-    return Located(run, partition, geoid, level, span, published, microdata)
+    names = read_names(geounits)
+    return Located(run, partition, geoid, level, span, published, microdata, names)
 
 
 def level_of(release: Release, geoid: str) -> Level:
@@ -127,6 +129,7 @@ class Located:
         span: Its whole region, or itself where it is larger.
         published: The counts of `span`.
         microdata: The folder.
+        names: Geoid → what people call the place, where that is known.
     """
 
     run: Run
@@ -136,6 +139,7 @@ class Located:
     span: Span
     published: Publication
     microdata: Folder
+    names: Mapping[str, str]
 
     @property
     def release(self) -> Release:

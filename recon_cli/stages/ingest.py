@@ -20,7 +20,7 @@ from recon_cli.store import (
 from recon_cli.store.files import file_digest
 from recon_cli.store.manifest import MANIFEST
 from recon_cli.store.pieces import PIECES, pieces_bytes
-from recon_cli.store.published import COVERAGE
+from recon_cli.store.published import COVERAGE, NAMES, names_bytes
 
 
 def ingest(run: Run) -> StageOutcome:
@@ -59,6 +59,8 @@ def ingest(run: Run) -> StageOutcome:
             for name, content in protection_files(protection, run.release).items():
                 stage.staging.write_extra("tables", name, content)
         stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
+        if names := work.place_names(config):
+            stage.staging.write_extra("geounits", NAMES, names_bytes(names))
         return StageOutcome(INGEST, stage.publish(Piece(piece.partition) for piece in pieces))
 
 
@@ -77,7 +79,8 @@ def _beside(config: Ingest) -> list[Path]:
     protection = protection_path(config)
     if protection is not None and any(protection.parent == path for path in config.paths):
         protection = None  # it is one of the files of a published folder
-    return [path for path in (config.geounits, protection) if path is not None]
+    beside = (config.geounits, config.names, protection)
+    return [path for path in beside if path is not None]
 
 
 def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:

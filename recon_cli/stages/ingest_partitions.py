@@ -55,6 +55,17 @@ def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
     )
 
 
+def place_names(config: Ingest) -> dict[str, str]:
+    """Geoid → what people call the place, as far as the config says.
+
+    Raises:
+        SourceError: The file of names is not what it should be.
+    """
+    numbered = {} if config.mapping is None else config.mapping.geoids
+    names = {geoid: name for name, geoid in numbered.items()}
+    return names if config.names is None else names | sources.read_place_names(config.names)
+
+
 def _file_mapping(config: Ingest) -> sources.FileMapping:
     given = {} if config.mapping is None else config.mapping.model_dump()
     said = given.pop("dimensions", {}).items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -14,13 +14,13 @@ from recon_cli.progress import plural
 from recon_cli.report.claims import certificate_sentence, claim_sentence
 from recon_cli.report.unit_kinds import unit_kinds
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
-from recon_cli.report.words import Words, percentage, words_of
+from recon_cli.report.words import Words, of_people, percentage, words_of
 from recon_cli.schema import Level, Table
 from recon_cli.stages.geounit import Located, locate
 from recon_cli.stages.recovered import recovered_details
 from recon_cli.stages.why import Why
 from recon_cli.statement import describe_law
-from recon_cli.store.published import open_published
+from recon_cli.store.published import open_published, read_names
 
 #: Tables that are named one by one.
 _LISTED = 8
@@ -28,7 +28,7 @@ _STATUSES = {
     "unique": "proven unique: no other records have these counts",
     "solved": "not proven unique: other records may have the same counts",
     "likely": "not proven unique: no other records make the published counts likelier",
-    "open": "open: the tables in use do not bound the number of people, there may be more",
+    "open": "open: the tables in use do not bound the number of {people}, there may be more",
     QUARANTINED: "not solved: workers died on it",
     UNDECIDED: "undecided: neither records with these counts nor a proof that there are none",
 }
@@ -69,9 +69,11 @@ def view_release(run: Run) -> GeounitView:
     Raises:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
     """
-    geography, words = run.release.geography, words_of(run.release)
+    geography = run.release.geography
+    words = words_of(run.release, is_study=run.config.section(Score).compare is not None)
     level = geography.by_name[geography.partition]
-    tables, _ = open_published(run.work, run.release)
+    tables, geounits = open_published(run.work, run.release)
+    names = read_names(geounits)
     parts = [_units(locate(run, name)) for name in tables.partitions]
     rows = pl.concat([part.select("population", "status", "certain") for part in parts])
     people, certain = int(rows["population"].sum()), int(rows["certain"].sum())
@@ -80,15 +82,16 @@ def view_release(run: Run) -> GeounitView:
     members = [
         member
         for part in parts
-        for member in _sums(_inhabited(part), run.release.geoid_column, level, words.units)
+        for member in _sums(_inhabited(part), run.release.geoid_column, level, words, names)
     ]
     return GeounitView(
         title=run.release.title,
+        words=words,
         geounit=GeounitName("release", run.release.name),
         enclosing=(),
         details=(
-            Detail("people", f"{people:,}"),
-            Detail(words.units, f"{rows.height:,}, {counted.height:,} with people"),
+            Detail(words.people, f"{people:,}"),
+            Detail(words.units, f"{rows.height:,}, {counted.height:,} with {words.people}"),
             Detail(
                 "proven unique", f"{unique:,} {words.units} ({percentage(unique, counted.height)})"
             ),
@@ -118,17 +121,20 @@ def _frame(located: Located) -> GeounitView:
     ]
     return GeounitView(
         title=located.release.title,
-        geounit=GeounitName(_say(located.level.name), located.geoid),
-        enclosing=tuple(
-            GeounitName(_say(each.name), located.geoid[: each.digits]) for each in coarser
-        ),
+        words=_words(located),
+        geounit=_named(located, located.level),
+        enclosing=tuple(_named(located, each) for each in coarser),
         details=(),
         notes=_notes(located),
         tables=listed.shown,
         empty_tables=listed.empty,
         absent_tables=listed.absent,
-        variability=_words(located).variability,
     )
+
+
+def _named(located: Located, level: Level) -> GeounitName:
+    geoid = located.geoid[: level.digits]
+    return GeounitName(_say(level.name), geoid, located.names.get(geoid, ""))
 
 
 def _notes(located: Located) -> tuple[str, ...]:
@@ -153,13 +159,13 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
     unseen = [each for each in release.histogram if records[each].null_count() == records.height]
     words = _words(located)
     details = [
-        Detail("people", _people(unit["population"], records.height)),
-        Detail("reconstruction", "no people to place" if is_empty else _STATUSES[unit["status"]]),
+        Detail(words.people, _people(unit["population"], records.height)),
+        Detail("reconstruction", _status(unit["status"], words, is_empty=is_empty)),
         Detail(words.variability, _solvar_fact(located)),
         Detail("certain", _at_least(located, certain, records.height)),
         Detail("made from", _table_list(located.tables)),
     ]
-    details[1:1] = _disclosed(located, records.height)
+    details[1:1] = _disclosed(located, records.height, words)
     if unseen and records.height:
         details.append(
             Detail("not known", f"{words.listed(unseen)}: no table in use tells them apart")
@@ -182,7 +188,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
         claims=_claims(located),
         reasons=reasons,
         unexplained=sum(k.lower > 0 and k.number not in explained for k in kinds.kinds),
-        caution=_caution(certain, records.height, kinds.finer),
+        caution=_caution(certain, records.height, kinds.finer, words),
     )
 
 
@@ -190,23 +196,25 @@ def _whole_view(located: Located) -> GeounitView:
     release, name = located.release, located.release.geoid_column
     is_wide = located.level.digits < release.region.digits
     inner = release.region if is_wide else release.geography.unit
-    units = words_of(release).units
+    words, names = _words(located), located.names
     rows = _units(located)
     people = int(rows["population"].sum())
     counted = _inhabited(rows)
     unique = counted.filter(pl.col("status") == "unique").height
-    members = _sums(counted, name, inner, units) if is_wide else _members(counted, name)
+    members = (
+        _sums(counted, name, inner, words, names) if is_wide else _members(counted, name, names)
+    )
     certain = int(rows["certain"].sum())
     details = (
-        Detail("people", f"{people:,}"),
-        Detail(f"{units}", f"{rows.height:,}, {counted.height:,} with people"),
-        Detail("proven unique", f"{unique:,} {units} ({percentage(unique, counted.height)})"),
+        Detail(words.people, f"{people:,}"),
+        Detail(words.units, f"{rows.height:,}, {counted.height:,} with {words.people}"),
+        Detail("proven unique", f"{unique:,} {words.units} ({percentage(unique, counted.height)})"),
         Detail("certain", _at_least(located, certain, people)),
         Detail("made from", _table_list(located.tables)),
     )
     shown = (
         details[0],
-        *_disclosed(located, people),
+        *_disclosed(located, people, words),
         *details[1:],
         *recovered_details(located),
     )
@@ -230,10 +238,11 @@ def _inhabited(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("population").fill_null(1) > 0)
 
 
-def _members(rows: pl.DataFrame, name: str) -> list[Member]:
+def _members(rows: pl.DataFrame, name: str, names: Mapping[str, str]) -> list[Member]:
     return [
         Member(
             geoid=row[name],
+            name=names.get(row[name], ""),
             people=row["population"],
             status=_SHORT[row["status"]],
             solvar=_percent(row["solvar_pct"], row["solvar_upper_pct"])
@@ -245,7 +254,9 @@ def _members(rows: pl.DataFrame, name: str) -> list[Member]:
     ]
 
 
-def _sums(rows: pl.DataFrame, name: str, inner: Level, units: str) -> list[Member]:
+def _sums(
+    rows: pl.DataFrame, name: str, inner: Level, words: Words, names: Mapping[str, str]
+) -> list[Member]:
     summed = (
         rows.group_by(geoid=pl.col(name).str.head(inner.digits))
         .agg(
@@ -259,8 +270,9 @@ def _sums(rows: pl.DataFrame, name: str, inner: Level, units: str) -> list[Membe
     return [
         Member(
             geoid=row["geoid"],
+            name=names.get(row["geoid"], ""),
             people=row["population"],
-            status=f"{row['unique']:,} of {row['len']:,} {units} unique",
+            status=f"{row['unique']:,} of {row['len']:,} {words.units} unique",
             solvar=None,
             certain=row["certain"],
         )
@@ -268,7 +280,7 @@ def _sums(rows: pl.DataFrame, name: str, inner: Level, units: str) -> list[Membe
     ]
 
 
-def _disclosed(located: Located, people: int) -> list[Detail]:
+def _disclosed(located: Located, people: int, words: Words) -> list[Detail]:
     """Whose other columns some columns settle, whichever they are; nothing if nobody asked."""
     if located.disclosures is None:
         return []
@@ -277,8 +289,9 @@ def _disclosed(located: Located, people: int) -> list[Detail]:
     )
     most = here.filter(pl.col("known") == pl.col("known").max())
     identity, attribute = (int(most[kind].sum()) for kind in ("identity", "attribute"))
+    known = f"at least {attribute:,} of {of_people(people, words)}, in groups known alike"
     return [
-        Detail("disclosed", f"at least {attribute:,} of {people:,} people, in groups known alike"),
+        Detail("disclosed", known),
         Detail("singled out", f"at least {identity:,}, alone and with another column settled"),
     ]
 
@@ -299,6 +312,12 @@ def _claims(located: Located) -> tuple[str, ...]:
         proof = "" if of_claim.is_empty() else f" [{certificate_sentence(of_claim)}]"
         said.append(claim_sentence(located.release, words, columns, row) + proof)
     return tuple(said)
+
+
+def _status(status: str, words: Words, *, is_empty: bool) -> str:
+    if is_empty:
+        return f"no {words.people} to place"
+    return _STATUSES[status].format(people=words.people)
 
 
 def _people(published: int | None, reconstructed: int) -> str:
@@ -346,11 +365,12 @@ def _bounds(located: Located) -> str:
     return f"measured by `recon solvar`, {located.measured.manifest.notes['mode']}"
 
 
-def _caution(certain: int, people: int, finer: Sequence[str]) -> str:
+def _caution(certain: int, people: int, finer: Sequence[str], words: Words) -> str:
     parts = []
     if certain < people:
         parts.append(
-            "Records that are not certain are one of many possibilities, not facts about people."
+            "Records that are not certain are one of many possibilities, not facts about "
+            f"{words.people}."
         )
     if finer and people:
         names = " and ".join(map(_say, finer))

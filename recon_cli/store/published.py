@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ INGEST = Stage(
 )
 COVERAGE = "_coverage.json"
 PROTECTION = "_statements.json"
+NAMES = "_names.json"
 
 
 def coverage_bytes(coverage: Coverage, release: Release) -> bytes:
@@ -47,6 +48,23 @@ def read_coverage(tables: Folder, release: Release) -> Coverage:
             f"run `{INGEST.command} --force`"
         ) from error
     return coverage
+
+
+def names_bytes(names: Mapping[str, str]) -> bytes:
+    """What people call places, by geoid, as JSON."""
+    return json_bytes(dict(sorted(names.items())))
+
+
+def read_names(geounits: Folder) -> dict[str, str]:
+    """Geoid → what people call the place; none where the published files did not say.
+
+    Raises:
+        StageError: The file beside ``geounits/`` is damaged.
+    """
+    if NAMES not in geounits.manifest.extras:
+        return {}
+    names: dict[str, str] = json.loads(geounits.read_extra(NAMES))
+    return names
 
 
 def read_published(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,10 +62,10 @@ def test_the_verdict_follows_the_rule(config: Path) -> None:
     )
     for kind in ("identity", "attribute"):
         found = verdict(compose_report(replace(findings, rule=Rule(kind))))
-        assert found.startswith(f"Yes, people are given away: at least {most[kind].sum()} of 500")
+        assert found.startswith(f"Yes, stays are given away: at least {most[kind].sum()} of 500")
     tolerant = compose_report(replace(findings, rule=Rule("attribute", 90.0)))
     assert verdict(tolerant).startswith("Not proven to be more than the rule tolerates")
-    assert "up to 90% of the people" in tolerant.answers[0].text
+    assert "up to 90% of the stays" in tolerant.answers[0].text
 
 
 def test_what_is_not_proven_is_not_called_safe(config: Path) -> None:
@@ -72,7 +73,7 @@ def test_what_is_not_proven_is_not_called_safe(config: Path) -> None:
     assert isinstance(findings.claims, ClaimFindings)
     nobody = replace(findings.claims, by_known=findings.claims.by_known.clear(), whole=0)
     document = compose_report(replace(findings, claims=nobody))
-    assert verdict(document).startswith("Not proven: nobody is known to be given away, on these")
+    assert verdict(document).startswith("Not proven: no stay is known to be given away, on these")
     said = json.dumps([document.headline.sentences, document.answers], default=str).lower()
     assert "unknown, not safe" in said
     assert said.count("safe") == 1
@@ -119,3 +120,25 @@ def test_a_hospital_reads_no_words_of_a_census(config: Path) -> None:
     text = text.split("## Provenance")[0].replace("`recon solvar`", "").replace(" solvar/", "")
     for word in ("CEF", "MDG", "PRG", "solvar", "Table 6", "Eq. 4", "block", "tract"):
         assert word not in text, word
+
+
+def test_places_are_named_beside_their_codes(tmp_path: Path) -> None:
+    (tmp_path / "names.csv").write_text("geoid,name\nN4,Moor Cottage\nN,North\nS,\n")
+    config = tmp_path / "recon.yaml"
+    config.write_text(
+        f"release: {HOSPITAL / 'stays.yaml'}\nwork: work\nreport: {{places: 7}}\n"
+        f"ingest: {{source: tidy, paths: [{HOSPITAL / 'tables.csv'}], names: names.csv}}\n"
+        "reconstruct:\n"
+    )
+    recon("run", "-c", config)
+    page = (tmp_path / "work/report/report.md").read_text()
+    assert "hospital N4 (Moor Cottage)" in page
+    place = (tmp_path / "work/report/place-N4.html").read_text()
+    assert "<small>Moor Cottage</small>" in place
+    assert "region N (North)" in place
+    assert "hospital N4 (Moor Cottage)" in recon("show", "N4", "-c", config).output
+    top = recon("show", "-c", config).output
+    assert re.search(r"N +North +321", top)
+    (tmp_path / "names.csv").write_text("geoid,name\nN4,Moor\nN4,Cottage\n")
+    twice = recon("ingest", "-c", config, code=4)
+    assert "names.csv: geoid N4 has two names" in twice.output

@@ -136,9 +136,9 @@ def test_reasons_name_published_counts(measured: Path, unique: str) -> None:
         assert reason.is_minimal
         for line in reason.lines:
             table = run.release.table_by_name[line.table]
-            number = table.codes.index(line.code) + 1
+            number = table.codes.index(line.cell.code) + 1
             place = unique if line.geounit is None else line.geounit.geoid
-            assert line.count == counts.get((place, line.table, number), 0)
+            assert line.cell.count == counts.get((place, line.table, number), 0)
 
 
 def test_the_row_that_is_asked_for(measured: Path, mixed: str) -> None:

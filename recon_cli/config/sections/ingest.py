@@ -48,6 +48,9 @@ class Ingest(Section):
             for all others. For all tables, or by table, where those that are not named have zeros.
         geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``. Without
             one, a geounit without any published cell is not known.
+        names: What people call the places, a CSV or Parquet file with columns ``geoid`` and
+            ``name``; pages and ``recon show`` have the name beside the geoid. Names that
+            ``mapping.geoids`` numbers are known without.
         protection: A file that declares by which law counts were suppressed, rounded or perturbed;
             default ``protection.yaml`` beside the files, if there is one.
         piece_people: About how many people a worker takes at a time; fewer need less memory.
@@ -59,6 +62,7 @@ class Ingest(Section):
     mapping: Mapping | None = None
     absent: Absent | dict[str, Absent] | None = None
     geounits: ConfigPath | None = None
+    names: ConfigPath | None = None
     protection: ConfigPath | None = None
     piece_people: Annotated[int, Field(ge=1)] = PIECE_PEOPLE
 
@@ -90,5 +94,6 @@ class Ingest(Section):
                 raise ConfigError(f"absent: no table {name!r} in release {release.name!r}")
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The published files, and the list of geounits."""
-        return self.paths if self.geounits is None else (*self.paths, self.geounits)
+        """The published files, the list of geounits, and their names."""
+        beside = (self.geounits, self.names)
+        return (*self.paths, *(each for each in beside if each is not None))

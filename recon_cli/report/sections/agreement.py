@@ -56,7 +56,7 @@ def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
     against = rows["against"].unique(maintain_order=True).to_list()
     looks = looks_of(found, rows)
     sizes = sizes_of(rows)
-    axis = f"% of people, by people in the {words.unit}"
+    axis = f"% of {words.people}, by {words.people} in the {words.unit}"
     panels = [
         rates(f"{what}, with {name}", rows.filter(against=name, rate=rate), sizes, looks, axis=axis)
         for rate, what in (("agree_exact", "Exact"), ("agree_binned", "Coarse"))
@@ -65,8 +65,8 @@ def _figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
     shown = rows.filter(pl.col("block_size") != ALL)
     return Figure(
         name="agreement",
-        title="Records that two files share, by number of people",
-        caption="In percent of the people. Lines through the points are intervals.",
+        title=f"Records that two files share, by number of {words.people}",
+        caption=f"In percent of the {words.people}. Lines through the points are intervals.",
         alt="Small multiples. "
         + " ".join(
             reading(

@@ -8,13 +8,21 @@ from recon_cli.report.charts import Chart, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
 from recon_cli.report.findings import Findings, Missing, ReconstructionFindings
 from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.words import Words, count, percent, percent_of, percentage, size_label
+from recon_cli.report.words import (
+    Words,
+    count,
+    of_people,
+    percent,
+    percent_of,
+    percentage,
+    size_label,
+)
 from recon_cli.score.sheet import ResultTable
 
 
 def certain_section(findings: Findings, words: Words) -> ReportSection:
     """Certain records, and uniques where they were counted."""
-    key, title = "certain", "Certain records and unique people"
+    key, title = "certain", f"Certain records and unique {words.people}"
     found = findings.reconstruction
     if isinstance(found, Missing):
         return ReportSection(key, title, missing=(found,))
@@ -28,7 +36,7 @@ def certain_section(findings: Findings, words: Words) -> ReportSection:
     if elsewhere:
         text.append(
             f"Of them {elsewhere:,} are in {words.units} that are not proven to have one "
-            f"reconstruction: {percentage(elsewhere, others)} of the {others:,} people there."
+            f"reconstruction: {percentage(elsewhere, others)} of {of_people(others, words)} there."
         )
     uniques = findings.uniques
     if isinstance(uniques, Missing):
@@ -38,9 +46,10 @@ def certain_section(findings: Findings, words: Words) -> ReportSection:
     row = uniques.by_size.row(0, named=True)
     where = "of the truth" if uniques.is_true else "of the reconstruction"
     defined = " and can be linked" if uniques.is_true else ""
+    other = "nobody else" if words.is_human else f"no other {words.person}"
     text.append(
-        f"{count(row['unique'])} people {where} ({percent(row['unique_pct'])}%) are unique"
-        f"{defined}: nobody else in their {words.unit} has the same {_key(findings, words)}."
+        f"{count(row['unique'])} {words.people} {where} ({percent(row['unique_pct'])}%) are unique"
+        f"{defined}: {other} in their {words.unit} has the same {_key(findings, words)}."
     )
     return ReportSection(key, title, tuple(text), (_figure(found, uniques.by_size, words),))
 
@@ -53,20 +62,21 @@ def _key(findings: Findings, words: Words) -> str:
 def _figure(found: ReconstructionFindings, uniques: pl.DataFrame | None, words: Words) -> Figure:
     panels = [_certain_panel(found.by_size, words)]
     sheets = [_certain_sheet(found.by_size, words)]
-    title = "Certain records, by number of people"
+    title = f"Certain records, by number of {words.people}"
     alt = (
-        f"Bars by number of people in the {words.unit}. Certain records: "
+        f"Bars by number of {words.people} in the {words.unit}. Certain records: "
         f"{percentage(found.whole['certain'], found.people)} of all."
-        + by_size_words(found.by_size, "certain", "population", "of people")
+        + by_size_words(found.by_size, "certain", "population", words, f"of {words.people}")
     )
     if uniques is not None:
-        title = "Certain records and unique people, by number of people"
+        title = f"Certain records and unique {words.people}, by number of {words.people}"
         shares = [(row["size"], {"unique": row["unique_pct"]}) for row in uniques.to_dicts()]
         look = {"unique": Look("unique", GREY[0])}
-        panels.append(bars("Unique people", shares, look, number="unique", axis="% of people"))
+        unique, axis = f"Unique {words.people}", f"% of {words.people}"
+        panels.append(bars(unique, shares, look, number="unique", axis=axis))
         sheets.append(_unique_sheet(uniques, words))
-        alt += " Bars of unique people." + by_size_words(
-            uniques, "unique", "population", "of people"
+        alt += f" Bars of unique {words.people}." + by_size_words(
+            uniques, "unique", "population", words, f"of {words.people}"
         )
     return Figure(
         name="certain",
@@ -98,13 +108,13 @@ def _certain_panel(by_size: pl.DataFrame, words: Words) -> Panel:
     shown = {
         key: look for key, look in looks.items() if key == "sure" or any(r[key] for _, r in rows)
     }
-    return bars("Certain records", rows, shown, number="all", axis="% of people")
+    return bars("Certain records", rows, shown, number="all", axis=f"% of {words.people}")
 
 
 def _certain_sheet(by_size: pl.DataFrame, words: Words) -> ResultTable:
     header = [
-        *(f"people in the {words.unit}", "people", "certain", "%"),
-        *(f"of them in {words.units} not proven to have one", "% of people"),
+        *(f"{words.people} in the {words.unit}", words.people, "certain", "%"),
+        *(f"of them in {words.units} not proven to have one", f"% of {words.people}"),
     ]
     body = [
         [
@@ -132,6 +142,6 @@ def _unique_sheet(uniques: pl.DataFrame, words: Words) -> ResultTable:
         ]
         for row in uniques.iter_rows(named=True)
     ]
-    header = [f"people in the {words.unit}", "people", "unique", "%"]
+    header = [f"{words.people} in the {words.unit}", words.people, "unique", "%"]
     header += ["study %"] if compared else []
-    return result_table("Unique people by size", header, body)
+    return result_table(f"Unique {words.people} by size", header, body)

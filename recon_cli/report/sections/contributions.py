@@ -12,7 +12,6 @@ from recon_cli.report.words import Words, count
 from recon_cli.score.sheet import ResultTable
 
 _PARTS = {"tables": "table", "levels": "level", "features": "feature's detail"}
-_NAMES = {"certain": "certain people", "disclosed": "disclosed people", "claims": "claims"}
 
 
 def contributions_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
@@ -27,9 +26,9 @@ def contributions_sections(findings: Findings, words: Words) -> tuple[ReportSect
     part = _PARTS[notes["parts"]]
     text = [
         f"Each {part} was left out of the publication, and what remains was attacked again; "
-        "numbers of people stayed known. What is proven less often then is what it adds. "
-        f"Certain people: their whole record is in every solution of their {words.unit}. "
-        "Disclosed people: some columns settle another one.",
+        f"numbers of {words.people} stayed known. What is proven less often then is what it adds. "
+        f"Certain {words.people}: their whole record is in every solution of their {words.unit}. "
+        f"Disclosed {words.people}: some columns settle another one.",
         "Two parts that say the same add nothing alone: leaving out one leaves the other.",
     ]
     if notes["orders"]:
@@ -37,18 +36,20 @@ def contributions_sections(findings: Findings, words: Words) -> tuple[ReportSect
             f"Shapley values, which share what several say, are means over {notes['orders']} "
             "orders in which parts join; their standard errors are in the folder."
         )
-    sheet = _sheet(ranked, has_values=bool(notes["orders"]))
+    sheet = _sheet(ranked, words, has_values=bool(notes["orders"]))
     return (ReportSection(key, title, tuple(text), sheets=(sheet,)),)
 
 
-def _sheet(ranked: pl.DataFrame, *, has_values: bool) -> ResultTable:
-    header = ["left out", *(f"{_NAMES[name]} without" for name in MEASURES)]
-    header += [f"{_NAMES[name]} added" for name in MEASURES]
+def _sheet(ranked: pl.DataFrame, words: Words, *, has_values: bool) -> ResultTable:
+    people = {name: f"{name} {words.people}" for name in ("certain", "disclosed")}
+    names = [people.get(name, name) for name in MEASURES]
+    header = ["left out", *(f"{name} without" for name in names)]
+    header += [f"{name} added" for name in names]
     if has_values:
-        header += [f"{_NAMES[name]}, Shapley" for name in MEASURES]
+        header += [f"{name}, Shapley" for name in names]
     rows = []
     for row in ranked.iter_rows(named=True):
-        cells = [_called(row["left_out"])]
+        cells = [_called(row["left_out"], words)]
         cells += [count(row[name]) for name in MEASURES]
         cells += [count(row[f"{name}_added"]) for name in MEASURES]
         if has_values:
@@ -58,5 +59,6 @@ def _sheet(ranked: pl.DataFrame, *, has_values: bool) -> ResultTable:
     return result_table("What is proven without it, and what it adds", tuple(header), rows)
 
 
-def _called(name: str) -> str:
-    return {WHOLE: "nothing", NOTHING: "everything but numbers of people"}.get(name, name)
+def _called(name: str, words: Words) -> str:
+    nothing = f"everything but numbers of {words.people}"
+    return {WHOLE: "nothing", NOTHING: nothing}.get(name, name)

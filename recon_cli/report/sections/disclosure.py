@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import ClaimFindings, Findings
-from recon_cli.report.words import Words, count, enumerate_words, percentage
+from recon_cli.report.words import Words, capitalized, count, enumerate_words, percentage
 from recon_cli.schema import Release
 from recon_cli.score.sheet import ResultTable
-
-_HEADER = ("columns known", "identity", "% of people", "attribute", "% of people", "inferential")
 
 
 def disclosure_section(findings: Findings, words: Words) -> ReportSection:
@@ -18,16 +16,17 @@ def disclosure_section(findings: Findings, words: Words) -> ReportSection:
     if not isinstance(claims, ClaimFindings):
         return ReportSection(key, title, missing=(claims,))
     totals = claims.manifest.totals
+    listed = enumerate_words([words.columns.get(c, c) for c in claims.columns])
     text = [
-        f"A claim states that exactly, or at least, so many people of a {words.unit} have some "
-        f"values on some of {enumerate_words([words.columns.get(c, c) for c in claims.columns])}. "
-        f"**{totals['claims']:,}** claims hold in every reconstruction; {totals['singletons']:,} "
-        "of them are about exactly one person. Two claims may be about the same people.",
-        "Who knows some columns of a person, and that the person is counted, learns another one: "
-        "of somebody who is alone with these values (identity disclosure), of a group that is all "
-        "alike (attribute disclosure), or with a proven share of at least "
-        f"{percentage(claims.manifest.notes['share'], 1)} of the group (inferential disclosure). "
-        "Each row includes the rows above, each kind those to its left.",
+        f"A claim states that exactly, or at least, so many {words.people} of a {words.unit} have "
+        f"some values on some of {listed}. **{totals['claims']:,}** claims hold in every "
+        f"reconstruction; {totals['singletons']:,} of them are about exactly one {words.person}. "
+        f"Two claims may be about the same {words.people}.",
+        f"Who knows some columns of a {words.person}, and that the {words.person} is counted, "
+        f"learns another one: of {words.somebody} {words.who} is alone with these values (identity "
+        "disclosure), of a group that is all alike (attribute disclosure), or with a proven share "
+        f"of at least {percentage(claims.manifest.notes['share'], 1)} of the group (inferential "
+        "disclosure). Each row includes the rows above, each kind those to its left.",
     ]
     rows = [
         (
@@ -40,17 +39,19 @@ def disclosure_section(findings: Findings, words: Words) -> ReportSection:
         )
         for row in claims.by_known.iter_rows(named=True)
     ]
+    share = f"% of {words.people}"
     sheet = result_table(
-        "People, at least, of whom another column is settled, by the columns known", _HEADER, rows
+        f"{capitalized(words.people)}, at least, of {words.whom} another column is settled, by the "
+        "columns known",
+        ("columns known", "identity", share, "attribute", share, "inferential"),
+        rows,
     )
-    sheets = (
-        (sheet,) if claims.surprise.is_empty() else (sheet, _surprise(claims, findings.release))
-    )
-    return ReportSection(key, title, tuple(text), sheets=sheets)
+    surprise = () if claims.surprise.is_empty() else (_surprise(claims, findings.release, words),)
+    return ReportSection(key, title, tuple(text), sheets=(sheet, *surprise))
 
 
-def _surprise(claims: ClaimFindings, release: Release) -> ResultTable:
-    """What guessing gives claims about one person."""
+def _surprise(claims: ClaimFindings, release: Release, words: Words) -> ResultTable:
+    """What guessing gives claims about exactly one record."""
     has_regions = claims.surprise["p_region"].is_not_null().any()
     header = ["columns", "claims about exactly one"]
     header += (
@@ -67,6 +68,6 @@ def _surprise(claims: ClaimFindings, release: Release) -> ResultTable:
     ]
     return result_table(
         "Surprise: the median chance of a claim if values had the shares that they have around it",
-        (*header, "by guessing with everybody's shares"),
+        (*header, f"by guessing with the shares of {words.everybody}"),
         rows,
     )

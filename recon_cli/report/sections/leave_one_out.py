@@ -6,7 +6,7 @@ import polars as pl
 
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import Findings, Missing
-from recon_cli.report.words import Words, count, percent, size_label
+from recon_cli.report.words import Words, capitalized, count, percent, size_label
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
 
@@ -15,7 +15,7 @@ _MEASURES = {
     "settled": "it follows in every reconstruction",
     "certain": "the whole record is certain",
 }
-_NUMBERS = ("people", "with them %", "without %", "points", "interval", "undecided")
+_NUMBERS = ("with them %", "without %", "points", "interval", "undecided")
 
 
 def leave_one_out_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
@@ -29,20 +29,24 @@ def leave_one_out_sections(findings: Findings, words: Words) -> tuple[ReportSect
     notes, totals = found.manifest.notes, found.manifest.totals
     gains = words.listed(notes["gains"])
     text = (
-        f"Each of **{totals['people']:,}** people was left out of the counts, and the counts were "
-        f"attacked again, to learn {gains} from all else in the person's record. What is learnt "
-        "with the person in the counts and not without comes from publishing that person's answer; "
-        "what is learnt in both cases would be inferred from others, whether or not the person "
-        "answered.",
+        f"Each of **{totals['people']:,}** {words.people} was left out of the counts, and the "
+        f"counts were attacked again, to learn {gains} from all else in the {words.person}'s "
+        f"record. What is learnt with the {words.person} in the counts and not without comes from "
+        f"publishing that {words.person}'s answer; what is learnt in both cases would be inferred "
+        f"from others, whether or not the {words.person} answered.",
         f"The attack is the mean of {notes['solutions']} sampled reconstructions. That a record "
         "is certain, and that something follows in every reconstruction, is proven; what is "
         "undecided is counted as not so.",
     )
     shown = found.differences
     sheets = (
-        _sheet("Everybody, and by who is modal", shown.filter(block_size=ALL), words),
         _sheet(
-            f"The chance that the attack says what is true, by people in the {words.unit}",
+            f"{capitalized(words.everybody)}, and by who is modal",
+            shown.filter(block_size=ALL),
+            words,
+        ),
+        _sheet(
+            f"The chance that the attack says what is true, by {words.people} in the {words.unit}",
             shown.filter((pl.col("block_size") != ALL) & (pl.col("measure") == "chance")),
             words,
         ),
@@ -52,12 +56,12 @@ def leave_one_out_sections(findings: Findings, words: Words) -> tuple[ReportSect
 
 def _sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
     sized = rows.filter(pl.col("block_size") != ALL).height > 0
-    leading = ("who", f"people in the {words.unit}") if sized else ("who", "what is learnt")
+    leading = ("who", f"{words.people} in the {words.unit}") if sized else ("who", "what is learnt")
     body = []
     for row in rows.iter_rows(named=True):
         second = size_label(row["block_size"]) if sized else _MEASURES[row["measure"]]
         body.append((words.panel(row["panel"]), second, *_numbers(row)))
-    return result_table(title, (*leading, *_NUMBERS), body, len(leading))
+    return result_table(title, (*leading, words.people, *_NUMBERS), body, len(leading))
 
 
 def _numbers(row: dict[str, float | None]) -> tuple[str, ...]:

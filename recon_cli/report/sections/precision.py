@@ -69,7 +69,7 @@ def _precision(
     alt, chart = _multiples("panel", people, rows, found, words)
     return Figure(
         name=name,
-        title=f"{what}: precision by number of people",
+        title=f"{what}: precision by number of {words.people}",
         caption=_caption(found, "Confirmed links in percent of putative links."),
         alt=f"Small multiples of precision. {alt}",
         chart=chart,
@@ -88,8 +88,8 @@ def _shares(panel: str, rows: pl.DataFrame, found: ScoreFindings, words: Words) 
     alt, chart = _multiples("rate", _SHARES, rows, found, words)
     return Figure(
         name=f"links-{panel}",
-        title=f"{people}: putative and confirmed links by number of people",
-        caption=_caption(found, "In percent of the people of the attacker's file."),
+        title=f"{people}: putative and confirmed links by number of {words.people}",
+        caption=_caption(found, f"In percent of the {words.people} of the attacker's file."),
         alt=f"Small multiples of links, {people[0].lower()}{people[1:]}. {alt}",
         chart=chart,
         sheets=tuple(
@@ -113,7 +113,7 @@ def _multiples(
             part = rows.filter(**{by: value, "against": attacker})
             if part.height:
                 title = f"{label}, {attacker}"
-                axis = f"%, by people in the {words.unit}"
+                axis = f"%, by {words.people} in the {words.unit}"
                 panels.append(rates(title, part, sizes, looks, axis=axis))
                 readings.append(reading(title, part, names))
     return " ".join(readings), Chart(tuple(panels), len(found.attackers))

@@ -25,10 +25,10 @@ def risk_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]
     if found is None:
         return ()
     text = (
-        f"An adversary knows everybody in a {words.unit} but one person, and asks whether that "
-        "person is in the cell of the histogram where the truth has the person. The posterior is "
-        "what the noisy counts let him believe, the ratio is posterior over prior; nothing is "
-        f"certain. Means over **{found.manifest.totals['people']:,}** people.",
+        f"An adversary knows all of a {words.unit} but one {words.person}, and asks whether it is "
+        "in the cell of the histogram where the truth has it. The posterior is what the noisy "
+        "counts let him believe, the ratio is posterior over prior; nothing is "
+        f"certain. Means over **{found.manifest.totals['people']:,}** {words.people}.",
     )
     figure = Figure(
         name="risk",
@@ -36,7 +36,7 @@ def risk_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]
         caption="Mean posterior that a target is where the truth has him, by what is used.",
         alt="Mean posterior probability for each adversary, beside the prior.",
         chart=Chart(tuple(_panel(rows) for rows in _by_prior(found.summary)), 2),
-        sheets=(_sheet(found),),
+        sheets=(_sheet(found, words),),
     )
     return (ReportSection("risk", "Noisy counts: what an adversary may believe", text, (figure,)),)
 
@@ -60,7 +60,7 @@ def _panel(rows: pl.DataFrame) -> Panel:
     return Panel(f"Prior {prior:.3g}%", "posterior, %", shown, is_bars=False)
 
 
-def _sheet(found: RiskFindings) -> ResultTable:
+def _sheet(found: RiskFindings, words: Words) -> ResultTable:
     rows = [
         (
             _ADVERSARIES[row["adversary"]],
@@ -75,4 +75,4 @@ def _sheet(found: RiskFindings) -> ResultTable:
     ]
     header = ("adversary", "prior", "posterior", "ratio", "right %")
     flags = ("over the flagged posterior", "over the flagged ratio")
-    return result_table("Means, and people over a flag", (*header, *flags), rows, 1)
+    return result_table(f"Means, and {words.people} over a flag", (*header, *flags), rows, 1)

@@ -13,6 +13,7 @@ from recon_cli.report.palette import BLUE, GREY, ORANGE, Look
 from recon_cli.report.proven import ONE, OPEN, SEVERAL, UNDECIDED, UNIQUENESS
 from recon_cli.report.words import (
     Words,
+    capitalized,
     count,
     of_units,
     percent,
@@ -40,7 +41,7 @@ def uniqueness_section(findings: Findings, words: Words) -> ReportSection:
     whole = found.whole
     proven = percentage(whole["one_units"], whole["units"])
     text = (
-        f"Of {of_units(whole['units'], words)} with people in them, "
+        f"Of {of_units(whole['units'], words)} with {words.people} in them, "
         f"**{whole['one_units']:,}** ({proven}) are proven to have exactly one reconstruction.",
         *_doubt(whole),
     )
@@ -59,16 +60,22 @@ def _doubt(whole: Mapping[str, int]) -> tuple[str, ...]:
 def _figure(found: ReconstructionFindings, words: Words) -> Figure:
     whole = found.whole
     shown = [each for each in UNIQUENESS if each == ONE or whole[f"{each}_units"]]
-    empty = f" {of_units(found.empty, words)} without people are left out." if found.empty else ""
+    empty = (
+        f" {of_units(found.empty, words)} without {words.people} are left out."
+        if found.empty
+        else ""
+    )
     return Figure(
         name="one-solution",
-        title=f"How many reconstructions a {words.unit} has, by its number of people",
+        title=f"How many reconstructions a {words.unit} has, by its number of {words.people}",
         caption=f"The number is the share with exactly one.{empty}",
         alt=(
-            f"Bars by number of people in the {words.unit}. Exactly one reconstruction: "
+            f"Bars by number of {words.people} in the {words.unit}. Exactly one reconstruction: "
             f"{percentage(whole['one_units'], whole['units'])} of all {words.units}, with "
-            f"{percentage(whole['one_population'], whole['population'])} of all people."
-            + by_size_words(found.by_size, "one_population", "population", "of people")
+            f"{percentage(whole['one_population'], whole['population'])} of all {words.people}."
+            + by_size_words(
+                found.by_size, "one_population", "population", words, f"of {words.people}"
+            )
         ),
         chart=Chart(_panels(found.by_size, shown, words)),
         sheets=(_sheet(found.by_size, shown, words),),
@@ -80,7 +87,7 @@ def _panels(by_size: pl.DataFrame, shown: list[str], words: Words) -> tuple[Pane
     panels = []
     for title, what, axis in (
         (words.units.capitalize(), "units", f"% of {words.units}"),
-        ("People in them", "population", "% of people"),
+        (capitalized(f"{words.people} in them"), "population", f"% of {words.people}"),
     ):
         rows = [
             (row["size"], {each: percent_of(row[f"{each}_{what}"], row[what]) for each in shown})
@@ -91,9 +98,9 @@ def _panels(by_size: pl.DataFrame, shown: list[str], words: Words) -> tuple[Pane
 
 
 def _sheet(by_size: pl.DataFrame, shown: list[str], words: Words) -> ResultTable:
-    header = [f"people in the {words.unit}", words.units, "people"]
+    header = [f"{words.people} in the {words.unit}", words.units, words.people]
     for each in shown:
-        header += [f"{_LABELS[each]}: {words.units}", "%", "people", "%"]
+        header += [f"{_LABELS[each]}: {words.units}", "%", words.people, "%"]
     body = []
     for row in by_size.iter_rows(named=True):
         cells = [size_label(row["size"]), count(row["units"]), count(row["population"])]

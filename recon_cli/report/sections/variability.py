@@ -45,7 +45,7 @@ def variability_section(findings: Findings, words: Words) -> ReportSection:
     if whole["unproven_units"]:
         text.append(
             f"In {of_units(whole['unproven_units'], words)} the budget ran out or the tables do "
-            "not bound the number of people; their proven upper bound is shown."
+            f"not bound the number of {words.people}; their proven upper bound is shown."
         )
     more = _proven_elsewhere(findings.reconstruction, whole["zero_solvar_units"])
     if more > 0:
@@ -65,7 +65,7 @@ def _zeros(whole: Mapping[str, int], words: Words) -> str:
         return f"It is proven to be zero in **all {of_units(units, words)}**."
     return (
         f"It is proven to be zero in **{zero:,}** of {of_units(units, words)} "
-        f"({percentage(zero, units)}), where {people:,} people live "
+        f"({percentage(zero, units)}), where {people:,} {words.people} {words.live} "
         f"({percentage(people, whole['population'])})."
     )
 
@@ -89,9 +89,9 @@ def _figure(found: VariabilityFindings, uniques: UniqueFindings | Missing, words
         alt=(
             f"Points over percentiles of {words.units}: {words.variability} is "
             f"{percent(middle['solvar_pct'])}% at the median and "
-            f"{percent(last['solvar_pct'])}% at most; over all people it is "
+            f"{percent(last['solvar_pct'])}% at most; over all {words.people} it is "
             f"{percent(last['cumulative_solvar_pct'])}%. Bars: share of {words.units} with none."
-            + by_size_words(found.by_size, "zero_solvar_units", "units", "")
+            + by_size_words(found.by_size, "zero_solvar_units", "units", words)
         ),
         chart=Chart(_panels(found, words)),
         sheets=(_percentile_sheet(found, words), _size_sheet(found, uniques, words)),
@@ -123,7 +123,7 @@ def _panels(found: VariabilityFindings, words: Words) -> tuple[Panel, ...]:
             top=10.0 * max(1, math.ceil(most / 10)),
         ),
         bars(
-            f"Without {words.variability}, by number of people",
+            f"Without {words.variability}, by number of {words.people}",
             sizes,
             {"zero": Look("zero", BLUE[1])},
             number="zero",
@@ -145,8 +145,8 @@ def _percentile_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
             "percentile",
             f"{words.variability} %",
             "any two, at most %",
-            "people",
-            "people up to here",
+            words.people,
+            f"{words.people} up to here",
             f"their {words.variability} %",
             "any two, at most %",
         ],
@@ -174,10 +174,10 @@ def _size_sheet(
         ("zero_solvar_population", "zero_solvar_population_pct"),
         ("certain", "certain_pct"),
     )
-    none = f"{words.units} without {words.variability}"
+    none, people = f"{words.units} without {words.variability}", words.people
     header = [
-        *(f"people in the {words.unit}", words.units, "people", "unique people", "%", none, "%"),
-        *("people in them", "%", "certain records", "%", f"{words.units} not settled"),
+        *(f"{people} in the {words.unit}", words.units, people, f"unique {people}", "%", none, "%"),
+        *(f"{people} in them", "%", "certain records", "%", f"{words.units} not settled"),
     ]
     by_size = found.by_size
     if not isinstance(uniques, Missing):
@@ -191,7 +191,7 @@ def _size_sheet(
             cells += [count(row[part]), percent(row[rate])]
         body.append([*cells, count(row["unproven_units"])])
     return result_table(
-        words.numbered("Table 7", f"Unique people, {none}, certain records, by size"),
+        words.numbered("Table 7", f"Unique {people}, {none}, certain records, by size"),
         header,
         body,
     )

@@ -29,7 +29,7 @@ def zero_section(found: ScoreFindings, words: Words) -> ReportSection:
         return ReportSection(key, title, missing=(Missing(why, ("recon solvar", "recon score")),))
     keys = words.listed(found.links.config["binned"])
     text = (
-        "Where only one reconstruction is possible, and a person differs from most of the "
+        f"Where only one reconstruction is possible, and a {words.person} differs from most of the "
         f"{words.unit} and is alone in it with their {keys}, an attacker has every reason to "
         "believe a link.",
         f"Zero variability is from {found.manifest.notes['zero_variability']}.",
