@@ -29,12 +29,12 @@ class PlacePage:
     """The page of one of the worst places.
 
     Attributes:
-        geoid: The place.
+        place: The place.
         page: Its file.
         tables: Published tables whose cells force certain records there; none if not looked for.
     """
 
-    geoid: str
+    place: Place
     page: str
     tables: tuple[str, ...]
 
@@ -68,11 +68,11 @@ def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> Answer
     """The worst places by name, each linked to its page if there are pages."""
     if not findings.places:
         return Answer("Who", "")
-    page = {each.geoid: each.page for each in pages}
+    page = {each.place.geoid: each.page for each in pages}
     named = [
         (
             each.geoid,
-            f"{words.unit} {each.geoid}",
+            _place(each, words),
             f"{each.given:,} of {of_people(each.people, words)}",
         )
         for each in findings.places
@@ -100,7 +100,7 @@ def _tables(found: ReconstructionFindings, words: Words, pages: Sequence[PlacePa
     looked = next((page for page in pages if page.tables), None)
     if looked is not None:
         text += (
-            f" In {words.unit} {looked.geoid} cells of {enumerate_words(looked.tables)} suffice "
+            f" In {_place(looked.place, words)} cells of {enumerate_words(looked.tables)} suffice "
             "to force the records that are explained on its page."
         )
     return Answer("By which tables", text)

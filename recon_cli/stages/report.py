@@ -83,7 +83,7 @@ def _place_pages(run: Run, places: Sequence[Place]) -> dict[PlacePage, bytes]:
     for at, place in enumerate(places):
         view = view_geounit(run, place.geoid, Why(numbers=()) if at else Why(first=1))
         tables = dict.fromkeys(line.table for reason in view.reasons for line in reason.lines)
-        page = PlacePage(place.geoid, f"place-{place.geoid}.html", tuple(tables))
+        page = PlacePage(place, f"place-{place.geoid}.html", tuple(tables))
         pages[page] = show_page(view).encode()
     return pages
 
