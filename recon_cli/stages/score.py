@@ -26,6 +26,7 @@ from recon_cli.stages.lineage import made_from, own_source
 from recon_cli.store import Folder, Manifest, open_folder
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.manifest import MANIFEST
+from recon_cli.store.published import PROTECTION
 
 RATES = "rates"
 GAINS = "gains"
@@ -144,15 +145,21 @@ def gain_files(gains: pl.DataFrame) -> dict[str, bytes]:
 def find_zero(run: Run) -> Zero:
     """Which folder says where the variability is zero: ``solvar/``, else ``blocks/``.
 
+    Of protected counts it is ``blocks/``: another solution may have more people even where it lacks
+    none of ours, Eq. (loss), so variability does not say that there is one solution alone.
+
     Raises:
         StageError: The folder is damaged.
     """
-    if (run.work / "solvar" / MANIFEST).is_file():
+    is_protected = (run.work / "tables" / PROTECTION).is_file()
+    if (run.work / "solvar" / MANIFEST).is_file() and not is_protected:
         folder = open_folder(run.work, SOLVAR, "solvar")
         return Zero(folder, pl.col("solvar_upper_pct") == 0, "solvar/: proven upper bound zero")
     if (run.work / "blocks" / MANIFEST).is_file():
         folder = open_folder(run.work, RECONSTRUCT, "blocks")
-        note = "blocks/: proven to have one solution; run `recon solvar` for the study's measure"
+        note = "blocks/: proven to have one solution"
+        if not is_protected:
+            note += "; run `recon solvar` for the study's measure"
         return Zero(folder, pl.col("status") == "unique", note)
     note = "unknown: no solvar/ and no blocks/ in the work folder, so no Table 10"
     return Zero(None, pl.lit(value=False), note)

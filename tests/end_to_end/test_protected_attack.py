@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,14 @@ def test_what_protect_writes_is_attacked_and_reported(
         pl.col("source").str.starts_with("rHDF"), table="table09_overall", rate="confirmed"
     ).row(0, named=True)
     assert 0 < linked["count"] <= linked["of"] == 60
+    agreement = rates.filter(rate="agree_binned")
+    assert agreement.height
+    assert agreement["least"].null_count() == agreement.height  # others may have more people
+    manifest = json.loads((work / "score" / "_manifest.json").read_text())
+    assert manifest["notes"]["zero_variability"] == "blocks/: proven to have one solution"
     recon("report", *config)
     page = (work / "report" / "report.html").read_text()
     assert "LIST" in page
     assert "not published exactly" in page
+    assert "another one may have more people besides, even where it is zero" in page
+    assert "at most twice that" not in page

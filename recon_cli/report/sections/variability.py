@@ -22,6 +22,7 @@ from recon_cli.score.sheet import ResultTable
 
 #: Percentiles that are drawn; the table has more.
 _PERCENTILES = (10, 25, 50, 75, 90, 95, 99, 100)
+_TWICE = " Between any two reconstructions the difference is at most twice that."
 
 
 def variability_section(findings: Findings, words: Words) -> ReportSection:
@@ -38,10 +39,7 @@ def variability_section(findings: Findings, words: Words) -> ReportSection:
         else "Every count was an equality (`mode: exact`"
         f"{', Eq. 4.6 of the 2010 study' if words.is_study else ''})."
     )
-    text = [
-        f"{words.variability.capitalize()} is the largest share of a {words.unit}'s records that "
-        f"differ in another reconstruction. {_zeros(whole, words)} {how}"
-    ]
+    text = [f"{_meaning(findings, words)} {_zeros(whole, words)} {how}"]
     if whole["unproven_units"]:
         text.append(
             f"In {of_units(whole['unproven_units'], words)} the budget ran out or the tables do "
@@ -53,7 +51,22 @@ def variability_section(findings: Findings, words: Words) -> ReportSection:
             f"In {of_units(more, words)} more, `recon reconstruct` proved from all counts at once "
             "that there is one reconstruction; the headline counts them, these tables do not."
         )
-    return ReportSection(key, title, tuple(text), (_figure(found, findings.uniques, words),))
+    return ReportSection(key, title, tuple(text), (_figure(found, findings, words),))
+
+
+def _meaning(findings: Findings, words: Words) -> str:
+    """What the number is: Eq. (solvar), or Eq. (loss) of protected counts."""
+    name = words.variability.capitalize()
+    if not findings.laws:
+        return (
+            f"{name} is the largest share of a {words.unit}'s records that differ in another "
+            "reconstruction."
+        )
+    return (
+        f"{name} is the largest share of a {words.unit}'s reconstructed records that another "
+        "reconstruction lacks. As the counts are protected, another one may have more people "
+        "besides, even where it is zero."
+    )
 
 
 def _zeros(whole: Mapping[str, int], words: Words) -> str:
@@ -76,15 +89,15 @@ def _proven_elsewhere(reconstruction: ReconstructionFindings | Missing, zero: in
     return reconstruction.whole["one_units"] - zero
 
 
-def _figure(found: VariabilityFindings, uniques: UniqueFindings | Missing, words: Words) -> Figure:
+def _figure(found: VariabilityFindings, findings: Findings, words: Words) -> Figure:
     last = found.percentiles.row(-1, named=True)
     middle = found.percentiles.filter(percentile=50).row(0, named=True)
     return Figure(
         name="variability",
         title="How much another reconstruction could differ",
         caption=(
-            f"{words.variability.capitalize()} in percent, as a proven upper bound. Between any "
-            "two reconstructions the difference is at most twice that."
+            f"{words.variability.capitalize()} in percent, as a proven upper bound."
+            + (_TWICE if not findings.laws else "")
         ),
         alt=(
             f"Points over percentiles of {words.units}: {words.variability} is "
@@ -94,7 +107,7 @@ def _figure(found: VariabilityFindings, uniques: UniqueFindings | Missing, words
             + by_size_words(found.by_size, "zero_solvar_units", "units", words)
         ),
         chart=Chart(_panels(found, words)),
-        sheets=(_percentile_sheet(found, words), _size_sheet(found, uniques, words)),
+        sheets=(_percentile_sheet(found, words), _size_sheet(found, findings.uniques, words)),
     )
 
 
