@@ -11,11 +11,14 @@ See *complementary suppression* in docs/glossary.md.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import numpy as np
 
-from recon_cli.protect.least_change import SensitiveCells, least_change
+from recon_cli.protect.known_changes import Change, KnownChanges
+from recon_cli.protect.least_change import ChangeProgram, SensitiveCells
 from recon_cli.protect.neighbourhoods import Neighbourhoods
 from recon_cli.statement.law import BoolArray, FloatArray, IntArray
 
@@ -24,12 +27,25 @@ _SIZES: Final = (6, 24, 96, 10_000_000)
 #: Changes that may be looked for to spare one cell.
 _RETRIES: Final = 6
 #: Attempts where there are few cells, and the cells of all of them.
-_STARTS: Final = 24
-_CELLS: Final = 1_000
+_STARTS: Final = 48
+_CELLS: Final = 1_500
+#: Cells that are spared in all attempts, where there are no more; where there are, in the best.
+#: That takes most of the time.
+_FEW: Final = 40
+#: How much work it is to spare cells, in attempts.
+_SPARING: Final = 4
+#: Programs that are kept.
+_KEPT: Final = 200
 
 
 def choose_complementary(
-    cells: SensitiveCells, units: Neighbourhoods, cost: FloatArray, random: np.random.Generator
+    cells: SensitiveCells,
+    units: Neighbourhoods,
+    cost: FloatArray,
+    random: np.random.Generator,
+    *,
+    effort: float = np.inf,
+    on_share: Callable[[float], None] = lambda _: None,
 ) -> BoolArray:
     """Cells to suppress besides the primary ones.
 
@@ -38,19 +54,69 @@ def choose_complementary(
         units: Its units.
         cost: Of suppressing each cell, at least 0.
         random: Of orders of the primary cells and of costs that are tried besides.
+        effort: Deterministic seconds, after which nothing further is tried: cells stay suppressed
+            that might have been spared.
+        on_share: Told now and then which share of the work is done.
 
     Returns:
         Of all cells, those that are suppressed to protect primary ones.
-
     """
+    programs = _Programs(cells, units, effort)
+    number = len(cells.values)
+    starts = int(np.clip(_CELLS // max(number, 1), 1, _STARTS))
+    spared = max(starts // (1 + number // _FEW) ** 2, 1)
+    work = starts + _SPARING * spared
+
+    def price(search: _Search) -> float:
+        return float(cost @ search.hidden)
+
     primary = np.flatnonzero(cells.is_primary)
     order = primary[np.argsort(-cells.values[primary], kind="stable")]
-    found = [_Search(cells, units, cost, random).complementary(order)]
-    for _ in range(int(np.clip(_CELLS // max(len(cells.values), 1), 1, _STARTS)) - 1):
-        other_cost = cost * random.uniform(0.5, 1.5, len(cost))
-        search = _Search(cells, units, other_cost, random)
-        found.append(search.complementary(random.permutation(primary)))
-    return min(found, key=lambda hidden: float(cost[hidden].sum()))
+    best: list[_Search] = []
+    for start in range(starts):
+        if best and programs.left <= 0:
+            break
+        tried = cost if not start else cost * random.uniform(0.5, 1.5, len(cost))
+        search = _Search(cells, programs, tried, random)
+        for share in search.protect_all(order):
+            on_share((start + share) / work)
+        best = sorted([*best, search], key=price)[:spared]
+        order = random.permutation(primary)
+    for at, search in enumerate(best):
+        if spared == 1:
+            search.cost = cost
+        for share in search.spare_all():
+            on_share((starts + _SPARING * (at + share)) / work)
+    on_share(1.0)
+    hidden = min(best, key=price).hidden
+    complementary: BoolArray = hidden & ~cells.is_primary
+    return complementary
+
+
+class _Programs:
+    """The programs of the latest neighbourhoods, which mostly are needed again."""
+
+    def __init__(self, cells: SensitiveCells, units: Neighbourhoods, effort: float) -> None:
+        self.cells, self.units, self.left = cells, units, effort
+        self.kept: OrderedDict[tuple[bytes, int], ChangeProgram] = OrderedDict()
+
+    def least_change(
+        self, target: int, size: int, cost: FloatArray, ceiling: float = np.inf
+    ) -> Change | None:
+        """The change of least cost of a cell's own units and some like them."""
+        rows = self.cells.rows
+        own = rows.indices[rows.indptr[target] : rows.indptr[target + 1]]
+        units = self.units.of_columns(own.astype(np.int64))
+        key = (units.tobytes(), size)
+        if key not in self.kept:
+            columns = self.units.around(units, size)
+            self.kept[key] = ChangeProgram(self.cells, columns)
+            if len(self.kept) > _KEPT:
+                self.kept.popitem(last=False)
+        self.kept.move_to_end(key)
+        people, elapsed = self.kept[key].least(target, cost, ceiling)
+        self.left -= elapsed
+        return None if people is None else Change.of(self.cells, people)
 
 
 class _Search:
@@ -59,86 +125,70 @@ class _Search:
     def __init__(
         self,
         cells: SensitiveCells,
-        units: Neighbourhoods,
+        programs: _Programs,
         cost: FloatArray,
         random: np.random.Generator,
     ) -> None:
-        self.cells, self.units, self.cost, self.random = cells, units, cost, random
+        self.cells, self.programs, self.cost, self.random = cells, programs, cost, random
         self.hidden = cells.is_primary.copy()
-        self.touched: BoolArray = np.empty((0, len(cells.values)), dtype=bool)
-        self.protected: BoolArray = self.touched
-        #: How many changes protect each cell.
-        self.times = np.zeros(len(cells.values), dtype=np.int64)
+        self.changes = KnownChanges(len(cells.values))
 
-    def complementary(self, order: IntArray) -> BoolArray:
-        """Protect the primary cells in some order, then spare what can be."""
-        for target in order.tolist():
-            if not self.times[target]:
+    def protect_all(self, order: IntArray) -> Iterator[float]:
+        """Protect the primary cells in some order; the share that is done, now and then."""
+        for done, target in enumerate(order.tolist()):
+            if not self.changes.protecting[target]:
                 self.protect(target)
-        for cell in np.argsort(-self.cells.values, kind="stable").tolist():
-            if self.hidden[cell] and not self.cells.is_primary[cell]:
-                self.spare(cell)
-        complementary: BoolArray = self.hidden & ~self.cells.is_primary
-        return complementary
+                yield done / len(order)
 
     def protect(self, target: int) -> None:
         """Suppress what the cheapest change of a cell touches."""
-        own = self._columns(target)
         cost = np.where(self.hidden, 0.0, self.cost)
         for size in _SIZES:
-            columns = self.units.around(own, size)
-            change = least_change(self.cells, target, self.hidden, columns, cost)
+            change = self.programs.least_change(target, size, cost)
             if change is not None:
                 break
         else:
             # One more person like those in the cell is always possible.
-            change = np.zeros(len(self.cells.known), dtype=np.int64)
-            change[own[0]] = self.cells.safety
-        touched, protected = self._effect(change)
-        self.hidden |= touched
-        self._keep([touched], [protected])
+            people = np.zeros(len(self.cells.known), dtype=np.int64)
+            people[self.cells.rows.indices[self.cells.rows.indptr[target]]] = self.cells.safety
+            change = Change.of(self.cells, people)
+        self.hidden[change.touched] = True
+        self.changes.add(change)
+
+    def spare_all(self) -> Iterator[float]:
+        """Publish what complementary cells can be, those of the greatest count first.
+
+        Yields the share that is done.
+        """
+        order = np.argsort(-self.cells.values, kind="stable")
+        order = order[~self.cells.is_primary[order]]
+        for done, cell in enumerate(order.tolist()):
+            if self.programs.left <= 0:
+                return
+            if self.hidden[cell]:
+                self.spare(cell)
+                yield done / len(order)
 
     def spare(self, cell: int) -> None:
         """Publish a complementary cell, if changes that leave it alone cost less altogether."""
-        stays = ~self.touched[:, cell]
-        hidden = self.cells.is_primary | self.touched[stays].any(axis=0)
-        lost = self.protected[~stays].sum(axis=0)
-        exposed = (self.times > 0) & (self.times == lost)
-        touched: list[BoolArray] = []
-        protected: list[BoolArray] = []
-        before = self.cost @ self.hidden
+        hidden, exposed = self.changes.without(cell)
+        hidden |= self.cells.is_primary
+        found: list[Change] = []
+        before = float(self.cost @ self.hidden)
         while exposed.any():
             cost = np.where(hidden, 0.0, self.cost)
             cost[cell] = np.inf
             target = int(self.random.choice(np.flatnonzero(exposed)))
-            columns = self.units.around(self._columns(target), _SIZES[0])
-            change = least_change(self.cells, target, hidden, columns, cost)
+            ceiling = before - float(self.cost @ hidden)
+            change = self.programs.least_change(target, _SIZES[0], cost, ceiling)
             if change is None:
                 return
-            effect = self._effect(change)
-            hidden = hidden | effect[0]
-            if len(touched) == _RETRIES or self.cost @ hidden >= before:
+            hidden[change.touched] = True
+            if len(found) == _RETRIES or self.cost @ hidden >= before:
                 return
-            touched.append(effect[0])
-            protected.append(effect[1])
-            exposed &= ~effect[1]
+            found.append(change)
+            exposed[change.protected] = False
         self.hidden = hidden
-        self.times -= lost
-        self.touched, self.protected = self.touched[stays], self.protected[stays]
-        if touched:
-            self._keep(touched, protected)
-
-    def _columns(self, cell: int) -> IntArray:
-        rows = self.cells.rows
-        return np.sort(rows.indices[rows.indptr[cell] : rows.indptr[cell + 1]]).astype(np.int64)
-
-    def _effect(self, change: IntArray) -> tuple[BoolArray, BoolArray]:
-        """The cells that a change touches, and the primary ones that it protects."""
-        difference = np.abs(self.cells.rows @ change)
-        protected = self.cells.is_primary & (difference >= self.cells.safety)
-        return self.cells.touched(change), protected
-
-    def _keep(self, touched: list[BoolArray], protected: list[BoolArray]) -> None:
-        self.touched = np.vstack([self.touched, *touched])
-        self.protected = np.vstack([self.protected, *protected])
-        self.times += np.sum(protected, axis=0, dtype=np.int64)
+        self.changes.remove_touching(cell)
+        for change in found:
+            self.changes.add(change)

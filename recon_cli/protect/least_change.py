@@ -11,6 +11,7 @@ See *change* in docs/glossary.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,8 @@ from scipy import sparse
 
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.linear_relaxation import solve_relaxation
+from recon_cli.protect.nested_cells import NestedCells
+from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.statement.law import BoolArray, FloatArray, IntArray
 
 #: More people than any cell changes by.
@@ -62,119 +64,116 @@ class SensitiveCells:
         if (self.known < 0).any() or not np.array_equal(self.rows @ self.known, self.values):
             raise ValueError("the known records do not have the true counts")
 
-    def touched(self, change: IntArray) -> BoolArray:
-        """Which cells a change of the known records changes.
+    @cached_property
+    def nested(self) -> NestedCells:
+        """`rows` with fewer coefficients."""
+        return NestedCells.of(self.rows)
+
+    def difference(self, change: IntArray) -> IntArray:
+        """By how much each cell's count moves with a change of the known records.
 
         Raises:
             ValueError: There are no such records, or a flag would not be true of them.
         """
-        difference = self.rows @ change
-        touched: BoolArray = difference != 0
-        if (self.known + change < 0).any() or (
-            (self.values + difference)[touched] < self.least
-        ).any():
+        difference: IntArray = self.rows @ change
+        moved = self.values + difference
+        if (self.known + change < 0).any() or (moved[difference != 0] < self.least).any():
             raise ValueError("a change takes more people away than there are")
-        return touched
+        return difference
 
 
-def least_change(
-    cells: SensitiveCells,
-    target: int,
-    is_hidden: BoolArray,
-    columns: IntArray,
-    cost: FloatArray,
-) -> IntArray | None:
-    """The change that moves one count by the safety range at the least cost: Eq. (change).
+class ChangeProgram:
+    """The changes in some columns: a linear program, for one cell after the other: Eq. (change).
 
-    Args:
-        cells: The region.
-        target: A suppressed cell.
-        is_hidden: Which cells are suppressed; they may change, as far as their flags stay true.
-        columns: Where people may change, rising.
-        cost: Of each cell for every person it changes by: zero where it is suppressed, infinite
-            where it must stay published.
-
-    Returns:
-        The change of each column's people; None if no whole one was found.
-    """
-    changes = _Changes(cells, is_hidden, columns, cost)
-    found: list[tuple[float, IntArray]] = []
-    for sign in (1, -1):
-        if sign < 0 and cells.values[target] - cells.safety < cells.least:
-            continue
-        change = changes.least(target, sign)
-        if change is None:
-            continue
-        price = float(cost[cells.rows @ change != 0].sum())
-        found.append((price, change))
-        if not price:
-            break
-    return min(found, key=lambda each: each[0])[1] if found else None
-
-
-class _Changes:
-    """What may change in some columns, as rows of an integer program.
-
-    Variables: people more and people fewer in each column, then how far each cell that may still be
-    suppressed moves up and down.
+    Variables: people more and people fewer in each column, then how far each cell moves up and
+    down. Only bounds and costs differ from cell to cell, so the program is set up once.
     """
 
-    def __init__(
-        self,
-        cells: SensitiveCells,
-        is_hidden: BoolArray,
-        columns: IntArray,
-        cost: FloatArray,
-    ) -> None:
-        A = sparse.csr_array(sparse.csc_array(cells.rows)[:, columns])
-        self.at = np.flatnonzero(np.diff(A.indptr))
-        self.cells, self.columns = cells, columns
+    def __init__(self, cells: SensitiveCells, columns: IntArray) -> None:
+        """Nothing is solved yet.
+
+        Args:
+            cells: The region.
+            columns: Where people may change, rising.
+        """
+        self._cells, self._columns = cells, columns
+        own = sparse.csr_array(sparse.csc_array(cells.rows)[:, columns])
+        self._at = np.flatnonzero(np.diff(own.indptr))
         people = cells.known[columns]
-        self.fewer = np.flatnonzero(people)
-        values, hidden = cells.values[self.at], is_hidden[self.at]
-        priced = np.flatnonzero(~hidden & np.isfinite(cost[self.at]))
-        lowered = np.flatnonzero(values[priced] > cells.least)
-        moved = _unit_columns(priced, len(self.at))
-        A = sparse.csr_array(A[self.at])
-        self.matrix = sparse.csr_array(
-            sparse.hstack([A, -A[:, self.fewer], -moved, moved[:, lowered]])
+        self._fewer = np.flatnonzero(people)
+        rest = sparse.csc_array(cells.nested.rest[self._at])[:, columns]
+        parts = sparse.csc_array(cells.nested.parts[self._at])[:, self._at]
+        moved = parts - sparse.csc_array(sparse.identity(len(self._at), dtype=np.int64))
+        matrix = sparse.csr_array(sparse.hstack([rest, -rest[:, self._fewer], moved, -moved]))
+        self._up = len(columns) + len(self._fewer)
+        self._down = self._up + len(self._at)
+        zero = np.zeros(len(self._at), dtype=np.int64)
+        room = np.maximum(cells.values[self._at] - cells.least, 0)
+        self._upper = np.concatenate(
+            [np.full(len(columns), OPEN), people[self._fewer], zero + OPEN, room]
         )
-        unlimited = np.full(len(columns), OPEN), np.full(len(priced), OPEN)
-        room = values[priced[lowered]] - cells.least
-        self.upper = np.concatenate([unlimited[0], people[self.fewer], unlimited[1], room])
-        self.low = np.where(hidden, cells.least - values, 0)
-        self.high = np.where(hidden, OPEN, 0)
-        persons = np.full(len(columns) + len(self.fewer), _PERSON)
-        of_cells = cost[self.at[priced]]
-        self.costs = np.concatenate([persons, of_cells, of_cells[lowered]])
+        self._lower = np.zeros(len(self._upper), dtype=np.int64)
+        rows = LinearConstraints(matrix, zero, zero)
+        self._relaxation = LinearRelaxation(IntegerProgram(rows, self._lower, self._upper))
 
-    def least(self, target: int, sign: int) -> IntArray | None:
-        """The change of least cost that moves a cell, if the vertex of the relaxation is whole."""
-        here = int(np.searchsorted(self.at, target))
-        low, high = self.low.copy(), self.high.copy()
-        if sign > 0:
-            low[here] = self.cells.safety
-        else:
-            high[here] = -self.cells.safety
-        lower = np.zeros(len(self.upper), dtype=np.int64)
-        program = IntegerProgram(LinearConstraints(self.matrix, low, high), lower, self.upper)
-        costs, random = self.costs, np.random.default_rng(0)
+    def least(
+        self, target: int, cost: FloatArray, ceiling: float = np.inf
+    ) -> tuple[IntArray | None, float]:
+        """The change that moves one count by the safety range at the least cost.
+
+        Args:
+            target: A suppressed cell in which people of these columns count.
+            cost: Of each cell for every person it changes by: zero where it is suppressed,
+                infinite where it must stay published.
+            ceiling: What costs as much is of no use.
+
+        Returns:
+            The change of each column's people, of all columns; None if no whole one was found.
+            And the deterministic seconds that it took.
+        """
+        cells = self._cells
+        best: IntArray | None = None
+        elapsed = 0.0
+        for sign in (1, -1):
+            if sign < 0 and cells.values[target] - cells.safety < cells.least:
+                continue
+            change, seconds = self._least_one_way(target, sign, cost[self._at], ceiling)
+            elapsed += seconds
+            if change is None:
+                continue
+            price = float(cost[cells.difference(change) != 0].sum())
+            if best is None or price < ceiling:
+                best, ceiling = change, price
+            if not price:
+                break
+        return best, elapsed
+
+    def _least_one_way(
+        self, target: int, sign: int, cost: FloatArray, ceiling: float
+    ) -> tuple[IntArray | None, float]:
+        """The change that moves a cell up or down, if the vertex of the relaxation is whole."""
+        here = int(np.searchsorted(self._at, target))
+        ways = (self._up + here, self._down + here)
+        barred = np.flatnonzero(np.isinf(cost))
+        lower, upper = self._lower.copy(), self._upper.copy()
+        upper[self._up + barred] = upper[self._down + barred] = 0
+        lower[ways[sign < 0]] = self._cells.safety
+        upper[ways[sign > 0]] = 0
+        self._relaxation.bound(lower, upper)
+        of_cells = np.where(np.isinf(cost), 0.0, cost)
+        exact = np.concatenate([np.full(self._up, _PERSON), of_cells, of_cells])
+        costs, random, elapsed = exact, np.random.default_rng(0), 0.0
         for _ in range(_ATTEMPTS):
-            point = solve_relaxation(program, costs, _LIMIT).values
-            if not len(point):
-                return None
-            change = point[: len(self.columns)].copy()
-            change[self.fewer] -= point[len(self.columns) :][: len(self.fewer)]
+            vertex = self._relaxation.solve(costs, _LIMIT, ceiling)
+            elapsed += vertex.deterministic_time
+            if not len(vertex.values):
+                break
+            change = vertex.values[: len(self._columns)].copy()
+            change[self._fewer] -= vertex.values[len(self._columns) : self._up]
             whole = np.rint(change)
             if np.abs(change - whole).max(initial=0) < _ROUNDING:
-                result = np.zeros(len(self.cells.known), dtype=np.int64)
-                result[self.columns] = whole.astype(np.int64)
-                return result
-            costs = self.costs * (1 + _NOISE * random.random(len(costs)))
-        return None
-
-
-def _unit_columns(rows: IntArray, height: int) -> sparse.csr_array:
-    """A column for each of some rows, with a 1 there."""
-    ones, number = np.ones(len(rows), dtype=np.int64), np.arange(len(rows))
-    return sparse.csr_array((ones, (rows, number)), shape=(height, len(rows)))
+                result = np.zeros(len(self._cells.known), dtype=np.int64)
+                result[self._columns] = whole.astype(np.int64)
+                return result, elapsed
+            costs = exact * (1 + _NOISE * random.random(len(exact)))
+        return None, elapsed

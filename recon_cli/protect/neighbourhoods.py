@@ -53,12 +53,15 @@ class Neighbourhoods:
 
         return cls(unit, among(np.arange(len(unit))), among(np.flatnonzero(known > 0)))
 
-    def around(self, columns: IntArray, size: int) -> IntArray:
-        """All columns, rising, of the units of some, and of the ``size`` units most like them."""
-        mine = np.unique(self.unit[columns])
-        shared = self.present[mine] @ self.inhabited.T + self.inhabited[mine] @ self.present.T
+    def of_columns(self, columns: IntArray) -> IntArray:
+        """The units that some columns belong to, rising."""
+        return np.unique(self.unit[columns])
+
+    def around(self, units: IntArray, size: int) -> IntArray:
+        """All columns, rising, of some units, and of the ``size`` units most like them."""
+        shared = self.present[units] @ self.inhabited.T + self.inhabited[units] @ self.present.T
         alike = np.asarray(shared.sum(axis=0)).ravel()
-        alike[mine] = -1
-        others = np.argsort(-alike, kind="stable")[: min(size, len(alike) - len(mine))]
-        inside: BoolArray = np.isin(self.unit, np.concatenate([mine, others]))
+        alike[units] = -1
+        others = np.argsort(-alike, kind="stable")[: min(size, len(alike) - len(units))]
+        inside: BoolArray = np.isin(self.unit, np.concatenate([units, others]))
         return np.flatnonzero(inside)

@@ -11,7 +11,8 @@ See *complementary suppression* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +23,7 @@ from recon_cli.errors import SolverError
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.constraints import LinearConstraints
+from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.protect.complementary import choose_complementary
 from recon_cli.protect.counts import PROTECTED
 from recon_cli.protect.least_change import SensitiveCells
@@ -50,11 +52,14 @@ class SuppressionOptions:
         rules: What is sensitive.
         safety: How far apart two possible counts of a primary cell must be at least.
         seed: Of the solvers.
+        effort: Deterministic seconds for each region; where they end first, primary cells are
+            protected all the same, and more cells than needed are suppressed.
     """
 
     rules: PrimaryRules
     safety: int = 1
     seed: int = 0
+    effort: float = 600.0
 
     @property
     def least(self) -> int:
@@ -69,6 +74,7 @@ def suppress_counts(
     *,
     records: pl.DataFrame | None = None,
     tables: Sequence[Table] | None = None,
+    on_progress: OnProgress = ignore_progress,
 ) -> pl.DataFrame:
     """Suppress the cells that rules call sensitive, and all that would give them away.
 
@@ -78,6 +84,7 @@ def suppress_counts(
         options: See there.
         records: What they were counted from; only rules about values need them.
         tables: Those that are published; default all.
+        on_progress: Told of units and people, as the work on their region goes on.
 
     Returns:
         Columns of `SUPPRESSED`: a row a true count above zero, and with ``zeros_hidden`` a row a
@@ -92,7 +99,7 @@ def suppress_counts(
     counts = cells.rename({"true": "count"})
     primary = primary_cells(release, counts, records, options.rules, used)
     cells = cells.with_columns(primary=primary)
-    frames = []
+    frames, progress = [], _Progress(release, truth, on_progress)
     for linked in linked_cells(release, truth, used, zeros_hidden=options.rules.zeros_hidden):
         key = ["geoid", "table", "cell"]
         here = linked.names.join(cells, on=key, how="left", maintain_order="left").with_columns(
@@ -101,8 +108,11 @@ def suppress_counts(
             pl.col("primary").fill_null(value=True),
             digits=pl.col("geoid").str.len_chars(),
         )
-        hidden = pl.Series(_suppressed(linked, here, options)).gather(here["distinct"])
-        frames.append(here.with_columns(hidden=hidden))
+        with progress.region(linked.region) as on_share:
+            hidden = pl.Series(_suppressed(linked, here, options, on_share))
+        here = here.with_columns(hidden=hidden.gather(here["distinct"]))
+        frames.append(here)
+    progress.end()
     levels = {level.digits: level.name for level in release.geography.levels}
     digits = pl.col("geoid").str.len_chars().cast(pl.Int64)
     return (
@@ -128,13 +138,53 @@ def suppression_protection(rules: PrimaryRules) -> Protection:
     return Protection((Statement(law),))
 
 
-def _suppressed(linked: LinkedCells, cells: pl.DataFrame, options: SuppressionOptions) -> BoolArray:
+class _Progress:
+    """Tells of the work on regions as if it were done unit by unit."""
+
+    def __init__(self, release: Release, truth: Publication, on_progress: OnProgress) -> None:
+        units = truth.geounits.filter(level=release.geography.unit.name)
+        self._units = units.select(
+            pl.col("geoid").str.head(release.region.digits).alias("region"), "population"
+        )
+        self._on_progress = on_progress
+        self._told = (0, 0)
+        self._done = (0, 0)
+
+    @contextmanager
+    def region(self, region: str) -> Iterator[Callable[[float], None]]:
+        """For as long as a region is worked on: what to tell the share of its work that is done."""
+        here = self._units.filter(region=region)
+        size = (here.height, int(here["population"].sum()))
+        done = self._done
+        yield lambda share: self._tell(
+            *(a + int(share * b) for a, b in zip(done, size, strict=True))
+        )
+        self._done = (done[0] + size[0], done[1] + size[1])
+
+    def end(self) -> None:
+        """Tell of all that is left."""
+        self._tell(self._units.height, int(self._units["population"].sum()))
+
+    def _tell(self, units: int, people: int) -> None:
+        further = (units - self._told[0], people - self._told[1])
+        if any(further):
+            self._on_progress(*further)
+            self._told = (units, people)
+
+
+def _suppressed(
+    linked: LinkedCells,
+    cells: pl.DataFrame,
+    options: SuppressionOptions,
+    on_share: Callable[[float], None],
+) -> BoolArray:
     """Which distinct cells of a region are suppressed.
 
     Args:
         linked: The region.
         cells: Its cells with ``true``, ``primary``, ``distinct`` and ``digits`` of the geoid.
         options: See there.
+        on_share: Told now and then which share of the work is done.
     """
     distinct = (
         cells.group_by("distinct")
@@ -155,8 +205,9 @@ def _suppressed(linked: LinkedCells, cells: pl.DataFrame, options: SuppressionOp
     is_fine = (distinct["digits"] == distinct["digits"].max()).to_numpy()
     units = Neighbourhoods.of(linked.coefficients, is_fine, known)
     cost = (values * distinct["copies"].to_numpy()).astype(np.float64)
+    random = generator(options.seed, "suppress", linked.region)
     hidden: BoolArray = primary | choose_complementary(
-        sensitive, units, cost, generator(options.seed, "suppress", linked.region)
+        sensitive, units, cost, random, effort=options.effort, on_share=on_share
     )
     return hidden
 

@@ -10,7 +10,7 @@ See *linear relaxation* and *dual* in docs/glossary.md.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
@@ -22,6 +22,7 @@ import numpy.typing as npt
 import scipy
 from scipy import sparse
 
+from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 
 FloatArray = npt.NDArray[np.float64]
@@ -77,33 +78,53 @@ class LinearRelaxation:
         self._program = program
         self._pivot = _PIVOT * (program.constraints.A.nnz + _OVERHEAD)
         self._engine: Any = None
+        self._has_vertex = False
 
-    def solve(self, cost: FloatArray, limit: float) -> Vertex:
+    def bound(self, lower: IntArray, upper: IntArray) -> None:
+        """Give the variables other bounds; what is solved next is solved from the beginning.
+
+        Setting up is spared, which takes as long as solving.
+        """
+        self._program = replace(self._program, lower=lower, upper=upper)
+        self._has_vertex = False
+        if self._engine is not None:
+            at = np.arange(len(lower), dtype=np.int32)
+            ends = lower.astype(np.float64), upper.astype(np.float64)
+            self._engine.changeColsBounds(len(at), at, *ends)
+            self._engine.setBasis()
+
+    def solve(self, cost: FloatArray, limit: float, ceiling: float = np.inf) -> Vertex:
         """A vertex with the least ``cost @ x``.
 
         Args:
             cost: A cost of each variable.
             limit: Deterministic seconds.
+            ceiling: Nothing is looked for that costs more; what is found may.
         """
-        first = self._engine is None
-        setting_up = _SETTING_UP if first else _SETTING_UP // 20
+        first = not self._has_vertex
+        setting_up = _SETTING_UP if self._engine is None else _SETTING_UP // 20
         pivots = int(min(limit / self._pivot - setting_up, _MOST_PIVOTS))
         if pivots <= 0 or not len(cost):
             return Vertex(np.empty(0), np.empty(0), 0.0)
         core = _core()
-        if first:
+        if self._engine is None:
             self._engine = _engine(core, self._program)
         engine = self._engine
         engine.setOptionValue("simplex_strategy", _DUAL if first else _PRIMAL)
         engine.setOptionValue("simplex_iteration_limit", pivots)
+        engine.setOptionValue("objective_bound", ceiling)
         columns = np.arange(len(cost), dtype=np.int32)
         engine.changeColsCost(len(cost), columns, cost.astype(np.float64))
         engine.run()
         used = max(engine.getInfo().simplex_iteration_count, 0)
         elapsed = round((used + setting_up) * self._pivot, 9)
-        if engine.getModelStatus() != core.HighsModelStatus.kOptimal:
-            self._engine = None
+        status, statuses = engine.getModelStatus(), core.HighsModelStatus
+        if status != statuses.kOptimal:
+            self._has_vertex = False
+            if status not in (statuses.kInfeasible, statuses.kObjectiveBound):
+                self._engine = None
             return Vertex(np.empty(0), np.empty(0), elapsed)
+        self._has_vertex = True
         solution = engine.getSolution()
         return Vertex(
             np.array(solution.col_value, dtype=np.float64),

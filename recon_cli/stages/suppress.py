@@ -12,7 +12,7 @@ from recon_cli.config.sections.suppress import Suppress
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import SUPPRESS
 
-#: People that are worth a process: each takes 10 ms and more.
+#: People that are worth a process: each takes 5 ms and more.
 _GRAIN = 300
 
 
@@ -47,7 +47,7 @@ def suppress(run: Run) -> StageOutcome:
         dominance=config.dominance,
         p_percent=config.p_percent,
     )
-    options = SuppressionOptions(rules, config.safety, seed)
+    options = SuppressionOptions(rules, config.safety, seed, config.region_seconds)
     tables = run.release.select_tables(config.tables)
     origin = Origin(
         SUPPRESS.section,

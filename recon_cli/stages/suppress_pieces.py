@@ -33,7 +33,12 @@ def suppress_piece(context: SuppressContext, piece: Piece, tick: OnProgress) -> 
     truth, records = context.origin.read(release, piece.partition)
     require_one_pattern(truth)
     protected = suppress_counts(
-        release, truth, context.options, records=records, tables=context.origin.tables
+        release,
+        truth,
+        context.options,
+        records=records,
+        tables=context.origin.tables,
+        on_progress=tick,
     )
     unit = truth.geounits.filter(pl.col("level") == release.geography.unit.name)
     people = int(unit["population"].sum())
@@ -52,4 +57,3 @@ def suppress_piece(context: SuppressContext, piece: Piece, tick: OnProgress) -> 
         },
         started=started,
     )
-    tick(len(unit), people)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recon_cli.protect.complementary import choose_complementary
-from recon_cli.protect.least_change import SensitiveCells, least_change
+from recon_cli.protect.least_change import ChangeProgram, SensitiveCells
 from recon_cli.protect.neighbourhoods import Neighbourhoods
+from recon_cli.protect.nested_cells import NestedCells
 from recon_cli.statement.law import BoolArray, IntArray
 
 #: People more in a column than there are that enumeration looks at.
@@ -131,17 +132,68 @@ def test_a_change_of_another_unit_makes_up_for_one() -> None:
     is_fine = np.arange(9) < 6
     units = Neighbourhoods.of(cells.rows, is_fine, known)
     assert len(np.unique(units.unit)) == 2
-    assert units.around(np.array([0]), 0).tolist() == [0, 1]
-    assert units.around(np.array([0]), 1).tolist() == [0, 1, 2, 3]
+    mine = units.of_columns(np.array([0]))
+    assert units.around(mine, 0).tolist() == [0, 1]
+    assert units.around(mine, 1).tolist() == [0, 1, 2, 3]
     cost = np.where(cells.is_primary, 0.0, cells.values)
-    change = least_change(cells, 0, cells.is_primary, np.arange(4), cost)
+    program = ChangeProgram(cells, np.arange(4))
+    change, elapsed = program.least(0, cost)
     assert change is not None
+    assert elapsed > 0
     assert np.abs(change).tolist() == [1, 1, 1, 1]
-    assert np.flatnonzero(cells.touched(change)).tolist() == [0, 1, 3, 4]
+    assert np.flatnonzero(cells.difference(change)).tolist() == [0, 1, 3, 4]
+    cheapest = float(cost[cells.difference(change) != 0].sum())
+    assert program.least(0, cost, cheapest / 2)[0] is None
     cost[1] = np.inf
-    other = least_change(cells, 0, cells.is_primary, np.arange(4), cost)
+    other, _ = program.least(0, cost)
     assert other is not None
-    assert not cells.touched(other)[1]
+    assert not cells.difference(other)[1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_nested_cells_are_the_same_functionals(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(0, 3, (int(rng.integers(1, 9)), int(rng.integers(1, 6))))
+    matrix = np.unique(np.vstack([matrix, matrix[:1] + matrix[-1:]]), axis=0)
+    matrix = matrix[matrix.any(axis=1)]
+    rows = sparse.csr_array(matrix)
+    nested = NestedCells.of(rows)
+    assert (nested.parts @ matrix + nested.rest.toarray() == matrix).all()
+    assert (nested.rest.toarray() >= 0).all()
+    assert nested.rest.nnz <= rows.nnz
+
+
+def test_a_total_is_the_sum_of_its_rows() -> None:
+    matrix, _ = two_way(np.ones((3, 4), dtype=np.int64))
+    nested = NestedCells.of(sparse.csr_array(matrix))
+    size = matrix.sum(axis=1)
+    assert nested.rest.nnz == 12
+    assert np.diff(nested.parts.indptr)[size == 12].tolist() == [3]
+
+
+def test_without_effort_more_is_suppressed_and_all_protected() -> None:
+    rng = np.random.default_rng(3)
+    matrix, _ = two_way(rng.integers(0, 6, (6, 7)))
+    known = np.array(rng.integers(1, 6, matrix.shape[1]))
+    cells = of(matrix, known, 3)
+    units = Neighbourhoods.of(cells.rows, np.ones(len(cells.values), dtype=bool), known)
+    cost, shares = cells.values.astype(np.float64), list[float]()
+
+    def hidden(effort: float) -> BoolArray:
+        random = np.random.default_rng(1)
+        return choose_complementary(
+            cells, units, cost, random, effort=effort, on_share=shares.append
+        )
+
+    hasty, careful = hidden(0.0), hidden(np.inf)
+    assert cost[hasty].sum() > cost[careful].sum()
+    assert shares[-1] == 1.0
+    for complementary in (hasty, careful):
+        found = ChangeProgram(cells, np.arange(len(known)))
+        kept = np.where(complementary | cells.is_primary, 0.0, np.inf)
+        for target in np.flatnonzero(cells.is_primary).tolist():
+            assert found.least(target, kept)[0] is not None
 
 
 def test_records_that_are_not_those_of_the_counts_are_refused() -> None:
@@ -149,4 +201,4 @@ def test_records_that_are_not_those_of_the_counts_are_refused() -> None:
     with pytest.raises(ValueError, match="do not have the true counts"):
         SensitiveCells(cells.rows, cells.values, cells.is_primary, cells.known + 1, 1, 1)
     with pytest.raises(ValueError, match="more people away than there are"):
-        cells.touched(np.array([-2, 0]))
+        cells.difference(np.array([-2, 0]))

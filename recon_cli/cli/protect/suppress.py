@@ -48,6 +48,11 @@ def command(options: RunOptions, *, force: bool) -> None:
       suppress.safety     how far apart two possible
                           counts of a primary cell are
                           at least (1)
+      suppress.region_seconds
+                          budget of a region, in
+                          deterministic seconds; where
+                          it ends, more is suppressed
+                          than need be
       suppress.tables     as reconstruct.tables
       suppress.seed       default the run's seed
     """  # noqa: D301 - click wants the character itself

@@ -26,6 +26,8 @@ class Suppress(Section):
         p_percent: Sensitive if all values but the two largest are less than p percent of the
             largest.
         safety: How far apart two possible counts of a sensitive cell must be at least.
+        region_seconds: Budget of each region, in deterministic seconds; where it ends, more cells
+            than needed are suppressed.
         tables: Of records, as in ``reconstruct``; default every table.
         seed: Of the solvers; default the run's seed.
     """
@@ -38,6 +40,7 @@ class Suppress(Section):
     dominance: Annotated[tuple[int, float], Field(strict=False)] | None = None
     p_percent: Annotated[float, Field(gt=0)] | None = None
     safety: Annotated[int, Field(ge=1)] = 1
+    region_seconds: Annotated[float, Field(gt=0)] = 600.0
     tables: TableChoice | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
 
