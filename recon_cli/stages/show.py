@@ -14,7 +14,7 @@ from recon_cli.progress import plural
 from recon_cli.report.claims import certificate_sentence, claim_sentence
 from recon_cli.report.unit_kinds import unit_kinds
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
-from recon_cli.report.words import Words, of_people, percentage, words_of
+from recon_cli.report.words import Words, of_people, of_units, percentage, words_of
 from recon_cli.schema import Level, Table
 from recon_cli.stages.geounit import Located, locate
 from recon_cli.stages.recovered import recovered_details
@@ -22,6 +22,8 @@ from recon_cli.stages.why import Why
 from recon_cli.statement import describe_law
 from recon_cli.store.published import open_published, read_names
 
+#: What is summed over units.
+_COUNTED = ("population", "placed", "status", "certain")
 #: Tables that are named one by one.
 _LISTED = 8
 _STATUSES = {
@@ -75,8 +77,8 @@ def view_release(run: Run) -> GeounitView:
     tables, geounits = open_published(run.work, run.release)
     names = read_names(geounits)
     parts = [_units(locate(run, name)) for name in tables.partitions]
-    rows = pl.concat([part.select("population", "status", "certain") for part in parts])
-    people, certain = int(rows["population"].sum()), int(rows["certain"].sum())
+    rows = pl.concat([part.select(*_COUNTED) for part in parts])
+    people, certain = int(rows["placed"].sum()), int(rows["certain"].sum())
     counted = _inhabited(rows)
     unique = counted.filter(pl.col("status") == "unique").height
     members = [
@@ -90,7 +92,7 @@ def view_release(run: Run) -> GeounitView:
         geounit=GeounitName("release", run.release.name),
         enclosing=(),
         details=(
-            Detail(words.people, f"{people:,}"),
+            Detail(words.people, _people(rows, words)),
             Detail(words.units, f"{rows.height:,}, {counted.height:,} with {words.people}"),
             Detail(
                 "proven unique", f"{unique:,} {words.units} ({percentage(unique, counted.height)})"
@@ -152,14 +154,15 @@ def _notes(located: Located) -> tuple[str, ...]:
 def _unit_view(located: Located, why: Why) -> GeounitView:
     release, name = located.release, located.release.geoid_column
     records = located.records.filter(pl.col(name) == located.geoid)
-    unit = located.blocks.filter(pl.col(name) == located.geoid).row(0, named=True)
+    units = located.blocks.filter(pl.col(name) == located.geoid)
+    unit = units.row(0, named=True)
     kinds = unit_kinds(release, records, located.intervals(), located.tables)
     certain = sum(kind.lower for kind in kinds.kinds)
     is_empty = unit["population"] == 0 and unit["status"] != "open"
     unseen = [each for each in release.histogram if records[each].null_count() == records.height]
     words = _words(located)
     details = [
-        Detail(words.people, _people(unit["population"], records.height)),
+        Detail(words.people, _people(units, words)),
         Detail("reconstruction", _status(unit["status"], words, is_empty=is_empty)),
         Detail(words.variability, _solvar_fact(located)),
         Detail("certain", _at_least(located, certain, records.height)),
@@ -198,7 +201,7 @@ def _whole_view(located: Located) -> GeounitView:
     inner = release.region if is_wide else release.geography.unit
     words, names = _words(located), located.names
     rows = _units(located)
-    people = int(rows["population"].sum())
+    people = int(rows["placed"].sum())
     counted = _inhabited(rows)
     unique = counted.filter(pl.col("status") == "unique").height
     members = (
@@ -206,7 +209,7 @@ def _whole_view(located: Located) -> GeounitView:
     )
     certain = int(rows["certain"].sum())
     details = (
-        Detail(words.people, f"{people:,}"),
+        Detail(words.people, _people(rows, words)),
         Detail(words.units, f"{rows.height:,}, {counted.height:,} with {words.people}"),
         Detail("proven unique", f"{unique:,} {words.units} ({percentage(unique, counted.height)})"),
         Detail("certain", _at_least(located, certain, people)),
@@ -243,7 +246,7 @@ def _members(rows: pl.DataFrame, name: str, names: Mapping[str, str]) -> list[Me
         Member(
             geoid=row[name],
             name=names.get(row[name], ""),
-            people=row["population"],
+            people=row["placed"] if row["population"] is None else row["population"],
             status=_SHORT[row["status"]],
             solvar=_percent(row["solvar_pct"], row["solvar_upper_pct"])
             if row["solvar_pct"] is not None
@@ -260,7 +263,7 @@ def _sums(
     summed = (
         rows.group_by(geoid=pl.col(name).str.head(inner.digits))
         .agg(
-            pl.col("population").sum(),
+            pl.coalesce("population", "placed").sum(),
             pl.col("certain").sum(),
             pl.len(),
             unique=(pl.col("status") == "unique").sum(),
@@ -272,7 +275,7 @@ def _sums(
             geoid=row["geoid"],
             name=names.get(row["geoid"], ""),
             people=row["population"],
-            status=f"{row['unique']:,} of {row['len']:,} {words.units} unique",
+            status=f"{row['unique']:,} of {of_units(row['len'], words)} unique",
             solvar=None,
             certain=row["certain"],
         )
@@ -320,10 +323,14 @@ def _status(status: str, words: Words, *, is_empty: bool) -> str:
     return _STATUSES[status].format(people=words.people)
 
 
-def _people(published: int | None, reconstructed: int) -> str:
-    if published is None:
-        return f"at least {reconstructed:,}; no table in use states how many"
-    return f"{published:,}"
+def _people(units: pl.DataFrame, words: Words) -> str:
+    """How many there are in some units, or how many were placed where that is not known."""
+    unknown = units["population"].null_count()
+    placed = int(units["placed"].fill_null(0).sum())
+    if not unknown:
+        return f"{int(units['population'].sum()):,}"
+    where = "" if unknown == units.height else f" in {of_units(unknown, words)}"
+    return f"{placed:,} reconstructed; the tables in use do not say how many there are{where}"
 
 
 def _solvar_fact(located: Located) -> str:

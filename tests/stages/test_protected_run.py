@@ -74,6 +74,19 @@ def test_another_law_is_another_input(config: Path) -> None:
     assert "all up to date" in recon("run", "-c", str(config)).stdout
 
 
+def test_a_number_of_people_that_no_table_says_is_not_stated(config: Path) -> None:
+    rounded = "geoid,table,cell,count\nA101,T,1,9\nA101,T,2,6\nA101,T,3,3\n"
+    (config.parent / "counts.csv").write_text(rounded)
+    (config.parent / "protection.yaml").write_text("statements:\n  - law: {rounded: {base: 3}}\n")
+    recon("run", "-c", str(config))
+    records = pl.read_parquet(config.parent / "work/microdata/**/*.parquet").height
+    for geoid in ((), ("A10",), ("A101",)):  # everything, a ward, a plot
+        said = " ".join(recon("show", *geoid, "-c", str(config)).output.split())
+        assert f"{records} reconstructed; the tables in use do not say how many" in said
+        assert f"at least {records}" not in said
+    assert "0 people" not in recon("status", "-c", str(config)).output
+
+
 def test_nothing_is_published_under_a_law_that_does_not_fit(config: Path) -> None:
     law = "statements:\n  - law: {rounded: {base: 3}}\n"
     (config.parent / "protection.yaml").write_text(law)
