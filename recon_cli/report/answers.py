@@ -134,10 +134,10 @@ def _help(found: ReconstructionFindings, words: Words) -> str:
 def _sureness(findings: Findings, words: Words) -> str:
     text = "What is stated is proven: it is so in every set of records with the published counts."
     found = findings.reconstruction
-    if isinstance(found, ReconstructionFindings) and found.unbounded:
+    if isinstance(found, ReconstructionFindings) and found.uncounted:
         text += (
-            f" The tables do not bound how many {words.people} {words.live} in "
-            f"{of_units(found.unbounded, words)}."
+            f" The tables do not say how many {words.people} {words.live} in "
+            f"{of_units(found.uncounted, words)}."
         )
     return (
         f"{text} What is not stated is unknown, not safe: one more column, table or place, or what "

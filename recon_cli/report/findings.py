@@ -69,7 +69,7 @@ class ReconstructionFindings:
         manifest: Of ``microdata/``.
         people: Records.
         empty: Units without people.
-        unbounded: Units whose number of people the tables in use do not bound.
+        uncounted: Units of which the tables in use do not say how many people they have.
         known: Histogram columns that the tables in use see.
         unknown: The others.
         by_size: As from `uniqueness_by_size`, the first row over all sizes.
@@ -78,7 +78,7 @@ class ReconstructionFindings:
     manifest: Manifest
     people: int
     empty: int
-    unbounded: int
+    uncounted: int
     known: tuple[str, ...]
     unknown: tuple[str, ...]
     by_size: pl.DataFrame

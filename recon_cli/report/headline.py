@@ -227,11 +227,11 @@ def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
         notes.append(
             f"The tables in use do not show {words.listed(reconstruction.unknown)}: unknown."
         )
-    if reconstruction.unbounded:
+    if reconstruction.uncounted:
         notes.append(
-            f"The tables in use do not bound how many {words.people} {words.live} in "
-            f"{of_units(reconstruction.unbounded, words)}: more than their certain records may be "
-            "given away there."
+            f"The tables in use do not say how many {words.people} {words.live} in "
+            f"{of_units(reconstruction.uncounted, words)}: those of one reconstruction are counted "
+            "here, and more than their certain records may be given away there."
         )
     if not reconstruction.manifest.notes["verified"]:
         notes.append("The records were not compared with the published counts: `recon verify`.")

@@ -337,7 +337,7 @@ def _sum_up(
     parts = []
     worst: list[Place] = []
     report = run.config.section(Report)
-    empty = unbounded = 0
+    empty = uncounted = 0
     seen: set[str] = set()
     task = Task("report", release.geography.unit.name, totals["units"], totals["people"])
     with run.reporter.bar(task) as bar:
@@ -351,13 +351,13 @@ def _sum_up(
             parts.append(uniqueness_by_size(proven, sizes, mode))
             worst = _worst([*worst, *_given(proven, claimed, name, report)], report.places)
             empty += units.filter(pl.col("population") == 0).height
-            unbounded += units["population"].null_count()
+            uncounted += units["population"].null_count()
             bar.advance(units.height, records.height)
     found = ReconstructionFindings(
         manifest=microdata.manifest,
         people=totals["people"],
         empty=empty,
-        unbounded=unbounded,
+        uncounted=uncounted,
         known=tuple(column for column in release.histogram if column in seen),
         unknown=tuple(column for column in release.histogram if column not in seen),
         by_size=add_up_sizes(parts, sizes),
