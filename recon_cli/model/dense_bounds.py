@@ -48,45 +48,59 @@ class DenseBounds:
 def propagate_dense(domain: DenseDomain) -> DenseBounds:
     """Tighten ``0 <= x`` under the rows of a domain to a fixed point.
 
+    Units that no changed unit shares a row with are not looked at again.
+
     Args:
         domain: Its strata say between which ends each row is, and which rows are needed.
     """
-    least = [rows.stratum.least_or_rhs for rows in domain.strata]
-    most = [rows.stratum.rhs for rows in domain.strata]
-    needed = [rows.stratum.is_needed for rows in domain.strata]
-    upper = domain.least_over_rows(_where(needed, most))
+    upper = domain.least_over_rows(_limits(domain, [rows.stratum.rhs for rows in domain.strata]))
     upper[upper == NO_LIMIT] = 0
     upper[:, ~domain.possible] = 0
     lower = np.zeros_like(upper)
-    suspects: list[IntArray] = []
+    busy = np.arange(domain.units)
     for sweep in range(_SWEEPS):
-        tighter = upper
-        have = domain.row_sums(lower) if sweep else [np.zeros_like(each) for each in most]
-        if sweep:
-            room = [n - sums for n, sums in zip(most, have, strict=True)]
-            tighter = np.minimum(upper, lower + domain.least_over_rows(_where(needed, room)))
-        could = domain.row_sums(tighter)
-        # A row that others meet already says nothing of the least in its cells.
-        spare = [
-            np.where(short <= sums, NO_LIMIT, sums2 - short)
-            for short, sums, sums2 in zip(least, have, could, strict=True)
-        ]
-        raised = np.maximum(lower, tighter - domain.least_over_rows(_where(needed, spare)))
-        done = np.array_equal(tighter, upper) and np.array_equal(raised, lower)
-        upper, lower = tighter, raised
-        suspects = [
-            rows.stratum.geounits[_cannot(need, short, n, sums, sums2)]
-            for rows, need, short, n, sums, sums2 in zip(
-                domain.strata, needed, least, most, have, could, strict=True
-            )
-        ]
-        if done or any(len(each) for each in suspects):
+        here = domain if len(busy) == domain.units else domain.select(busy)
+        swept = _sweep(here, lower[busy], upper[busy], is_first=sweep == 0)
+        changed = np.zeros(domain.units, dtype=bool)
+        changed[busy] = np.any(swept.upper != upper[busy], axis=1)
+        changed[busy] |= np.any(swept.lower != lower[busy], axis=1)
+        lower[busy], upper[busy] = swept.lower, swept.upper
+        if len(swept.suspects):
+            return DenseBounds(lower, upper, swept.suspects)
+        busy = domain.related(changed)
+        if not len(busy):
             break
+    return DenseBounds(lower, upper, np.empty(0, dtype=np.int64))
+
+
+def _sweep(
+    domain: DenseDomain, lower: Int32Array, upper: Int32Array, *, is_first: bool
+) -> DenseBounds:
+    """Eq. (upper) and (lower) once; at first nobody is known to be anywhere."""
+    least = [rows.stratum.least_or_rhs for rows in domain.strata]
+    most = [rows.stratum.rhs for rows in domain.strata]
+    have = [np.zeros_like(each) for each in most]
+    if not is_first:
+        have = domain.row_sums(lower)
+        room = [n - sums for n, sums in zip(most, have, strict=True)]
+        upper = np.minimum(upper, lower + domain.least_over_rows(_limits(domain, room)))
+    could = domain.row_sums(upper)
+    # A row that others meet already says nothing of the least in its cells.
+    spare = [
+        np.where(short <= sums, NO_LIMIT, sums2 - short)
+        for short, sums, sums2 in zip(least, have, could, strict=True)
+    ]
+    lower = np.maximum(lower, upper - domain.least_over_rows(_limits(domain, spare)))
+    suspects = [
+        rows.stratum.geounits[_cannot(rows.stratum.is_needed, short, n, sums, sums2)]
+        for rows, short, n, sums, sums2 in zip(domain.strata, least, most, have, could, strict=True)
+    ]
     return DenseBounds(lower, upper, np.unique(np.concatenate(suspects)))
 
 
-def _where(needed: list[BoolArray], values: list[IntArray]) -> list[IntArray]:
+def _limits(domain: DenseDomain, values: list[IntArray]) -> list[IntArray]:
     """Rows that are not needed have no limit."""
+    needed = [rows.stratum.is_needed for rows in domain.strata]
     return [np.where(need, each, NO_LIMIT) for need, each in zip(needed, values, strict=True)]
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -208,6 +208,27 @@ class DenseDomain:
                 possible &= (group.layers[:, group.codes(everything)] < 0).all(axis=0)
         return cls(plan.grain.sizes, units, rows, possible)
 
+    def select(self, units: IntArray) -> DenseDomain:
+        """Some units, and the geounits that they lie in.
+
+        Args:
+            units: Rising.
+        """
+        strata = tuple(
+            replace(rows, stratum=_selected(rows.stratum, units))
+            for rows in self.strata
+            if (rows.stratum.of_unit[units] >= 0).any()
+        )
+        return replace(self, units=len(units), strata=strata)
+
+    def related(self, units: BoolArray) -> IntArray:
+        """The units that some row holds together with one of ``units``, and these; rising."""
+        found = units.copy()
+        for rows in self.strata:
+            of_unit = rows.stratum.of_unit
+            found |= (of_unit >= 0) & np.isin(of_unit, geounits_of(of_unit[units]))
+        return np.flatnonzero(found)
+
     @property
     def cells(self) -> int:
         """Histogram cells of a unit."""
@@ -280,6 +301,25 @@ class DenseDomain:
         return total
 
 
+def geounits_of(of_unit: IntArray) -> IntArray:
+    """The geounits that hold some units, rising."""
+    return np.unique(of_unit[of_unit >= 0])
+
+
+def _selected(stratum: Stratum, units: IntArray) -> Stratum:
+    places = stratum.of_unit[units]
+    geounits = geounits_of(places)
+    return replace(
+        stratum,
+        geounits=stratum.geounits[geounits],
+        of_unit=np.where(places >= 0, np.searchsorted(geounits, places), -1),
+        rhs=stratum.rhs[geounits],
+        screen_counts=stratum.screen_counts[geounits],
+        least=None if stratum.least is None else stratum.least[geounits],
+        needed=None if stratum.needed is None else stratum.needed[geounits],
+    )
+
+
 class _Marginals:
     """Sums of an array over its axes but some, each made of the smallest one that is known."""
 
@@ -305,9 +345,8 @@ def _sum_over(values: _Whole, axis: int) -> _Whole:
     """The sum over an axis; over a short one slice by slice, which keeps the inner loops long."""
     if values.shape[axis] > _SHORT:
         return np.asarray(values.sum(axis=axis, dtype=values.dtype))
-    slices = (values.take([at], axis) for at in range(values.shape[axis]))
-    sums: _Whole = functools.reduce(np.add, slices)
-    return sums.squeeze(axis)
+    sums: _Whole = functools.reduce(np.add, np.moveaxis(values, axis, 0))
+    return sums
 
 
 def _slabs(of_unit: IntArray) -> Iterator[tuple[IntArray, IntArray]]:

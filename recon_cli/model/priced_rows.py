@@ -14,9 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from recon_cli.model.candidates import Stratum
 from recon_cli.model.counts import MOST_PEOPLE
-from recon_cli.model.dense_domain import BoolArray, DenseDomain, DenseRows, FloatArray
+from recon_cli.model.dense_domain import (
+    BoolArray,
+    DenseDomain,
+    DenseRows,
+    FloatArray,
+    geounits_of,
+)
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.row_costs import RECORD, SHORTAGE, RowCosts, row_costs
@@ -117,14 +122,9 @@ class PricedRows:
 
     def select(self, units: IntArray) -> PricedRows:
         """The rows of some units and of the geounits that they lie in."""
-        strata = [
-            replace(each, stratum=_selected(each.stratum, units))
-            for each in self.domain.strata
-            if (each.stratum.of_unit[units] >= 0).any()
-        ]
         kept = self.rows_of(units)
         return PricedRows(
-            replace(self.domain, units=len(units), strata=tuple(strata)),
+            self.domain.select(units),
             self.least[kept],
             self.most[kept],
             self.used[kept],
@@ -141,7 +141,7 @@ class PricedRows:
         """The rows of `select`, as rows of these."""
         rows = [np.empty(0, dtype=np.int64)]
         for offset, each in zip(self.offsets.tolist(), self.domain.strata, strict=True):
-            geounits = _held(each.stratum.of_unit[units])
+            geounits = geounits_of(each.stratum.of_unit[units])
             rows.append((offset + geounits[:, None] * each.width + np.arange(each.width)).ravel())
         return np.concatenate(rows)
 
@@ -205,25 +205,6 @@ def _of_stratum(plan: Plan, rows: DenseRows, costs: CountCosts | None) -> _Strat
         says |= kind.reshape(says.shape) >= 0
     return _StratumRows(
         stratum.least_or_rhs.ravel(), stratum.rhs.ravel(), (says & published).ravel(), tuple(kinds)
-    )
-
-
-def _held(of_unit: IntArray) -> IntArray:
-    """The geounits that hold some units, rising."""
-    return np.unique(of_unit[of_unit >= 0])
-
-
-def _selected(stratum: Stratum, units: IntArray) -> Stratum:
-    places = stratum.of_unit[units]
-    geounits = _held(places)
-    return replace(
-        stratum,
-        geounits=stratum.geounits[geounits],
-        of_unit=np.where(places >= 0, np.searchsorted(geounits, places), -1),
-        rhs=stratum.rhs[geounits],
-        screen_counts=stratum.screen_counts[geounits],
-        least=None if stratum.least is None else stratum.least[geounits],
-        needed=None if stratum.needed is None else stratum.needed[geounits],
     )
 
 

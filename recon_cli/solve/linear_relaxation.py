@@ -36,6 +36,8 @@ _SETTING_UP = 200
 #: Strategies of the simplex, as HiGHS numbers them.
 _DUAL, _PRIMAL = 1, 4
 _CORE = "scipy.optimize._highspy._core"
+#: A matrix given column by column, and the least cost, likewise.
+_BY_COLUMN, _MINIMISE = 1, 1
 #: More than any program takes; the engine counts them in 32 bits.
 _MOST_PIVOTS = 10**9
 
@@ -154,19 +156,8 @@ def _engine(core: Any, program: IntegerProgram) -> Any:
     """An engine that holds the program, without a cost."""
     rows = program.constraints
     A = sparse.csc_array(rows.A)
-    model = core.HighsLp()
-    model.num_row_, model.num_col_ = A.shape
-    model.a_matrix_.num_row_, model.a_matrix_.num_col_ = A.shape
-    model.a_matrix_.format_ = core.MatrixFormat.kColwise
-    model.a_matrix_.start_, model.a_matrix_.index_ = A.indptr, A.indices
-    model.a_matrix_.value_ = A.data.astype(np.float64)
-    model.col_cost_ = np.zeros(A.shape[1])
-    model.col_lower_, model.col_upper_ = (
-        ends.astype(np.float64) for ends in (program.lower, program.upper)
-    )
-    model.row_lower_, model.row_upper_ = (
-        ends.astype(np.float64) for ends in (rows.least, rows.most)
-    )
+    height, width = A.shape
+    ends = (program.lower, program.upper, rows.least, rows.most)
     engine = core._Highs()  # noqa: SLF001
     # Presolving takes longer than solving, and would lose the beginning.
     for option, value in (
@@ -174,5 +165,10 @@ def _engine(core: Any, program: IntegerProgram) -> Any:
         *(("threads", 1), ("parallel", "off")),
     ):
         engine.setOptionValue(option, value)
-    engine.passModel(model)
+    engine.passModel(
+        *(width, height, A.nnz, _BY_COLUMN, _MINIMISE, 0.0),
+        *(each.astype(np.float64) for each in (np.zeros(width), *ends)),
+        *(A.indptr.astype(np.int32), A.indices.astype(np.int32), A.data.astype(np.float64)),
+        np.zeros(width, dtype=np.int32),  # continuous variables
+    )
     return engine

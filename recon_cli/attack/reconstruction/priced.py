@@ -35,11 +35,16 @@ _PACK = 8
 _JOINT = 20_000
 #: Columns up to which all candidates are listed where rounding and CP-SAT found nothing.
 _LISTED = 200_000
-#: Deterministic seconds of CP-SAT for a whole solution over the columns of the relaxation.
+#: Deterministic seconds of CP-SAT for a first whole solution.
 _LIMIT = 30.0
 #: The same for the best one over every column that can be in a better one; units that take longer
 #: are `solved` only.
-_PROOF = 3.0
+_PROOF = 1.0
+#: Columns of a unit besides those of the relaxation, and their reduced cost at most, over which the
+#: first whole solution is looked for: mostly it is the best one.
+_FIRST, _NEAR = 400, 0.6
+#: Further columns of a unit at a time, until all within the gap are there.
+_NEXT = 800
 #: A value so near to an integer is one.
 _INTEGRAL = 1e-6
 
@@ -192,26 +197,13 @@ def _solution(
 
 def _integral(pack: _Pack, vertex: PricedVertex, units: IntArray) -> PricedSolution | None:
     """The likeliest counts where the relaxation's are not whole, or there are none."""
-    active = np.zeros(pack.upper.shape, dtype=bool)
-    active[vertex.unit, vertex.cell] = True
     seconds = vertex.deterministic_time
     if vertex.lacking < _INTEGRAL:
-        answer = _least_cost(pack, active, _LIMIT)
-        seconds += answer.deterministic_time
-        if len(answer.values):
-            # Whoever is in a cell of greater reduced cost than the gap costs more than this does.
-            gap = -answer.objective / SCALE - vertex.cost
-            further = ~active & (pack.upper > 0) & (vertex.reduced <= gap + _INTEGRAL)
-            is_least = answer.status is Status.OPTIMAL and not further.any()
-            if further.any():
-                wider = _least_cost(pack, active | further, _PROOF)
-                seconds += wider.deterministic_time
-                is_least = wider.status is Status.OPTIMAL
-                if len(wider.values) and wider.objective >= answer.objective:
-                    answer, active = wider, active | further
-            unit, cell = np.nonzero(active)
-            people = answer.values[: len(unit)]
-            return _solution(units, (unit, cell), people, seconds, is_least=is_least)
+        found = _least_cost(pack, vertex)
+        seconds += found.deterministic_time
+        if len(found.people):
+            unit, cell = np.nonzero(found.active)
+            return _solution(units, (unit, cell), found.people, seconds, is_least=found.is_least)
         if pack.rows.is_coupled:
             near = _solve_in_neighbourhoods(pack)
             if near is not None and near.is_solved.all():
@@ -219,10 +211,64 @@ def _integral(pack: _Pack, vertex: PricedVertex, units: IntArray) -> PricedSolut
     return _any_solution(pack, units, seconds)
 
 
-def _least_cost(pack: _Pack, active: BoolArray, limit: float) -> SolveResult:
+@dataclass(frozen=True)
+class _LeastCost:
+    """Where the search for the least cost of whole people ended.
+
+    Attributes:
+        active: (units × cells) the columns that people can be in.
+        people: People in each of these; empty without a solution.
+        is_least: Whether no solution over all columns costs less.
+        deterministic_time: Seconds of CP-SAT.
+    """
+
+    active: BoolArray
+    people: IntArray
+    is_least: bool
+    deterministic_time: float
+
+
+def _least_cost(pack: _Pack, vertex: PricedVertex) -> _LeastCost:
+    """CP-SAT over more and more columns, those of least reduced cost first."""
+    active = np.zeros(pack.upper.shape, dtype=bool)
+    active[vertex.unit, vertex.cell] = True
+    active |= _nearest(pack, vertex, active, _NEAR, _FIRST)
+    best = answer = _cheapest(pack, active, _LIMIT)
+    columns, seconds, left = active, answer.deterministic_time, _PROOF
+    is_least = False
+    while answer.status is Status.OPTIMAL:
+        # Whoever is in a cell of greater reduced cost than the gap costs more than this does.
+        gap = -best.objective / SCALE - vertex.cost
+        further = _nearest(pack, vertex, active, gap, _NEXT)
+        is_least = not further.any()
+        if is_least or left <= 0:
+            break
+        active = active | further
+        answer = _cheapest(pack, active, left)
+        seconds, left = seconds + answer.deterministic_time, left - answer.deterministic_time
+        if len(answer.values) and answer.objective >= best.objective:
+            best, columns = answer, active
+    people = best.values[: np.count_nonzero(columns)]
+    return _LeastCost(columns, people, is_least, seconds)
+
+
+def _cheapest(pack: _Pack, active: BoolArray, limit: float) -> SolveResult:
     unit, cell = np.nonzero(active)
     program = pack.open_units.program(unit, cell, may_lack=False).program
     return maximize(program.program, -program.cost, Effort(pack.seed, limit))
+
+
+def _nearest(
+    pack: _Pack, vertex: PricedVertex, active: BoolArray, reach: float, number: int
+) -> BoolArray:
+    """Columns that are not active, of least reduced cost up to ``reach``, ``number`` a unit."""
+    further = ~active & (pack.upper > 0) & (vertex.reduced <= reach + _INTEGRAL)
+    places = np.flatnonzero(further)
+    most = number * len(active)
+    if len(places) > most:
+        order = np.argsort(vertex.reduced.ravel()[places].round(7), kind="stable")
+        further.ravel()[places[order[most:]]] = False
+    return further
 
 
 def _any_solution(pack: _Pack, units: IntArray, seconds: float) -> PricedSolution | None:

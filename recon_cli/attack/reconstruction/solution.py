@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
 from recon_cli.attack.reconstruction.priced import PricedSolution, solve_priced
-from recon_cli.errors import DisagreementError, SolverError
+from recon_cli.errors import ContradictionError, DisagreementError, SolverError
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.candidates import BoolArray, Candidates
@@ -26,7 +26,7 @@ from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.system import System
 from recon_cli.publication import Publication
 from recon_cli.seeding import digest_seed
-from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
+from recon_cli.solve.feasibility import Feasibility, solve_program
 
 #: Histogram cells of a batch that are held as arrays where candidates are not listed.
 _MOST_CELLS = 60_000_000
@@ -100,44 +100,86 @@ def solve_system(
         ContradictionError: The batch has no solution; names the cells.
         SolverError: Two engines disagree.
     """
-    if len(system.suspects):
-        raise contradiction(plan, published, counts, system.suspects)
-    bounds = propagate(system.rows)
-    if bounds.conflict.any():
-        suspects = np.unique(system.row_geounit[bounds.conflict])
-        raise contradiction(plan, published, counts, suspects)
-    people = bounds.lower.copy()
-    deterministic_time = np.zeros(len(system.units))
-    used_solver = np.zeros(len(system.units), dtype=bool)
-    unsolved = np.zeros(len(system.units), dtype=bool)
-    undecided = np.zeros(len(system.units), dtype=bool)
-    regions = system.regions[system.candidates.unit]
     watched = quarantine_of_batch(quarantine, counts, system)
-    components = split_components(system.rows, bounds, regions)
-    for component in (
-        part
-        for whole in components
-        for part in watched.parts(whole, system.candidates.unit[whole.columns], whole.columns)
-    ):
-        units = system.candidates.unit[component.columns]
-        if not watched.admits(units):
+    batch = _Batch(plan, published, counts, system, seed, watched)
+    batch.require_solution(system.suspects)
+    bounds = propagate(system.rows)
+    batch.require_solution(np.unique(system.row_geounit[bounds.conflict]))
+    listed = _solve_listed(batch, bounds)
+    if system.is_listed.all():
+        return listed
+    return _DenseRegions(batch, listed, is_likely).solved()
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """What the regions of a batch have in common.
+
+    Attributes:
+        plan: The static half.
+        published: The partition.
+        counts: The same as arrays.
+        system: The equations.
+        seed: Of the solver.
+        watched: The quarantine.
+    """
+
+    plan: Plan
+    published: Publication
+    counts: PartitionCounts
+    system: System
+    seed: int
+    watched: BatchQuarantine
+
+    def require_solution(self, suspects: IntArray) -> None:
+        """Refuse geounits that are known to have none.
+
+        Raises:
+            ContradictionError: There are such; names the cells.
+        """
+        if len(suspects):
+            raise self.contradiction(suspects)
+
+    def contradiction(self, suspects: IntArray) -> ContradictionError:
+        """The error that names the cells of some geounits that have no solution."""
+        return contradiction(self.plan, self.published, self.counts, suspects)
+
+    @contextmanager
+    def region_of(self, unit: int) -> Iterator[int]:
+        """The seed of the region that a unit is in, which errors name."""
+        region = self.counts.region_geoids[int(self.system.regions[unit])]
+        with errors_naming(self.plan.release.region.name, region):
+            yield digest_seed(self.seed, region)
+
+    def parts(self, component: Component) -> Iterator[Component]:
+        """The component, or where a quarantine is near its parts."""
+        units = self.system.candidates.unit[component.columns]
+        return self.watched.parts(component, units, component.columns)
+
+
+def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
+    """The regions whose candidates are listed; nobody is in the others yet."""
+    system = batch.system
+    n, unit = len(system.units), system.candidates.unit
+    people, seconds = bounds.lower.copy(), np.zeros(n)
+    used_solver, unsolved, undecided = (np.zeros(n, dtype=bool) for _ in range(3))
+    whole = split_components(system.rows, bounds, system.regions[unit])
+    for component in (part for each in whole for part in batch.parts(each)):
+        units = unit[component.columns]
+        if not batch.watched.admits(units):
             unsolved[units] = True
             continue
-        region = counts.region_geoids[int(system.regions[units[0]])]
-        with errors_naming(plan.release.region.name, region):
-            solution = _solve(component, digest_seed(seed, region))
+        with batch.region_of(int(units[0])) as seed:
+            solution = solve_program(component.program, seed)
         if solution.outcome is Feasibility.INFEASIBLE:
-            suspects = np.unique(system.row_geounit[component.rows])
-            raise contradiction(plan, published, counts, suspects)
-        np.add.at(deterministic_time, units, solution.deterministic_time / len(units))
+            raise batch.contradiction(np.unique(system.row_geounit[component.rows]))
+        np.add.at(seconds, units, solution.deterministic_time / len(units))
         used_solver[units] = True
         if solution.outcome is Feasibility.UNDECIDED:
             unsolved[units] = undecided[units] = True
             continue
         people[component.columns] = solution.values
-    n = len(system.units)
-    unit = system.candidates.unit
-    listed = BatchSolution(
+    return BatchSolution(
         system=system,
         bounds=bounds,
         cells=system.candidates,
@@ -146,15 +188,11 @@ def solve_system(
         candidates=np.bincount(unit, minlength=n),
         free=np.bincount(unit[bounds.free], minlength=n),
         is_least=np.zeros(n, dtype=bool),
-        deterministic_time=deterministic_time,
+        deterministic_time=seconds,
         used_solver=used_solver,
         unsolved=unsolved,
         undecided=undecided,
     )
-    if system.is_listed.all():
-        return listed
-    dense = _DenseRegions(plan, published, counts, listed, seed, watched, is_likely)
-    return dense.solved()
 
 
 @dataclass(frozen=True)
@@ -162,43 +200,34 @@ class _DenseRegions:
     """The regions of a batch whose candidates are not listed.
 
     Attributes:
-        plan: The static half.
-        published: The partition.
-        counts: The same as arrays.
+        batch: The batch.
         listed: The other regions, solved.
-        seed: Of the solver.
-        watched: The quarantine.
         is_likely: Whether costs count.
     """
 
-    plan: Plan
-    published: Publication
-    counts: PartitionCounts
+    batch: _Batch
     listed: BatchSolution
-    seed: int
-    watched: BatchQuarantine
     is_likely: bool
 
     def solved(self) -> BatchSolution:
         """All regions of the batch."""
-        system, listed = self.listed.system, self.listed
+        batch, system, listed = self.batch, self.batch.system, self.listed
         n = len(system.units)
         self._require_room(n)
-        domain = DenseDomain.of(self.plan, system.strata, n)
+        domain = DenseDomain.of(batch.plan, system.strata, n)
         everyone = np.flatnonzero(~system.is_listed)
-        rows = PricedRows.of(self.plan, domain, self.counts.costs).select(everyone)
+        rows = PricedRows.of(batch.plan, domain, batch.counts.costs).select(everyone)
         if not (self.is_likely or rows.is_coupled):
-            rows = PricedRows.of(self.plan, domain, None).select(everyone)
+            rows = PricedRows.of(batch.plan, domain, None).select(everyone)
         bounds = propagate_dense(rows.domain)
-        if len(bounds.suspects):
-            raise contradiction(self.plan, self.published, self.counts, bounds.suspects)
+        batch.require_solution(bounds.suspects)
         people = bounds.lower.astype(np.int64)
         least = listed.is_least.copy()
         seconds, used_solver = listed.deterministic_time.copy(), listed.used_solver.copy()
         unsolved, undecided = listed.unsolved.copy(), listed.undecided.copy()
         for units in self._parts(everyone, bounds.free):
             inside = everyone[units]
-            if not self.watched.admits(inside):
+            if not batch.watched.admits(inside):
                 unsolved[inside] = True
                 continue
             found = self._solve(rows.select(units), bounds, units, inside)
@@ -210,7 +239,7 @@ class _DenseRegions:
             undecided[inside] |= ~found.is_solved
             unsolved[inside] |= ~found.is_solved
         unit, cell = np.nonzero(people)
-        atoms = unravel(cell, self.plan.grain.sizes)
+        atoms = unravel(cell, batch.plan.grain.sizes)
         both = np.concatenate([listed.cells.unit, everyone[unit]])
         order = np.argsort(both, kind="stable")
         candidates, free = listed.candidates.copy(), listed.free.copy()
@@ -230,7 +259,7 @@ class _DenseRegions:
         )
 
     def _require_room(self, units: int) -> None:
-        cells = math.prod(self.plan.grain.sizes)
+        cells = math.prod(self.batch.plan.grain.sizes)
         if cells * units > _MOST_CELLS:
             number = f"{units:,} unit has" if units == 1 else f"each of {units:,} units has"
             raise SolverError(
@@ -240,7 +269,7 @@ class _DenseRegions:
 
     def _parts(self, everyone: IntArray, free: IntArray) -> Iterator[IntArray]:
         """Units that are solved together, as places in ``everyone``: regions, those left open."""
-        regions = self.listed.system.regions[everyone]
+        regions = self.batch.system.regions[everyone]
         for region in np.unique(regions).tolist():
             inside = np.flatnonzero(regions == region)
             if free[inside].any():
@@ -249,21 +278,13 @@ class _DenseRegions:
     def _solve(
         self, rows: PricedRows, bounds: DenseBounds, units: IntArray, inside: IntArray
     ) -> PricedSolution:
-        system = self.listed.system
-        region = self.counts.region_geoids[int(system.regions[inside[0]])]
-        with errors_naming(self.plan.release.region.name, region):
-            seed = digest_seed(self.seed, region)
+        with self.batch.region_of(int(inside[0])) as seed:
             found = solve_priced(rows, bounds.lower[units], bounds.upper[units], seed)
         if found is None:
-            suspects = np.unique(
-                np.concatenate([each.stratum.geounits for each in rows.domain.strata])
-            )
-            raise contradiction(self.plan, self.published, self.counts, suspects)
+            strata = rows.domain.strata
+            geounits = np.concatenate([each.stratum.geounits for each in strata])
+            raise self.batch.contradiction(np.unique(geounits))
         return found
-
-
-def _solve(component: Component, seed: int) -> ProgramSolution:
-    return solve_program(component.program, seed)
 
 
 def quarantine_of_batch(
