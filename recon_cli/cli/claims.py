@@ -67,6 +67,7 @@ def print_claims(run: Run, outcome: StageOutcome) -> None:
         ("  maximal", share(totals["maximal"], totals["claims"])),
         (f"  of one {run.release.record}", share(totals["singletons"], totals["claims"])),
         *_on_tables_alone(run, totals),
+        *[("proven if", f"counts are {law}") for law in manifest.notes["laws"]],
         ("undecided", f"{totals['undecided']:,}"),
         ("complete", share(statuses.get("complete", 0), totals["units"])),
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),

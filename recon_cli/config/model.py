@@ -52,6 +52,11 @@ def as_list(value: object) -> object:
     """One name where a list is expected is a list of one; none is not enough."""
     if isinstance(value, list | tuple) and not value:
         raise PydanticCustomError("list", "at least one is expected")
+    return as_list_or_none(value)
+
+
+def as_list_or_none(value: object) -> object:
+    """One name where a list is expected is a list of one; none is the empty list."""
     return [value] if isinstance(value, str) else value
 
 
@@ -63,6 +68,8 @@ def keys_as_text(value: object) -> object:
 ConfigPath = Annotated[Path, BeforeValidator(place)]
 ConfigPaths = Annotated[tuple[ConfigPath, ...], Field(strict=False), BeforeValidator(as_list)]
 Names = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(as_list)]
+#: Names of what is left out, which may be nothing.
+AnyNames = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(as_list_or_none)]
 #: ``block+tract``, or table names.
 TableChoice = Annotated[str | tuple[str, ...], BeforeValidator(choose)]
 

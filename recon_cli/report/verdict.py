@@ -64,11 +64,12 @@ def rule_in_words(rule: Rule, words: Words, *, examined: bool) -> str:
         examined: Whether parts of records were examined, so that it could be applied.
     """
     kind = rule.kind if examined else "record"
-    share = f"up to {rule.tolerated:g}% of the {words.people}"
-    tolerated = share if rule.tolerated else words.nobody
-    text = (
-        f"Given away are {words.people} {_WHO[kind].format(words=words)}; tolerated is {tolerated} "
+    tolerated = (
+        f"up to {rule.tolerated:g}% of the {words.people} are tolerated"
+        if rule.tolerated
+        else "none is tolerated"
     )
+    text = f"Given away are {words.people} {_WHO[kind].format(words=words)}; {tolerated} "
     text += "(`report.rule`, `report.tolerated`)."
     if kind != rule.kind:
         text += f" The rule asked for is {rule.kind}, which takes `recon claims`."

@@ -44,8 +44,10 @@ def claims(run: Run) -> StageOutcome:
         )
         from recon_cli.pipeline.quarantine import QuarantineOnDeath  # noqa: PLC0415
         from recon_cli.stages import claims_pieces as worker  # noqa: PLC0415
+        from recon_cli.store.protection import laws_of  # noqa: PLC0415 - loads numpy
 
         pieces = read_pieces(made.geounits)
+        laws = laws_of(made.tables, made.release)
         columns = claim_columns(made.release, made.used, made.coverage)
         options = ClaimOptions(seed, config.unit_seconds, config.share)
 
@@ -58,7 +60,7 @@ def claims(run: Run) -> StageOutcome:
                 stage.staging,
                 made.microdata,
                 made.blocks,
-                worker.PlannedClaims(plans, options, everybody, config.certificates),
+                worker.PlannedClaims(plans, options, everybody, config.certificates, laws),
             )
 
         on_death = QuarantineOnDeath("claims", stage.staging, run.reporter)
@@ -71,6 +73,7 @@ def claims(run: Run) -> StageOutcome:
                 "tables": made.table_names,
                 "columns": list(columns),
                 "share": config.share,
+                "laws": list(laws),
             },
             usages=results.usages,
             workers=results.workers,

@@ -32,12 +32,14 @@ class PlannedClaims:
         options: What to verify.
         everybody: All records, counted by the columns of claims.
         certificates: Whether weighted cells are wanted that prove the maximal claims.
+        laws: By which the counts were published, in words; none where all are exact.
     """
 
     plans: ClaimPlans
     options: ClaimOptions
     everybody: pl.DataFrame
     certificates: bool
+    laws: tuple[str, ...]
 
 
 ClaimsContext = PieceContext[PlannedClaims]
@@ -66,11 +68,12 @@ def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
     certificates = find_certificates(
         plans.assuming, plans.tables_alone, made.published, wanted, verified.columns
     )
+    law = "; ".join(context.options.laws) or None
     people = int(units["population"].sum())
     context.staging.write(
         piece,
         {
-            "claims": claims,
+            "claims": claims.with_columns(law=pl.lit(law, dtype=pl.String)),
             "claim_units": units,
             "disclosures": verified.disclosures,
             "claim_certificates": certificates,

@@ -92,7 +92,8 @@ def run_compared(run: Run, runs: ComparedRuns) -> None:
     """
     _write_units(run)
     items = [WorkItem(name, each, 1) for name, each in runs.first.items()]
-    with run.reporter.bar(Task("compare", "protection", len(items))) as bar:
+    stages = sum(len(each.stages) for each in runs.first.values())
+    with run.reporter.bar(Task("compare", "stage", stages)) as bar:
         done: Results[str | None] = run_items(
             _run_one,
             lambda: (run.release, run.force),
@@ -108,7 +109,7 @@ def run_compared(run: Run, runs: ComparedRuns) -> None:
             "mend or leave out, and run `recon compare` again\n  " + "\n  ".join(failed)
         )
     if runs.linking is not None:
-        _run_stages(replace(run, config=runs.linking))
+        _run_stages(replace(run, config=runs.linking), _untold)
 
 
 def _write_units(run: Run) -> None:
@@ -127,28 +128,32 @@ def _run_one(
     release, force = shared
     try:
         for each in protection.runs(Run(protection.config, release, force=force)):
-            _run_stages(each)
+            _run_stages(each, tick)
     except ReconError as error:
         return str(error)
-    tick(1, 0)
     return None
 
 
-def _run_stages(run: Run) -> None:
-    run_stages(stages_of(run.config), run, _Silent(run.reporter))
+def _run_stages(run: Run, tick: OnProgress) -> None:
+    run_stages(stages_of(run.config), run, _Ticking(run.reporter, tick))
+
+
+def _untold(units: int, people: int, statuses: Mapping[str, int] | None = None) -> None:
+    """For stages whose own progress bars are seen."""
 
 
 @dataclass(frozen=True)
-class _Silent:
-    """Follows the stages of a run within a stage: its progress bars are all there is to see."""
+class _Ticking:
+    """Follows the stages of a run within a stage, and tells of each that is done."""
 
     reporter: Reporter
+    tick: OnProgress
 
     def stage_started(self, stage: Stage, index: int, of: int) -> Reporter:  # noqa: ARG002
         return self.reporter
 
-    def stage_done(self, stage: Stage, outcome: StageOutcome) -> None:
-        pass
+    def stage_done(self, stage: Stage, outcome: StageOutcome) -> None:  # noqa: ARG002
+        self.tick(1, 0)
 
     def stage_failed(self, stage: Stage, error: BaseException) -> None:
         pass

@@ -44,9 +44,8 @@ from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.contributions import read_contributions
 from recon_cli.stages.lineage import made_from, own_source
-from recon_cli.statement import describe_law
 from recon_cli.store import Folder, Manifest, Stage, open_folder
-from recon_cli.store.protection import read_protection
+from recon_cli.store.protection import laws_of
 from recon_cli.store.published import read_names
 
 
@@ -105,7 +104,9 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         contributions=_contributions(run.work, by_stage),
         audit=_audit(run, by_stage),
         risk=_risk(run.work, by_stage),
-        laws=_laws(run, by_stage),
+        laws=laws_of(_open(run.work, by_stage["ingest"], "tables"), run.release)
+        if "ingest" in by_stage
+        else (),
     )
 
 
@@ -115,14 +116,6 @@ def _named(places: tuple[Place, ...], run: Run, by_stage: dict[str, Manifest]) -
         return places
     names = read_names(_open(run.work, by_stage["ingest"], "geounits"))
     return tuple(replace(each, name=names.get(each.geoid, "")) for each in places)
-
-
-def _laws(run: Run, by_stage: dict[str, Manifest]) -> tuple[str, ...]:
-    """By which the counts were published, each once."""
-    if "ingest" not in by_stage:
-        return ()
-    protection = read_protection(_open(run.work, by_stage["ingest"], "tables"), run.release)
-    return tuple(dict.fromkeys(describe_law(each.law) for each in protection.statements))
 
 
 def _microdata(work: Path, by_stage: dict[str, Manifest]) -> Folder | Missing:

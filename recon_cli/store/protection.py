@@ -7,7 +7,14 @@ from pathlib import Path
 
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.schema import Release
-from recon_cli.statement import EXACT, Exact, Protection, Statement, load_protection
+from recon_cli.statement import (
+    EXACT,
+    Exact,
+    Protection,
+    Statement,
+    describe_law,
+    load_protection,
+)
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder
@@ -27,6 +34,18 @@ def protection_files(protection: Protection, release: Release) -> dict[str, byte
         entries.append(replace(statement, law=law).document())
     files[PROTECTION] = json_bytes({"release": release.name, "statements": entries})
     return files
+
+
+def laws_of(tables: Folder, release: Release) -> tuple[str, ...]:
+    """By which laws the counts of ``tables`` were published, in words, each once.
+
+    None where all are exact.
+
+    Raises:
+        StageError: As `read_protection`.
+    """
+    statements = read_protection(tables, release).statements
+    return tuple(dict.fromkeys(describe_law(each.law) for each in statements))
 
 
 def read_protection(tables: Folder, release: Release) -> Protection:

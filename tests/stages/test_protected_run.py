@@ -123,3 +123,16 @@ def test_a_unit_is_shown_with_what_its_counts_prove_and_by_which_law(config: Pat
     assert "1 to 2" in shown
     assert "all certain" in shown
     assert "proven by propagation of bounds" in shown
+
+
+def test_every_claim_repeats_the_law_that_it_is_proven_under(config: Path) -> None:
+    recon("run", "-c", str(config))
+    printed = " ".join(recon("claims", "-c", str(config)).stdout.split())
+    assert "proven if counts are suppressed (below 3)" in printed
+    work = config.parent / "work"
+    claims = pl.read_parquet(work / "claims" / "**" / "*.parquet", hive_partitioning=False)
+    assert claims.height
+    assert set(claims["law"]) == {"suppressed (below 3)"}
+    for folder in ("claims", "disclosures", "claim_certificates"):
+        manifest = json.loads((work / folder / "_manifest.json").read_text())
+        assert manifest["notes"]["laws"] == ["suppressed (below 3)"]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from recon_cli.config.model import ConfigPath, Names, Section, place_release
+from recon_cli.config.model import AnyNames, ConfigPath, Names, Section, place_release
 
 
 class Noise(Section):
@@ -29,7 +29,7 @@ class Noise(Section):
     records: ConfigPath | None = None
     geounits: ConfigPath | None = None
     levels: Names | None = None
-    without: Names = ()
+    without: AnyNames = ()
     source: Literal["seeded", "opendp"] = "seeded"
     seed: Annotated[int, Field(ge=0)] | None = None
 

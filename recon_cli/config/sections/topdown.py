@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 
-from recon_cli.config.model import ConfigPath, Names, Section, as_list, place_release
+from recon_cli.config.model import AnyNames, ConfigPath, Names, Section, as_list, place_release
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.schema import Release, extend_release
 from recon_cli.schema.spec import FeatureSpec, Name, StructuralZeroSpec
@@ -62,7 +62,7 @@ class Topdown(Section):
     geography: ConfigPath | None = None
     features: dict[Name, FeatureSpec] = Field(default_factory=dict)
     structural_zeros: list[StructuralZeroSpec] = Field(default_factory=list)
-    without: Names = ()
+    without: AnyNames = ()
     invariant: InvariantCounts | None = None
     steps: Annotated[int, Field(ge=1)] = 100
     seed: Annotated[int, Field(ge=0)] | None = None

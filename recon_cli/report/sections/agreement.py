@@ -45,9 +45,10 @@ def _sentence(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> str:
     )
     if whole["least"][0] is not None:
         study = " (the study's 100% interval)" if words.is_study else ""
+        least, most = whole["least"][0], whole["most"][0]
+        more = f" or more than {percent(most)}%" if most < 100 else ""
         said += (
-            " No reconstruction from the same tables has less than "
-            f"{percent(whole['least'][0])}% or more than {percent(whole['most'][0])}%{study}."
+            f" No reconstruction from the same tables has less than {percent(least)}%{more}{study}."
         )
     return said
 

@@ -124,4 +124,9 @@ def _caption(found: ScoreFindings, text: str) -> str:
     also = f" Further guessers are in the tables: {', '.join(others)}." if others else ""
     kind = found.manifest.notes["intervals"]
     lines = "" if kind == "none" else f" Lines through the points are intervals ({kind})."
-    return f"{text}{lines}{also}"
+    hidden = (
+        " Size classes with few people are withheld (`score.threshold`)."
+        if found.manifest.notes["withheld"]
+        else ""
+    )
+    return f"{text}{lines}{hidden}{also}"
