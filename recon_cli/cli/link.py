@@ -60,7 +60,7 @@ def print_link(run: Run, outcome: StageOutcome) -> None:
     from recon_cli.progress import plural  # noqa: PLC0415
 
     manifest = outcome.manifest
-    totals, notes = manifest.totals, manifest.notes
+    totals, notes, people = manifest.totals, manifest.notes, plural(run.release.record)
     left_out = [(f"  left out, {why}", f"{n:,}") for why, n in sorted(manifest.statuses.items())]
     beyond = [
         (f"  left out, {name}: elsewhere", f"{n:,}")
@@ -72,13 +72,13 @@ def print_link(run: Run, outcome: StageOutcome) -> None:
         [
             ("sources", ", ".join(notes["sources"])),
             ("attackers", ", ".join(notes["attackers"]) or "none: agreement only"),
-            ("people", f"{totals['people']:,}"),
+            (people, f"{totals['people']:,}"),
             ("  with an id", share(totals["linkable"], totals["people"])),
             (plural(run.release.geography.unit.name).replace("_", " "), f"{totals['units']:,}"),
             ("putative links", f"{totals['putative']:,}"),
             ("confirmed", share(totals["confirmed"], totals["putative"])),
             *left_out,
             *beyond,
-            ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
+            ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
         ],
     )

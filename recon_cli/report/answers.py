@@ -154,4 +154,5 @@ def _origin(findings: Findings) -> str:
         return f"{when}."
     files = [f"`{file['name']}`" for file in ingest.inputs["files"]]
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
-    return f"{when}, from {', '.join(files[:_NAMED])}{more}; their digests are below."
+    digests = "its digest is" if len(files) == 1 else "their digests are"
+    return f"{when}, from {', '.join(files[:_NAMED])}{more}; {digests} below."
