@@ -94,10 +94,12 @@ def refine(release: Release, predicates: Iterable[Masks], tallied: Iterable[int]
         columns[at] |= {feature.picked(n) for n in range(1, len(feature.options) + 1)}
     atoms = []
     for feature, masks in zip(release.features, columns, strict=True):
-        signatures: dict[tuple[bool, ...], int] = defaultdict(int)
-        ordered = sorted(masks)
-        for value in range(len(feature.values)):
-            signatures[tuple(bool(mask >> value & 1) for mask in ordered)] |= 1 << value
+        width = len(feature.values)
+        # Each mask written out, the first value first: a value's signature is a column of that.
+        written = (f"{mask:0{width}b}"[::-1] for mask in masks | {feature.full})
+        signatures: dict[tuple[str, ...], int] = defaultdict(int)
+        for value, signature in enumerate(zip(*written, strict=True)):
+            signatures[signature] |= 1 << value
         atoms.append(tuple(signatures.values()))
     return Grain(tuple(atoms))
 

@@ -6,7 +6,7 @@ Masks make the predicates of published cells exact, hashable and quick to inters
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -75,20 +75,33 @@ class Feature:
 
     def picked(self, count: int) -> int:
         """Mask of the multi-select values with exactly ``count`` options picked."""
-        return self._mask_where(lambda value: value.bit_count() == count)
+        if not self.options:
+            raise SchemaError(f"feature {self.name!r} is not a multi-select feature")
+        return self._picked.get(count, 0)
 
     def includes(self, option: str) -> int:
         """Mask of the multi-select values that include ``option``."""
         if option not in self.options:
             known = ", ".join(self.options) or "none: it is not a multi-select feature"
             raise SchemaError(f"feature {self.name!r} has no option {option!r} (options: {known})")
-        bit = 1 << self.options.index(option)
-        return self._mask_where(lambda value: bool(value & bit))
+        return self._included[option]
 
-    def _mask_where(self, test: Callable[[int], bool]) -> int:
-        if not self.options:
-            raise SchemaError(f"feature {self.name!r} is not a multi-select feature")
-        return sum(1 << i for i, value in enumerate(self.values) if test(int(value)))
+    @cached_property
+    def _picked(self) -> dict[int, int]:
+        """Number of options → mask of the values that pick so many."""
+        masks: dict[int, int] = {}
+        for place, value in enumerate(self.values):
+            count = int(value).bit_count()
+            masks[count] = masks.get(count, 0) | 1 << place
+        return masks
+
+    @cached_property
+    def _included(self) -> dict[str, int]:
+        """Option → mask of the values that include it."""
+        return {
+            option: sum(1 << i for i, value in enumerate(self.values) if int(value) >> at & 1)
+            for at, option in enumerate(self.options)
+        }
 
 
 @dataclass(frozen=True)

@@ -236,6 +236,15 @@ class Release:
         Raises:
             SchemaError: No feature or partition recode has that name.
         """
+        if column not in self._groups:
+            self._groups[column] = self._find_groups(column)
+        return self._groups[column]
+
+    @cached_property
+    def _groups(self) -> dict[str, Recode]:
+        return {}
+
+    def _find_groups(self, column: str) -> Recode:
         if column in self.feature_index:
             feature = self.features[self.feature_index[column]]
             masks = tuple(1 << i for i in range(len(feature.values)))
