@@ -128,7 +128,10 @@ class _Closure:
 
     def minimal(self) -> list[Masks]:
         """The margins that are not sums of smaller ones, in the order of discovery."""
-        return [masks for margin, masks in self._masks.items() if margin not in self._sums]
+        return [self._masks[margin] for margin in self._minimal()]
+
+    def _minimal(self) -> list[int]:
+        return [margin for margin in self._masks if margin not in self._sums]
 
     def relations(self) -> tuple[tuple[Masks, tuple[Masks, ...]], ...]:
         """Margins that are sums of others, with their disjoint parts."""
@@ -161,7 +164,8 @@ class _Closure:
         from those before. What is dropped is such a sum, and the sum is checked against the
         counts; but not every such sum is found. One that stays is right, too: it costs time only.
         """
-        rows = self.minimal()
+        margins = self._minimal()
+        rows = [self._masks[margin] for margin in margins]
         pairs = PredicatePairs(rows)
         volume = np.array([math.prod(m.bit_count() for m in masks) for masks in rows], dtype=float)
         for slab in slabs(len(rows)):
@@ -173,11 +177,13 @@ class _Closure:
                 inner = inner[np.argsort(-volume[inner], kind="stable")][1:]  # the first is itself
                 parts = inner[pairs.first_disjoint(inner)]
                 if volume[parts].sum() == volume[whole]:
-                    numbers = [self._number(rows[part]) for part in parts.tolist()]
-                    self._is_sum(self._number(rows[whole]), numbers)
+                    self._is_sum(margins[whole], [margins[part] for part in parts.tolist()])
 
     def _number(self, masks: Masks) -> int:
-        return sum(mask << shift for mask, shift in zip(masks, self._shifts, strict=True))
+        number = 0
+        for mask, shift in zip(masks, self._shifts, strict=True):
+            number |= mask << shift
+        return number
 
     def _add(self, margin: int, masks: Masks, terms: Terms) -> None:
         self._masks[margin], self._terms[margin] = masks, terms

@@ -9,8 +9,9 @@ import polars as pl
 
 from recon_cli.attack.claims.columns import claim_columns, require_columns
 from recon_cli.attack.claims.partition import ClaimOptions
+from recon_cli.attack.contributions.measures import Proven
 from recon_cli.attack.contributions.parts import Part, parts_of, restrict, without
-from recon_cli.attack.contributions.proven import Attack, Proven
+from recon_cli.attack.contributions.proven import Attack
 from recon_cli.attack.contributions.ranking import LeftOut, attacks_needed, rank_contributions
 from recon_cli.attack.contributions.shapley import draw_orders
 from recon_cli.config.sections.contributions import Contributions

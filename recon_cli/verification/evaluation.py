@@ -226,4 +226,7 @@ def _picked(feature: Feature) -> Integers:
 @lru_cache(maxsize=1024)  # a run verifies many partitions
 def _values_of(masks: tuple[int, ...], size: int) -> Truth:
     """Masks as rows of truth values, masks x values; not to be written."""
-    return np.array([[mask >> value & 1 for value in range(size)] for mask in masks], np.bool_)
+    width = -(-size // 8)
+    written = b"".join(mask.to_bytes(width, "little") for mask in masks)
+    bits = np.frombuffer(written, np.uint8).reshape(len(masks), width)
+    return np.unpackbits(bits, axis=1, count=size, bitorder="little").astype(np.bool_)

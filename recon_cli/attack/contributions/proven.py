@@ -15,39 +15,13 @@ from recon_cli.attack.claims.partition import (
     find_with_plans,
     make_claim_plans,
 )
+from recon_cli.attack.contributions.measures import Proven
 from recon_cli.attack.reconstruction.partition import reconstruct_plan
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan
 from recon_cli.publication import Coverage, Publication
 from recon_cli.schema import Release, Table
-
-
-@dataclass(frozen=True)
-class Proven:
-    """Sums over geounits.
-
-    Attributes:
-        certain: People whose record, of all columns that the whole publication tells apart, is in
-            every solution of their unit.
-        disclosed: People of whom some columns settle another one (attribute disclosure).
-        claims: Verified claims, of any columns.
-    """
-
-    certain: int = 0
-    disclosed: int = 0
-    claims: int = 0
-
-    def __add__(self, other: Proven) -> Proven:
-        return Proven(
-            self.certain + other.certain,
-            self.disclosed + other.disclosed,
-            self.claims + other.claims,
-        )
-
-
-#: The measures of `Proven`.
-MEASURES = ("certain", "disclosed", "claims")
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Final
 
 import polars as pl
 
+from recon_cli.attack.contributions.measures import MEASURES, Proven
 from recon_cli.attack.contributions.parts import Part
-from recon_cli.attack.contributions.proven import MEASURES, Proven
 from recon_cli.attack.contributions.shapley import coalitions, shapley_values
 
 #: A set of parts that is left out.

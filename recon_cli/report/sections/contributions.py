@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from recon_cli.attack.contributions.proven import MEASURES
+from recon_cli.attack.contributions.measures import MEASURES
 from recon_cli.attack.contributions.ranking import NOTHING, WHOLE
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import Findings, Missing
