@@ -179,7 +179,7 @@ class Manifest(_Record):
     statuses: dict[str, int]
     totals: dict[str, int]
     notes: dict[str, Any] = Field(default_factory=dict)
-    run: RunFacts = RunFacts()
+    run: RunFacts = Field(default_factory=RunFacts)
 
     @cached_property
     def by_partition(self) -> dict[str, PartitionRow]:
