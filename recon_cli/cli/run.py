@@ -86,14 +86,16 @@ def command(
     Nothing else is written to stderr, but for an
     error message when FILE is given.
     """  # noqa: D301 - click wants the character itself
-    from recon_cli.cli._plan import print_plan  # noqa: PLC0415 - slow imports when needed
-    from recon_cli.pipeline.execution import plan  # noqa: PLC0415
-    from recon_cli.pipeline.order import dependencies, select, stages_of  # noqa: PLC0415
+    from recon_cli.pipeline.order import select, stages_of  # noqa: PLC0415 - slow imports
 
     run = options.run(force=force)
     configured = stages_of(run.config)
     chosen = select(configured, first, last, only)
     if dry_run:
+        from recon_cli.cli._plan import print_plan  # noqa: PLC0415
+        from recon_cli.pipeline.execution import plan  # noqa: PLC0415
+        from recon_cli.pipeline.order import dependencies  # noqa: PLC0415
+
         print_plan(plan(run, chosen, dependencies(configured, run.config)), force=force)
     elif log_json is None:
         _run(run, options, chosen, None)

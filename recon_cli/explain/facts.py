@@ -105,9 +105,10 @@ class PatternCells:
     def weights(self, positions: IntArray, columns: IntArray | None = None) -> IntArray:
         """(records × cells) how much a record adds to each cell, or to some ``columns``."""
         which = np.arange(len(self.cells)) if columns is None else columns
-        weights = np.ones((len(positions), len(which)), dtype=np.int64)
+        holds = np.ones((len(positions), len(which)), dtype=bool)
         for f, inside in enumerate(self.inside):
-            weights *= inside[which][:, positions[:, f]].T
+            holds &= np.ascontiguousarray(inside[which].T)[positions[:, f]]
+        weights = holds.astype(np.int64)
         for f, picked in self.picked.items():
             tallied = np.array([self.cells[i][1].tally == f for i in which.tolist()], dtype=bool)
             weights[:, tallied] *= picked[positions[:, f]][:, None]
@@ -118,9 +119,9 @@ class PatternCells:
         """For each feature (values × values) how many cells tell two values apart."""
         differences = []
         for inside in self.inside:
-            ones = inside.astype(np.int64)
+            ones = inside.astype(np.float64)  # which numpy multiplies fast; all are whole numbers
             both, alone = ones.T @ ones, ones.sum(axis=0)
-            differences.append(alone[:, None] + alone[None, :] - 2 * both)
+            differences.append((alone[:, None] + alone[None, :] - 2 * both).astype(np.int64))
         return tuple(differences)
 
 

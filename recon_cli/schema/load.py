@@ -335,24 +335,28 @@ def _tables(family: FamilySpec, terms: _Terms) -> Iterator[Table]:
 
 def _cells(
     items: list[CellSpec], masks: tuple[int, ...], terms: _Terms, where: str
-) -> Iterator[tuple[tuple[int, ...], int | None]]:
+) -> list[tuple[tuple[int, ...], int | None]]:
     """Write out nested cell patterns: the predicate and tally of each cell, in order."""
+    found: list[tuple[tuple[int, ...], int | None]] = []
     for i, item in enumerate(items):
-        here = f"{where}[{i}]"
         match item:
+            case BySpec():
+                here = f"{where}[{i}]"
+                at, groups = terms.groups(item.by, here)
+                before, own, after = masks[:at], masks[at], masks[at + 1 :]
+                for group in groups:
+                    if group & own:
+                        inner = (*before, group & own, *after)
+                        found += _cells(item.cells, inner, terms, here)
+            case WhereSpec():
+                here = f"{where}[{i}]"
+                found += _cells(item.cells, terms.narrow(masks, item.where, here), terms, here)
             case TallySpec():
+                here = f"{where}[{i}]"
                 at = terms.index(item.tally, here)
                 if not terms.features[item.tally].options:
                     raise SchemaError(f"{here}: {item.tally!r} is not a multi-select feature")
-                yield masks, at
-            case BySpec():
-                at, groups = terms.groups(item.by, here)
-                for group in groups:
-                    if group & masks[at]:
-                        inner = (*masks[:at], group & masks[at], *masks[at + 1 :])
-                        yield from _cells(item.cells, inner, terms, here)
-            case WhereSpec():
-                inner = terms.narrow(masks, item.where, here)
-                yield from _cells(item.cells, inner, terms, here)
+                found.append((masks, at))
             case _:
-                yield masks, None
+                found.append((masks, None))
+    return found

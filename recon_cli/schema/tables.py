@@ -57,7 +57,5 @@ class Table:
     @cached_property
     def codes(self) -> tuple[str, ...]:
         """The published code of every cell, in order."""
-        run = re.findall("#+", self.code)[0]
-        return tuple(
-            self.code.replace(run, str(cell.number).zfill(len(run))) for cell in self.cells
-        )
+        before, run, after = re.split("(#+)", self.code)
+        return tuple(f"{before}{cell.number:0{len(run)}}{after}" for cell in self.cells)
