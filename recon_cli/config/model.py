@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ByteSize,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+)
 from pydantic_core import PydanticCustomError
 
 from recon_cli.errors import ConfigError
@@ -65,7 +73,16 @@ def keys_as_text(value: object) -> object:
     return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
 
 
+def require_csv(path: Path) -> Path:
+    """Refuse another suffix."""
+    if path.suffix.lower() != ".csv":
+        raise PydanticCustomError("suffix", "a .csv file is expected")
+    return path
+
+
 ConfigPath = Annotated[Path, BeforeValidator(place)]
+#: A file to write.
+CsvPath = Annotated[ConfigPath, AfterValidator(require_csv)]
 ConfigPaths = Annotated[tuple[ConfigPath, ...], Field(strict=False), BeforeValidator(as_list)]
 Names = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(as_list)]
 #: Names of what is left out, which may be nothing.

@@ -16,6 +16,7 @@ from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import CENSUS1980
 from recon_cli.schema import Release
+from recon_cli.stages.protected_file import with_file
 from recon_cli.store import Piece, Staging, open_folder
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def census1980(run: Run) -> StageOutcome:
     recipe = run.recipe(CENSUS1980, {}, seed=0, partitions=origin.digests(run.release))
     with run.transaction(recipe) as transaction:
         if transaction.current is not None:
-            return StageOutcome(CENSUS1980, transaction.current, skipped=True)
+            outcome = StageOutcome(CENSUS1980, transaction.current, skipped=True)
+            return with_file(run, outcome, config.to)
         pieces, staging = origin.pieces(run.release), transaction.staging
         context = RulesContext(run.release, origin, staging)
         results = run.map_unfinished(transaction, suppress_piece, lambda: context, pieces)
@@ -58,7 +60,7 @@ def census1980(run: Run) -> StageOutcome:
         manifest = transaction.publish(
             pieces, notes={}, usages=results.usages, workers=results.workers
         )
-        return StageOutcome(CENSUS1980, manifest)
+        return with_file(run, StageOutcome(CENSUS1980, manifest), config.to)
 
 
 @dataclass(frozen=True)

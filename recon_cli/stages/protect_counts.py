@@ -14,6 +14,7 @@ from recon_cli.config.sections.round import Round
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import CELLKEY, ROUND
+from recon_cli.stages.protected_file import with_file
 from recon_cli.store import InputFile, Stage
 from recon_cli.store.files import file_digest
 
@@ -89,7 +90,8 @@ def _protect(
     )
     with run.transaction(recipe) as transaction:
         if transaction.current is not None:
-            return StageOutcome(stage, transaction.current, skipped=True)
+            outcome = StageOutcome(stage, transaction.current, skipped=True)
+            return with_file(run, outcome, config.to)
         pieces, staging = origin.pieces(run.release), transaction.staging
         context = work.ProtectContext(run.release, origin, protection, seed, keys, staging)
         results = run.map_unfinished(transaction, work.protect_piece, lambda: context, pieces)
@@ -105,7 +107,7 @@ def _protect(
             usages=results.usages,
             workers=results.workers,
         )
-        return StageOutcome(stage, manifest)
+        return with_file(run, StageOutcome(stage, manifest), config.to)
 
 
 def _settings(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
 from recon_cli.frames import COUNTS
 from recon_cli.markdown import markdown_table
@@ -81,6 +82,11 @@ class Origin:
         return count_records(release, records, self.tables), records.with_columns(others)
 
     def _file(self, release: Release) -> RecordFile:
+        if not self.records.exists():
+            raise ConfigError(
+                f"{self.section}.records: no such file or folder: {self.records}; name the "
+                "records, or ingested exact counts (round.counts, suppress.counts: a work folder)"
+            )
         return open_records(f"{self.section}.records", self.records, release)
 
 

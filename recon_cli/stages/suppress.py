@@ -11,6 +11,7 @@ from typing import Any
 from recon_cli.config.sections.suppress import Suppress
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import SUPPRESS
+from recon_cli.stages.protected_file import with_file
 
 #: People that are worth a process: each takes 5 ms and more.
 _GRAIN = 300
@@ -62,7 +63,8 @@ def suppress(run: Run) -> StageOutcome:
     )
     with run.transaction(recipe) as transaction:
         if transaction.current is not None:
-            return StageOutcome(SUPPRESS, transaction.current, skipped=True)
+            outcome = StageOutcome(SUPPRESS, transaction.current, skipped=True)
+            return with_file(run, outcome, config.to)
         pieces, staging = origin.pieces(run.release), transaction.staging
         context = work.SuppressContext(run.release, origin, options, staging)
         results = run.map_unfinished(
@@ -79,9 +81,9 @@ def suppress(run: Run) -> StageOutcome:
             usages=results.usages,
             workers=results.workers,
         )
-        return StageOutcome(SUPPRESS, manifest)
+        return with_file(run, StageOutcome(SUPPRESS, manifest), config.to)
 
 
 def _settings(config: Suppress, tables: Any) -> dict[str, Any]:
-    settings = config.model_dump(exclude={"records", "counts", "seed", "tables"}, mode="json")
+    settings = config.model_dump(exclude={"records", "counts", "seed", "tables", "to"}, mode="json")
     return {**settings, "tables": [table.name for table in tables]}

@@ -56,6 +56,30 @@ def test_protected_counts_are_a_publication(
     assert "up to date" in recon("protect", command, "-c", config).stdout
 
 
+@pytest.mark.parametrize("command", ["round", "cellkey", "suppress"])
+def test_the_counts_as_one_file_are_the_same_publication(config: Path, command: str) -> None:
+    """What an office publishes: one CSV file, and the law that it says beside it."""
+    with config.open("a") as file:
+        file.write("suppress: {records: patients.csv}\n")
+    home, to = config.parent, config.parent / "published" / "counts.csv"
+    recon("protect", command, "-c", config)
+    again = recon("protect", command, "-c", config, "--to", to)
+    assert "up to date" in again.stdout  # where to is no setting of the stage
+    written = pl.read_csv(to, infer_schema=False)
+    assert written.columns == ["geoid", "table", "cell", "count"]
+    assert ("*" in written["count"].to_list()) == (command == "suppress")
+    folder = {"round": "rounded", "cellkey": "perturbed", "suppress": "suppressed"}[command]
+    ingested = {}
+    for name, paths in (("folder", home / "work" / folder), ("file", to)):
+        law = home / "work" / folder / "protection.yaml"
+        settings = (f"ingest.paths=[{paths}]", "ingest.source=tidy", f"ingest.protection={law}")
+        given = [word for each in settings for word in ("--set", each)]
+        recon("ingest", "-c", config, "--work", home / name, *given)
+        tables = pl.read_parquet(home / name / "tables/**/*.parquet", hive_partitioning=False)
+        ingested[name] = tables.sort("geoid", "table", "cell")
+    assert ingested["file"].equals(ingested["folder"])
+
+
 def test_a_p_table_from_a_file_travels_with_the_counts(config: Path) -> None:
     table = config.parent / "p.csv"
     table.write_text("i;j;p\n0;0;1\n1;0;0.5\n1;2;0.5\n2;1;0.5\n2;3;0.5\n")

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import RunOptions, counts_file_option, force_option, run_options
 from recon_cli.cli._stage import run_and_print
 from recon_cli.cli.protect.round import print_round
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command()
 @run_options
+@counts_file_option
 @force_option
-def command(options: RunOptions, *, force: bool) -> None:
+def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     """Perturb the counts of records by cell keys.
 
     Every record has a key; the sum of the keys in a cell picks the offset of its count from a
@@ -40,8 +46,10 @@ def command(options: RunOptions, *, force: bool) -> None:
                           of; default all features
       cellkey.tables    as reconstruct.tables
       cellkey.seed      default the run's seed
+      cellkey.to       a .csv file that gets the
+                       counts, too
     """  # noqa: D301 - click wants the character itself
-    run_and_print("cellkey", options, force=force)
+    run_and_print("cellkey", options.setting(cellkey__to=to), force=force)
 
 
 print_cellkey = print_round

@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import RunOptions, counts_file_option, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
 @click.command()
 @run_options
+@counts_file_option
 @force_option
-def command(options: RunOptions, *, force: bool) -> None:
+def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     """Suppress counts by the rules of the 1980 census.
 
     Counts of 1 or 2 by race (P1) and by race and ethnicity (P2) become zero, unmarked; the same
@@ -34,8 +37,10 @@ def command(options: RunOptions, *, force: bool) -> None:
       release, work
       census1980.records  .parquet or .csv, or a folder
                           (default the run's persons/)
+      census1980.to       a .csv file that gets the
+                          counts, too
     """  # noqa: D301 - click wants the character itself
-    run_and_print("census1980", options, force=force)
+    run_and_print("census1980", options.setting(census1980__to=to), force=force)
 
 
 def print_census1980(run: Run, outcome: StageOutcome) -> None:

@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import RunOptions, counts_file_option, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
 @click.command()
 @run_options
+@counts_file_option
 @force_option
-def command(options: RunOptions, *, force: bool) -> None:
+def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     """Round the counts of records to multiples of a base.
 
     Writes rounded/ (a tidy publication and its protection.yaml, as recon ingest reads them) and
@@ -45,8 +48,10 @@ def command(options: RunOptions, *, force: bool) -> None:
       round.levels   default all; others are exact
       round.tables   as reconstruct.tables
       round.seed     default the run's seed
+      round.to       a .csv file that gets the
+                     counts, too
     """  # noqa: D301 - click wants the character itself
-    run_and_print("round", options, force=force)
+    run_and_print("round", options.setting(round__to=to), force=force)
 
 
 def print_round(run: Run, outcome: StageOutcome) -> None:

@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import RunOptions, counts_file_option, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
 @click.command()
 @run_options
+@counts_file_option
 @force_option
-def command(options: RunOptions, *, force: bool) -> None:
+def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     """Suppress small counts, and those that would give them away.
 
     Counts under a threshold, or that few people dominate, are primary cells. Complementary ones are
@@ -55,8 +58,10 @@ def command(options: RunOptions, *, force: bool) -> None:
                           than need be
       suppress.tables     as reconstruct.tables
       suppress.seed       default the run's seed
+      suppress.to         a .csv file that gets the
+                          counts, too
     """  # noqa: D301 - click wants the character itself
-    run_and_print("suppress", options, force=force)
+    run_and_print("suppress", options.setting(suppress__to=to), force=force)
 
 
 def print_suppress(_run: Run, outcome: StageOutcome) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from recon_cli.config.model import ConfigPath, Section, TableChoice
+from recon_cli.config.model import ConfigPath, CsvPath, Section, TableChoice
 from recon_cli.schema import Release
 
 
@@ -23,6 +23,7 @@ class Cellkey(Section):
         tables: As in ``reconstruct``; default every table.
         identifier: The column that keys of records are made of; default what the records say.
         seed: Of the record keys; default the run's seed.
+        to: A ``.csv`` file that gets the counts as they can be published; default none.
     """
 
     records: ConfigPath | None = None
@@ -33,6 +34,7 @@ class Cellkey(Section):
     tables: TableChoice | None = None
     identifier: str | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
+    to: CsvPath | None = None
 
     def check(self, release: Release) -> None:
         """Refuse unknown tables."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from recon_cli.config.model import ConfigPath, Names, Section, TableChoice
+from recon_cli.config.model import ConfigPath, CsvPath, Names, Section, TableChoice
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 
@@ -26,6 +26,7 @@ class Round(Section):
         levels: Names of the levels to round, counts of others are exact; default all.
         tables: Of records, as in ``reconstruct``; default every table.
         seed: Of the keys; default the run's seed.
+        to: A ``.csv`` file that gets the counts as they can be published; default none.
     """
 
     records: ConfigPath | None = None
@@ -36,6 +37,7 @@ class Round(Section):
     levels: Names | None = None
     tables: TableChoice | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
+    to: CsvPath | None = None
 
     def check(self, release: Release) -> None:
         """Refuse unknown tables and levels."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from recon_cli.config.model import ConfigPath, Section, TableChoice
+from recon_cli.config.model import ConfigPath, CsvPath, Section, TableChoice
 from recon_cli.schema import Release
 
 
@@ -30,6 +30,8 @@ class Suppress(Section):
             than needed are suppressed.
         tables: Of records, as in ``reconstruct``; default every table.
         seed: Of the solvers; default the run's seed.
+        to: A ``.csv`` file that gets the counts as they can be published, ``*`` for a suppressed
+            one; default none.
     """
 
     records: ConfigPath | None = None
@@ -43,6 +45,7 @@ class Suppress(Section):
     region_seconds: Annotated[float, Field(gt=0)] = 600.0
     tables: TableChoice | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
+    to: CsvPath | None = None
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

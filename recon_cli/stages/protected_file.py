@@ -1,0 +1,49 @@
+"""Protected counts as one file, as an office publishes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.store import Stage, open_folder
+from recon_cli.store.files import disk, move
+
+#: What stands in place of a suppressed count.
+_SUPPRESSED: Final = "*"
+
+
+def with_file(run: Run, outcome: StageOutcome, to: Path | None) -> StageOutcome:
+    """The outcome of a protection, once its counts are in the file that was asked for.
+
+    Raises:
+        StageError: The folder is damaged, or the file cannot be written.
+    """
+    if to is not None:
+        write_protected(run, outcome.stage, to)
+    return outcome
+
+
+def write_protected(run: Run, stage: Stage, to: Path) -> None:
+    """Write the counts of a protection: columns ``geoid, table, cell, count``, ``*`` if suppressed.
+
+    Rows are those of its folder: counts that are published as zero are left out.
+
+    Raises:
+        StageError: The folder is damaged, or the file cannot be written.
+    """
+    import polars as pl  # noqa: PLC0415 - slow to load, and not needed where nothing is asked for
+
+    folder = open_folder(run.work, stage, stage.folders[0])
+    shown = pl.col("count").cast(pl.String).fill_null(_SUPPRESSED)
+    aside = to.with_name(f".{to.name}.tmp")
+    with disk(to):
+        to.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with aside.open("wb") as file:
+                for number, partition in enumerate(folder.partitions):
+                    counts = folder.read(partition).select("geoid", "table", "cell", shown)
+                    counts.write_csv(file, include_header=number == 0)
+            move(aside, to)
+        finally:
+            aside.unlink(missing_ok=True)
