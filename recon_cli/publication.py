@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from recon_cli.errors import SourceError
 from recon_cli.schema import Cell, Release, Table
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from recon_cli.statement import Protection
+
+
+#: The file beside published tables that says by which law each count was published.
+PROTECTION: Final = "protection.yaml"
 
 
 def _exact() -> Protection:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recon_cli.execute.work_items import (
     DaskWorkers,
+    OnDeath,
     Payload,
     Result,
     Results,
@@ -17,9 +18,12 @@ from recon_cli.execute.work_items import (
     default_workers,
     measured,
     peak_mb,
+    retry_once,
 )
-from recon_cli.execute.work_queue import OnDeath, WorkQueue, retry_once
 from recon_cli.progress import OnProgress, ignore_progress
+
+if TYPE_CHECKING:
+    from recon_cli.execute.work_queue import WorkQueue
 
 __all__ = [
     "DaskWorkers",
@@ -75,6 +79,8 @@ def run_items(
             has no workers left.
         ConfigError: The cluster cannot be used; says why.
     """
+    from recon_cli.execute.work_queue import WorkQueue  # noqa: PLC0415 - when there is work
+
     job = WorkQueue(list(items), on_tick, on_done or (lambda _name, _usage: None), on_death)
     if not items:
         return Results((), (), 0)

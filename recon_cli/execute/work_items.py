@@ -37,6 +37,16 @@ class WorkItem(Generic[Payload]):
     deaths: int = 0
 
 
+#: Asked when a worker died: the item to try again, perhaps with another payload, or None.
+#: The item's ``deaths`` count this one; the text is the cause.
+OnDeath = Callable[[WorkItem[Payload], str], WorkItem[Payload] | None]
+
+
+def retry_once(item: WorkItem[Payload], cause: str) -> WorkItem[Payload] | None:  # noqa: ARG001
+    """The same item, after its first death; then no more."""
+    return item if item.deaths == 1 else None
+
+
 @dataclass(frozen=True)
 class Usage:
     """What a piece of work cost."""

@@ -8,18 +8,9 @@ from typing import Any
 
 from recon_cli.errors import WorkerError
 from recon_cli.execute.progress_messages import ProgressMessage
-from recon_cli.execute.work_items import Payload, Usage, WorkItem
+from recon_cli.execute.work_items import OnDeath, Usage, WorkItem
 from recon_cli.execute.worker import Done, Failed, RemoteTraceback
 from recon_cli.progress import OnProgress
-
-#: Asked when a worker died: the item to try again, perhaps with another payload, or None.
-#: The item's ``deaths`` count this one; the text is the cause.
-OnDeath = Callable[[WorkItem[Payload], str], WorkItem[Payload] | None]
-
-
-def retry_once(item: WorkItem[Payload], cause: str) -> WorkItem[Payload] | None:  # noqa: ARG001
-    """The same item, after its first death; then no more."""
-    return item if item.deaths == 1 else None
 
 
 @dataclass

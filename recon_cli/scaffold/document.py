@@ -20,8 +20,8 @@ from pydantic.fields import FieldInfo
 from recon_cli.config import SECTIONS
 from recon_cli.config.model import Top
 from recon_cli.errors import ConfigError
+from recon_cli.publication import PROTECTION
 from recon_cli.scaffold.recognition import RecognisedFiles
-from recon_cli.statement import PROTECTION
 
 #: Sections that `recon run` is asked for, and those that need files which not everybody has.
 _ASKED: Final = ("ingest", "reconstruct", "audit", "solvar", "claims", "report")

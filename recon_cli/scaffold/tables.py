@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import ConfigError, ReconError, SourceError
+from recon_cli.publication import PROTECTION
 from recon_cli.scaffold.axes import (
     Grid,
     axes_of_dimensions,
@@ -44,7 +45,6 @@ from recon_cli.sources.formats.reading import THOUSANDS, SheetReader
 from recon_cli.sources.formats.wide import PLACES
 from recon_cli.sources.tables import companions
 from recon_cli.sources.tabular import open_documents
-from recon_cli.statement import PROTECTION
 from recon_cli.statement.suppression import is_marker
 
 #: Dimensions of which a publication has one value: the last, if there are several.

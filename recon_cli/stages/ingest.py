@@ -10,6 +10,7 @@ from recon_cli.config import Ingest
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Task
+from recon_cli.publication import PROTECTION
 from recon_cli.store import (
     INGEST,
     InputFile,
@@ -68,8 +69,6 @@ def protection_path(config: Ingest) -> Path | None:
     """The file that the config names, or the one beside the published files."""
     if config.protection is not None or config.source == "sf1-legacy":
         return config.protection
-    from recon_cli.statement import PROTECTION  # noqa: PLC0415 - loads numpy
-
     folders = [path if path.is_dir() else path.parent for path in config.paths]
     return next((each for each in (f / PROTECTION for f in folders) if each.is_file()), None)
 

@@ -19,12 +19,12 @@ from recon_cli.protect.accuracy import accuracy_table, sum_errors
 from recon_cli.protect.copies import count_copies
 from recon_cli.protect.counts import Keys, count_records, protect_counts, tidy_counts
 from recon_cli.protect.relations import cells_of
-from recon_cli.publication import Publication
+from recon_cli.publication import PROTECTION, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import RecordFile, open_records
 from recon_cli.stages.reconstruct import input_digests
 from recon_cli.stages.tabulate import record_columns, typed_records
-from recon_cli.statement import PROTECTION, Protection, protection_text
+from recon_cli.statement import Protection, protection_text
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.store import Piece, Staging, read_published
 from recon_cli.store.files import parquet_bytes

@@ -16,6 +16,7 @@ from recon_cli.config.sections.noise import Noise
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import NOISE
+from recon_cli.publication import PROTECTION
 from recon_cli.schema import Release, parse_release
 from recon_cli.store import Piece, Staging
 
@@ -128,7 +129,7 @@ def _described(
 ) -> tuple[Release, Mapping[str, bytes]]:
     """The schema that the measurements are read with, and the files beside them."""
     from recon_cli.protect import measured  # noqa: PLC0415 - loads polars
-    from recon_cli.statement import PROTECTION, protection_text  # noqa: PLC0415
+    from recon_cli.statement import protection_text  # noqa: PLC0415
 
     beside = dict[str, bytes]()
     if not any(query.table for query in strategy.queries.values()):

@@ -4,7 +4,6 @@ from recon_cli.statement.law import FLAGGED, OPEN, Exact, Law
 from recon_cli.statement.laws import LAWS, describe_law, law_document, parse_law
 from recon_cli.statement.protection import (
     EXACT,
-    PROTECTION,
     Protection,
     Statement,
     load_protection,
@@ -16,7 +15,6 @@ __all__ = [
     "FLAGGED",
     "LAWS",
     "OPEN",
-    "PROTECTION",
     "Exact",
     "Law",
     "Protection",

@@ -17,9 +17,6 @@ from recon_cli.statement.law import Exact, Law
 from recon_cli.statement.laws import law_document, parse_law
 from recon_cli.strict_yaml import YamlDocument, parse_yaml
 
-#: What the file is called that lies beside the counts.
-PROTECTION: Final = "protection.yaml"
-
 _KEYS: Final = ("tables", "levels", "markers", "law")
 
 

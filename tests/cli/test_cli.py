@@ -335,16 +335,3 @@ def test_from_another_folder(config: Path, tmp_path: Path) -> None:
     assert missing.returncode == 2
     assert missing.stderr.startswith("error: no config: give --config FILE")
     assert outside(elsewhere, "--version").stdout == f"recon, version {__version__}\n"
-
-
-def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
-    code = (
-        "import sys\n"
-        "from recon_cli.cli import main\n"
-        "main(['--help'], standalone_mode=False)\n"
-        "print({'polars', 'ortools', 'numpy', 'pydantic', 'rich'} & set(sys.modules))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.endswith("set()\n")

@@ -1,0 +1,79 @@
+"""Start-up time is a feature: a command loads no library that it does not need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from recon_cli.schema import load_release
+from tests.support.command_line import recon
+from tests.support.paths import ROOT
+from tests.support.populations import random_records
+
+UNITS = ["001001", "001002", "002001"]
+PAGES = ["jinja2", "vl_convert"]
+SOLVERS = ["ortools", "scipy.optimize"]
+FRAMES = ["numpy", "polars"]
+
+#: Run with the words of a command; last it prints what is loaded.
+_LOADED = """
+import sys
+from recon_cli.cli import main
+try:
+    main(sys.argv[1:], prog_name="recon", standalone_mode=False)
+except SystemExit:
+    pass
+print(*sys.modules)
+"""
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run's config; the run is done."""
+    folder = tmp_path_factory.mktemp("startup")
+    people, tidy, path = (folder / name for name in ("people.parquet", "tidy.csv", "run.yaml"))
+    random_records(load_release("clinic_visits"), 3, 30, UNITS, skew=False).write_parquet(people)
+    recon("tabulate", people, "--release", "clinic_visits", "--to", tidy)
+    path.write_text(
+        "release: clinic_visits\n"
+        "work: out\n"
+        f"ingest: {{source: tidy, paths: [{tidy}]}}\n"
+        "reconstruct:\nsolvar:\nreport:\n"
+    )
+    recon("run", "-qc", path)
+    return path
+
+
+def loaded(*words: object) -> set[str]:
+    """The modules in a new process after a command."""
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADED, *map(str, words)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("words", ["--help", "protect swap --help"])
+def test_help_loads_neither_schemas_nor_frames(words: str) -> None:
+    assert not {"pydantic", "yaml", "rich", *FRAMES, *SOLVERS, *PAGES} & loaded(*words.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "idle"),
+    [
+        ("status", ["rich", "scipy", *FRAMES, *SOLVERS, *PAGES]),
+        ("run -q", ["scipy", *FRAMES, *SOLVERS, *PAGES]),
+        ("show 001001 --why none", ["scipy", *SOLVERS, *PAGES]),
+        ("ingest -q --force", ["scipy", *SOLVERS, *PAGES]),
+        ("reconstruct -q --force", ["scipy.optimize", "scipy.linalg", "scipy.special", *PAGES]),
+        ("report -q --force", ["scipy.optimize", "scipy.linalg", "scipy.special"]),
+    ],
+)
+def test_a_command_loads_what_it_needs(config: Path, words: str, idle: list[str]) -> None:
+    assert not set(idle) & loaded(*words.split(), "-c", config)
