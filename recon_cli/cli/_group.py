@@ -118,7 +118,15 @@ def _say(ctx: click.Context, text: str) -> None:
 def main() -> None:
     """From published tables to the person records they imply, with proof.
 
-    A run is one YAML file (`recon.yaml` in the current folder, or -c FILE):
+    Begin with published files: what they are is found out, and a first config is written.
+
+    \b
+      recon init tables.xlsx
+      recon run
+      recon show
+
+    A run is that one YAML file (`recon.yaml` in the current folder, or -c FILE). Each stage is also
+    a command, with a section of its own:
 
     \b
       release: sf1_2010
@@ -129,14 +137,4 @@ def main() -> None:
       reconstruct:
         tables: block+tract
 
-    \b
-    Then:
-      recon run
-      recon status
-
-    \b
-    Or a stage at a time:
-      recon ingest
-      recon reconstruct
-      recon verify
     """  # noqa: D301 - click wants the character itself
