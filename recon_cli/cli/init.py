@@ -66,7 +66,7 @@ def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bo
             )
         drafts[schema] = found.draft
         found = replace(found, release=str(schema))
-    if found.is_protected:
+    if found.needs_law:
         drafts[protection_file(to)] = compose_protection(found.markers, found.base)
     drafts[to] = compose(found, to)
     for path, text in drafts.items():
@@ -88,5 +88,6 @@ def _facts(found: RecognisedFiles) -> list[Fact]:
         ("source", f"{found.source}, {len(found.paths)} path{'s' * (len(found.paths) > 1)}"),
         ("release", f"{found.release} ({found.schema.title})"),
         *(("about" if not i else "", line) for i, line in enumerate(about)),
+        *([] if found.protection is None else [("law", f"{found.protection}, as it is there")]),
         *(("not told" if not i else "", line) for i, line in enumerate(found.doubts)),
     ]

@@ -55,20 +55,23 @@ def compose(found: RecognisedFiles, target: Path) -> str:
     top = {"release": _release(found.release, target), "work": f"work/{_stem(found)}"}
     levels = [level.name for level in found.schema.geography.levels]
     finest = {found.schema.finest_level(table).name for table in found.schema.tables}
-    protected = found.is_protected
     chosen: dict[str, Values] = {
         "ingest": {
             "source": found.source,
             "paths": [_relative(path, target) for path in found.paths],
             **({"mapping": found.mapping} if found.mapping else {}),
-            **({"protection": _relative(protection_file(target), target)} if protected else {}),
+            **(
+                {"protection": _relative(protection_file(target), target)}
+                if found.needs_law
+                else {}
+            ),
         },
         "reconstruct": {"tables": "+".join(name for name in levels if name in finest)},
         "solvar": {"mode": "relaxed"},
     }
     lines = [*_opening(found), "", *_keys(Top, top, "")]
     for name in (*_ASKED, *_OFFERED):
-        asked = name in _ASKED and (protected or name != "audit")
+        asked = name in _ASKED and (found.is_protected or name != "audit")
         if name in SECTIONS and (asked or name in _OFFERED):
             lines += ["", *_section(name, chosen.get(name, {}), asked=asked)]
     return "\n".join(lines) + "\n"

@@ -10,7 +10,8 @@ from typing import Final
 
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.fetch import catalogued_releases, load_catalogue
-from recon_cli.scaffold.survey import rounding_base
+from recon_cli.publication import PROTECTION
+from recon_cli.scaffold.survey import rounding_base, survey_rows
 from recon_cli.scaffold.tables import (
     Fit,
     draft_release,
@@ -27,6 +28,7 @@ from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.legacy.summary import summarise
 from recon_cli.sources.tabular import document_of, open_documents
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
+from recon_cli.statement.suppression import is_marker
 
 TIDY: Final = "tidy"
 #: A state's files; of which product, is told from their names.
@@ -58,6 +60,7 @@ class RecognisedFiles:
         doubts: What could not be told, a sentence each.
         markers: Texts in place of suppressed counts.
         base: What counts look rounded to, if they do.
+        protection: The file beside them that declares by which law they were published.
         draft: The text of a schema that was drafted from them, where no release fits.
     """
 
@@ -70,12 +73,18 @@ class RecognisedFiles:
     doubts: tuple[str, ...] = ()
     markers: tuple[str, ...] = ()
     base: int | None = None
+    protection: Path | None = None
     draft: str | None = None
 
     @property
     def is_protected(self) -> bool:
-        """Whether some counts look suppressed or rounded."""
-        return bool(self.markers) or self.base is not None
+        """Whether some counts are, or look, other than exact."""
+        return self.needs_law or self.protection is not None
+
+    @property
+    def needs_law(self) -> bool:
+        """Whether counts look suppressed or rounded, and nothing says how."""
+        return self.protection is None and (bool(self.markers) or self.base is not None)
 
 
 def recognise(paths: Sequence[Path], release: str | None = None) -> RecognisedFiles:
@@ -101,8 +110,30 @@ def recognise(paths: Sequence[Path], release: str | None = None) -> RecognisedFi
     if _LEGACY in kinds:
         return _legacy(files, candidates)
     if TIDY in kinds:
-        return _tidy(files, candidates)
-    return _tables(files, candidates, named=release is not None)
+        recognised = _tidy(files, candidates)
+    else:
+        recognised = _tables(files, candidates, named=release is not None)
+    return _with_protection(recognised)
+
+
+def _with_protection(found: RecognisedFiles) -> RecognisedFiles:
+    """With the law that is declared beside the files, or doubts about what it may be."""
+    folders = dict.fromkeys(path if path.is_dir() else path.parent for path in found.paths)
+    declared = next((f / PROTECTION for f in folders if (f / PROTECTION).is_file()), None)
+    if declared is not None:
+        return replace(found, protection=declared)
+    doubts = []
+    if found.markers:
+        doubts.append(
+            f"by which rule counts are suppressed ({', '.join(map(repr, found.markers))}): the "
+            f"draft of {PROTECTION} lets them be anything; a narrower rule proves more"
+        )
+    if found.base is not None:
+        doubts.append(
+            f"whether counts are rounded: all are multiples of {found.base}, so the draft of "
+            f"{PROTECTION} says that they are"
+        )
+    return replace(found, doubts=(*found.doubts, *doubts))
 
 
 def _expand(path: Path) -> Iterable[tuple[str, Path]]:
@@ -174,7 +205,11 @@ def _state(file: Path, schema: Release) -> str:
 
 
 def _tidy(files: tuple[Path, ...], candidates: dict[str, Release]) -> RecognisedFiles:
-    samples = [replace(each, rows=each.rows.head(_SAMPLE)) for each in map(open_file, files)]
+    loose = [open_file(file, has_statements=True) for file in files]
+    texts, base = survey_rows([each.collect(each.rows.head(_SAMPLE)) for each in loose])
+    markers = sorted(text for text in texts if is_marker(text))
+    opened = loose if markers and len(markers) == len(texts) else map(open_file, files)
+    samples = [replace(each, rows=each.rows.head(_SAMPLE)) for each in opened]
 
     def check(schema: Release) -> None:
         published = published_cells(schema)
@@ -182,7 +217,8 @@ def _tidy(files: tuple[Path, ...], candidates: dict[str, Release]) -> Recognised
             sample.check(schema, published)
 
     name = _the_one(files, candidates, check)
-    return RecognisedFiles(TIDY, name, candidates[name], files, ())
+    said = tuple(text for text in markers if text)
+    return RecognisedFiles(TIDY, name, candidates[name], files, (), markers=said, base=base)
 
 
 def _tables(

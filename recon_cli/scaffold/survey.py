@@ -73,9 +73,27 @@ class Survey:
 
 def rounding_base(surveys: Sequence[Survey]) -> int | None:
     """The base that counts look rounded to: all are multiples of it, and hardly by chance."""
-    positive = sum(each.positive for each in surveys)
     divisor = math.gcd(*(each.divisor for each in surveys))
-    return divisor if divisor > 1 and positive * math.log(divisor) > -math.log(_CHANCE) else None
+    return _unless_by_chance(divisor, sum(each.positive for each in surveys))
+
+
+def survey_rows(files: Sequence[pl.DataFrame]) -> tuple[set[str], int | None]:
+    """Of tidy rows: texts in place of counts, and the base that counts look rounded to.
+
+    Args:
+        files: Each with ``value`` and ``marker``, as `recon_cli.sources.tidy_file` reads
+            statements.
+    """
+    rows = pl.concat([file.select("value", "marker") for file in files])
+    counts = rows["value"].drop_nulls().abs().to_numpy()
+    divisor = int(np.gcd.reduce(counts, initial=0))
+    texts = set(rows["marker"].drop_nulls())
+    return texts, _unless_by_chance(divisor, int(np.count_nonzero(counts)))
+
+
+def _unless_by_chance(divisor: int, positive: int) -> int | None:
+    is_chance = divisor < 2 or positive * math.log(divisor) <= -math.log(_CHANCE)
+    return None if is_chance else divisor
 
 
 def has_digits(text: str) -> bool:

@@ -11,7 +11,6 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import ConfigError, ReconError, SourceError
-from recon_cli.publication import PROTECTION
 from recon_cli.scaffold.axes import (
     Grid,
     axes_of_dimensions,
@@ -29,7 +28,7 @@ from recon_cli.scaffold.schema_draft import (
     draft_schema,
     tree_table,
 )
-from recon_cli.scaffold.survey import Survey, has_digits, rounding_base, survey
+from recon_cli.scaffold.survey import Survey, has_digits, survey
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats import (
     CountColumn,
@@ -253,16 +252,6 @@ def _rest_of_mapping(
         doubts.append(
             f"what {', '.join(map(repr, texts))} mean: they are taken as counts that are not "
             "published"
-        )
-    if markers := markers_of(files):
-        doubts.append(
-            f"by which rule counts are suppressed ({', '.join(map(repr, markers))}): the draft of "
-            f"{PROTECTION} lets them be anything; a narrower rule proves more"
-        )
-    if base := rounding_base([file.survey for file in files]):
-        doubts.append(
-            f"whether counts are rounded: all are multiples of {base}, so the draft of "
-            f"{PROTECTION} says that they are"
         )
     marks = {file.survey.thousands for file in files} - {None}
     if len(marks) == 1:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from recon_cli.cli import main
 from recon_cli.config.mapping import Mapping
+from recon_cli.errors import SourceError
 from recon_cli.scaffold.places import draft_geoids
 from recon_cli.scaffold.survey import Survey, rounding_base
 
@@ -104,6 +105,58 @@ def test_counts_that_look_rounded_are_drafted_so(
     assert done.exit_code == 0, done.output
     audit = pl.read_parquet("work/practices/audit/**/*.parquet")
     assert set(audit["status"]) == {"safe"}
+
+
+TIDY_SCHEMA = """\
+release: wards
+title: Wards
+features: {sex: {categories: [women, men]}}
+geography: {levels: [{level: ward, digits: 3}], partition: ward}
+microdata: [sex]
+histogram: [sex]
+families:
+  - {levels: [ward], cells: [total, {by: sex}], tables: {T: {}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("counts", "law"),
+    [
+        ((9, "*", "*"), "  - {law: {suppressed: {flagged: may-be-zero}}}"),
+        ((10**6, 10**5, 9 * 10**5), "  - {law: {rounded: {base: 100000}}}"),
+    ],
+)
+def test_tidy_files_with_protected_counts_are_drafted_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counts: tuple[object, ...], law: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wards.schema.yaml").write_text(TIDY_SCHEMA)
+    rows = "".join(f"A10,T,{cell},{count}\n" for cell, count in enumerate(counts, start=1))
+    Path("wards.csv").write_text(f"geoid,table,cell,count\n{rows}")
+    arguments = ["init", "wards.csv", "--release", "wards.schema.yaml"]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.output
+    assert law in Path("recon.protection.yaml").read_text().splitlines()
+    assert CliRunner().invoke(main, ["run", "--until", "audit"]).exit_code == 0
+    # A law that is there already stays, and is the one that is used.
+    Path("recon.protection.yaml").rename("protection.yaml")
+    done = CliRunner().invoke(main, [*arguments, "--force"])
+    assert done.exit_code == 0, done.output
+    assert "protection.yaml, as it is there" in done.output
+    assert "not told" not in done.output
+    assert not Path("recon.protection.yaml").exists()
+    assert CliRunner().invoke(main, ["run", "--until", "audit"]).exit_code == 0
+
+
+def test_a_tidy_file_with_other_texts_is_refused_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wards.schema.yaml").write_text(TIDY_SCHEMA)
+    Path("wards.csv").write_text("geoid,table,cell,count\nA10,T,1,9\nA10,T,2,many\n")
+    done = CliRunner().invoke(main, ["init", "wards.csv", "--release", "wards.schema.yaml"])
+    assert done.exit_code == SourceError.exit_code
+    assert "line 3: geoid A10, table T, cell 2: expected a whole number" in done.output
 
 
 @pytest.mark.parametrize(
