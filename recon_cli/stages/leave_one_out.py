@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from recon_cli.config.sections.leave_one_out import LeaveOneOut
 from recon_cli.config.sections.score import Score
@@ -32,12 +33,7 @@ def leave_one_out(run: Run) -> StageOutcome:
     """
     config, scoring = run.config.section(LeaveOneOut), run.config.section(Score)
     seed = run.config.top.seed if config.seed is None else config.seed
-    gains = config.gains or (run.release.attack.gains if run.release.attack else None)
-    if gains is None:
-        raise ConfigError(
-            f"leave_one_out.gains: release {run.release.name!r} does not say what an attacker "
-            "gains; name the columns"
-        )
+    gains = _gains(run, config)
     made = open_reconstructed(run)
     made.require_exact(
         LEAVE_ONE_OUT.command,
@@ -45,13 +41,7 @@ def leave_one_out(run: Run) -> StageOutcome:
     )
     records = _records(run, config)
     slices = records.slices()
-    settings = {
-        **config.model_dump(mode="json", exclude={"seed", "records"}),
-        "gains": list(gains),
-        **scoring.model_dump(
-            mode="json", include={"sizes", "interval", "bootstrap", "threshold", "small"}
-        ),
-    }
+    settings = _settings(config, scoring, gains)
     recipe = _with_records(made.recipe(run, LEAVE_ONE_OUT, settings, seed), slices)
     with run.transaction(recipe) as stage:
         if stage.current is not None:
@@ -92,6 +82,26 @@ def leave_one_out(run: Run) -> StageOutcome:
             workers=results.workers,
         )
         return StageOutcome(LEAVE_ONE_OUT, manifest)
+
+
+def _gains(run: Run, config: LeaveOneOut) -> tuple[str, ...]:
+    """What an attacker gains, as the config or the release says."""
+    gains = config.gains or (run.release.attack.gains if run.release.attack else None)
+    if gains is None:
+        raise ConfigError(
+            f"leave_one_out.gains: release {run.release.name!r} does not say what an attacker "
+            "gains; name the columns"
+        )
+    return gains
+
+
+def _settings(config: LeaveOneOut, scoring: Score, gains: tuple[str, ...]) -> dict[str, Any]:
+    shown = {"sizes", "interval", "bootstrap", "threshold", "small"}
+    return {
+        **config.model_dump(mode="json", exclude={"seed", "records"}),
+        "gains": list(gains),
+        **scoring.model_dump(mode="json", include=shown),
+    }
 
 
 def _records(run: Run, config: LeaveOneOut) -> RecordFile:
