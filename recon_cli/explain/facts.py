@@ -119,9 +119,11 @@ class PatternCells:
         """For each feature (values × values) how many cells tell two values apart."""
         differences = []
         for inside in self.inside:
-            ones = inside.astype(np.float64)  # which numpy multiplies fast; all are whole numbers
-            both, alone = ones.T @ ones, ones.sum(axis=0)
-            differences.append((alone[:, None] + alone[None, :] - 2 * both).astype(np.int64))
+            rows, count = np.unique(inside, axis=0, return_counts=True)  # few, of many cells
+            ones = rows.astype(np.int64)
+            counted = ones * count[:, None]
+            both, alone = counted.T @ ones, counted.sum(axis=0)
+            differences.append(alone[:, None] + alone[None, :] - 2 * both)
         return tuple(differences)
 
 

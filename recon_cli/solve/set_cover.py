@@ -22,6 +22,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 #: Elements of which every choice is tried.
 _FEW = 12
+#: Rows that are compared with all others at a time.
+_SLAB = 64
 
 
 def minimum_set_cover(
@@ -74,10 +76,18 @@ def _decide(holds: BoolArray, price: IntArray) -> tuple[BoolArray, IntArray, Int
 
 def _inside_earlier(table: BoolArray) -> BoolArray:
     """For each row whether all that it has is in some row before it."""
-    ones = table.astype(np.float32)  # exact: counts of sets or elements
-    inside = ones @ ones.T == ones.sum(axis=1)[:, None]
-    found: BoolArray = np.tril(inside, -1).any(axis=1)
-    return found
+    rows, size = table.shape
+    padded = np.zeros((rows, size + -size % 64), dtype=bool)
+    padded[:, :size] = table
+    words = np.packbits(padded, axis=1).view(np.uint64)
+    inside = np.zeros(rows, dtype=bool)
+    for start in range(0, rows, _SLAB):
+        slab = slice(start, start + _SLAB)
+        beyond = np.zeros((len(words[slab]), rows), dtype=bool)
+        for word in words.T:
+            np.logical_or(beyond, word[slab, None] & ~word[None, :], out=beyond)
+        inside[slab] = np.tril(~beyond, start - 1).any(axis=1)
+    return inside
 
 
 def _try_all(holds: BoolArray, price: IntArray) -> IntArray:
