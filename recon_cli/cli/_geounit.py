@@ -90,8 +90,10 @@ def _people(console: Console, view: GeounitView) -> None:
         for kind in view.possible[:_POSSIBLE]:
             grid.add_row(kind.words, kind.interval)
         console.print(_indent(grid))
-        if len(view.possible) > _POSSIBLE:
-            more = f"and {len(view.possible) - _POSSIBLE:,} more: --html FILE lists all"
+        more_possible = len(view.possible) + view.more_possible - _POSSIBLE
+        if more_possible > 0:
+            where = "intervals/ has" if view.more_possible else "--html FILE lists"
+            more = f"and {more_possible:,} more: {where} all"
             console.print(_indent(Text(more, style="dim")))
     if view.caution:
         console.print(_indent(Text(view.caution, style="yellow"), above=1))

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from recon_cli.errors import StageError
 from recon_cli.explain.counterexamples import (
@@ -35,8 +36,9 @@ from recon_cli.solve.set_cover import minimum_set_cover
 _COST_OWN, _COST_ENCLOSING, _COST_OTHER = 1, 30, 300
 #: Facts that a growing set takes in for each counterexample that it does not hit yet.
 _GROWTH = 2
-#: Other people that values are exchanged with, to begin with; those most alike.
-_PARTNERS = 40
+#: Other people that values are exchanged with, to begin with, those most alike; and how many
+#: values at once.
+_PARTNERS, _EXCHANGED = 40, 2
 
 
 @dataclass(frozen=True)
@@ -291,9 +293,18 @@ def simple_counterexamples(problem: ImplicationProblem) -> Iterator[RecordCounts
     partners = people.positions[others[people.count[others] >= number[0]]]
     alike = (partners == removed[0]).sum(axis=1)
     for partner in partners[np.argsort(-alike, kind="stable")][:_PARTNERS]:
-        for exchanged in itertools.product([False, True], repeat=len(partner)):
+        for exchanged in _exchanges(len(partner)):
             both = np.stack(
                 [np.where(exchanged, partner, removed[0]), np.where(exchanged, removed[0], partner)]
             )
             if not claim.contains(both).any():
                 yield change((partner[None, :], -number), (both, np.repeat(number, 2)))
+
+
+def _exchanges(features: int) -> Iterator[npt.NDArray[np.bool_]]:
+    """Which values two people exchange: a few; exchanging all others would make the same two."""
+    for size in range(min(_EXCHANGED, features // 2) + 1):
+        for chosen in itertools.combinations(range(features), size):
+            exchanged = np.zeros(features, np.bool_)
+            exchanged[list(chosen)] = True
+            yield exchanged

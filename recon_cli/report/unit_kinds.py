@@ -15,6 +15,8 @@ from recon_cli.schema import Release, Table, Value
 from recon_cli.schema.description import describe_condition, describe_label, describe_values
 
 Labels = tuple[Value | None, ...]
+#: Histogram cells without reconstructed people that are put into words.
+POSSIBLE = 500
 
 
 @dataclass(frozen=True)
@@ -24,13 +26,15 @@ class UnitKinds:
     Attributes:
         kinds: Where people were reconstructed, in the order of the schema.
         labels: For each of them its histogram columns as in the data.
-        possible: Where none was, and another solution may have some.
+        possible: Where none was, and another solution may have some; the first `POSSIBLE`.
+        more_possible: How many more there are.
         finer: Names of the columns of `RecordKind.finer`.
     """
 
     kinds: tuple[RecordKind, ...]
     labels: tuple[Labels, ...]
     possible: tuple[RecordKind, ...]
+    more_possible: int
     finer: tuple[str, ...]
 
 
@@ -76,22 +80,34 @@ def unit_kinds(
             finer=tuple(fine.say(labels, name, row[name]) for name in finer),
         )
         reconstructed.append((labels, kind))
-    possible = []
+    rank = _Rank(release, columns)
+    reconstructed.sort(key=lambda item: rank.of(item[0]))
+    elsewhere = []
     for key, (lower, upper, exact) in bounds.items():
         at = dict(zip(known, key, strict=True))
-        labels = tuple(at.get(name) for name in columns)
-        values, words = _headed(release, columns, labels), say_kind(release, labels)
-        possible.append((labels, RecordKind(0, values, words, 0, lower, upper, exact)))
-    rank = _Rank(release, columns)
-    reconstructed.sort(key=rank.of)
-    possible.sort(key=rank.of)
+        if upper:
+            elsewhere.append((tuple(at.get(name) for name in columns), lower, upper, exact))
+    elsewhere.sort(key=lambda item: rank.of(item[0]))
+    possible = [
+        RecordKind(
+            0,
+            _headed(release, columns, labels),
+            say_kind(release, labels),
+            0,
+            lower,
+            upper,
+            is_exact=exact,
+        )
+        for labels, lower, upper, exact in elsewhere[:POSSIBLE]
+    ]
     return UnitKinds(
         kinds=tuple(
             RecordKind(**{**vars(kind), "number": at})
             for at, (_, kind) in enumerate(reconstructed, start=1)
         ),
         labels=tuple(labels for labels, _ in reconstructed),
-        possible=tuple(kind for _, kind in possible if kind.upper),
+        possible=tuple(possible),
+        more_possible=max(len(elsewhere) - POSSIBLE, 0),
         finer=finer,
     )
 
@@ -125,8 +141,8 @@ class _Rank:
             labels = release.column_groups(name).labels
             self._places.append({label: at for at, label in enumerate(labels)})
 
-    def of(self, item: tuple[Labels, RecordKind]) -> tuple[int, ...]:
-        pairs = zip(self._places, item[0], strict=True)
+    def of(self, labels: Labels) -> tuple[int, ...]:
+        pairs = zip(self._places, labels, strict=True)
         return tuple(places.get(label, len(places)) for places, label in pairs)
 
 

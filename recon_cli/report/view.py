@@ -233,6 +233,7 @@ class GeounitView:
         finer_columns: Headings of `RecordKind.finer`.
         kinds: The reconstructed people.
         possible: Histogram cells without reconstructed people that another solution may fill.
+        more_possible: How many more there are.
         bounds: Where the intervals come from.
         claims: Maximal verified claims in words, those about the fewest people first.
         reasons: Why people are certain.
@@ -256,6 +257,7 @@ class GeounitView:
     finer_columns: tuple[str, ...] = ()
     kinds: tuple[RecordKind, ...] = ()
     possible: tuple[RecordKind, ...] = ()
+    more_possible: int = 0
     bounds: str = ""
     claims: tuple[str, ...] = ()
     reasons: tuple[Reason, ...] = ()

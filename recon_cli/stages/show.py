@@ -187,6 +187,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
         finer_columns=tuple(_say(column) for column in kinds.finer),
         kinds=kinds.kinds,
         possible=kinds.possible,
+        more_possible=kinds.more_possible,
         bounds=_bounds(located),
         claims=_claims(located),
         reasons=reasons,
