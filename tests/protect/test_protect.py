@@ -111,6 +111,13 @@ def test_targeted_pairs_are_alike_and_apart() -> None:
     assert (pairs["geoid_block"] != pairs["partner_block"]).all()
 
 
+@pytest.mark.parametrize("setting", ["lo", "hi", "targeted"])
+def test_partners_live_in_two_blocks(setting: str) -> None:
+    pairs = swapped(setting)
+    assert len(pairs) > 0
+    assert (pairs["geoid_block"] != pairs["partner_block"]).all()
+
+
 def test_targeted_prefers_small_blocks_and_unique_races() -> None:
     settings = load_swap("targeted")
     assert isinstance(settings, Targeted)
