@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @run_options
-@click.argument("geoid", required=False)
+@click.argument("place", metavar="[GEOID|NAME]", required=False)
 @click.option(
     "--why",
     "rows",
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 )
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page to this file instead.")
 def command(
-    options: RunOptions, *, geoid: str | None, rows: tuple[str, ...], html: Path | None
+    options: RunOptions, *, place: str | None, rows: tuple[str, ...], html: Path | None
 ) -> None:
     """Show one geounit: its tables, its people, and why records are certain.
 
     For a block: the published cells, the reconstructed people with the interval of every
     histogram cell, and for certain people a minimal set of published cells that forces them. For
-    a coarser geounit: its tables, and what is proven of each block in it. Without GEOID: the
-    coarsest geounits that can be shown. Needs microdata/; uses solvar/ if it exists. Reads, and
-    writes no stage folder.
+    a coarser geounit: its tables, and what is proven of each block in it. Without a
+    place: the coarsest geounits that can be shown. A NAME is one that `recon ingest` was told.
+    Needs microdata/; uses solvar/ if it exists. Reads, and writes no stage folder.
 
     \b
     Example:
@@ -50,10 +50,10 @@ def command(
     from recon_cli.cli._geounit import print_view  # noqa: PLC0415 - imports rich
     from recon_cli.stages.show import view_geounit, view_release  # noqa: PLC0415 - imports polars
 
-    if geoid is None and rows:
+    if place is None and rows:
         raise click.UsageError("--why needs a GEOID: rows are those of one geounit")
     run = options.run()
-    view = view_release(run) if geoid is None else view_geounit(run, geoid, _why(rows))
+    view = view_release(run) if place is None else view_geounit(run, place, _why(rows))
     if html is None:
         print_view(console(), view)
         return

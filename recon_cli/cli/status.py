@@ -145,8 +145,9 @@ def _figures(manifest: Manifest, release: Release | None) -> list[str]:
 
     totals = manifest.totals
     unit = "unit" if release is None else release.geography.unit.name
+    people = plural("person" if release is None else release.record)
     # None are counted where no table says how many there are.
-    facts = [f"{totals['people']:,} people"] if totals.get("people") else []
+    facts = [f"{totals['people']:,} {people}"] if totals.get("people") else []
     if "units" in totals:
         facts.append(f"{totals['units']:,} {plural(unit).replace('_', ' ')}")
     statuses = dict(manifest.statuses)

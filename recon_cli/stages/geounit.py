@@ -26,19 +26,22 @@ _NEAR = 5
 _END = "\U0010ffff"
 
 
-def locate(run: Run, geoid: str) -> Located:
+def locate(run: Run, place: str) -> Located:
     """Find a geounit in the work folder of a run.
 
     Args:
         run: The run.
-        geoid: A geounit of any level from the unit to the partition.
+        place: The geoid, or the name where it is known, of a geounit of any level from the unit
+            to the partition.
 
     Raises:
-        ConfigError: There is no such geounit.
+        ConfigError: There is no such geounit, or several have the name.
         StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
     """
-    level = level_of(run.release, geoid)
     tables, geounits = open_published(run.work, run.release)
+    names = read_names(geounits)
+    geoid = _geoid_of(place, names)
+    level = level_of(run.release, geoid)
     partition = geoid[: run.release.geography.partition_digits]
     if partition not in tables.partitions:
         known = ", ".join(tables.partitions[:_NEAR])
@@ -53,8 +56,17 @@ def locate(run: Run, geoid: str) -> Located:
         raise StageError(
             f"tables/ in {run.work} changed after microdata/ was made; run `recon reconstruct`"
         )
-    names = read_names(geounits)
     return Located(run, partition, geoid, level, span, published, microdata, names)
+
+
+def _geoid_of(place: str, names: Mapping[str, str]) -> str:
+    """The geoid of a place that is given by its name; else what was given."""
+    called = sorted(geoid for geoid, name in names.items() if name.casefold() == place.casefold())
+    if place in names or not called:
+        return place
+    if len(called) > 1:
+        raise ConfigError(f"several places are called {place!r}: {', '.join(called)}; give a geoid")
+    return called[0]
 
 
 def level_of(release: Release, geoid: str) -> Level:

@@ -44,12 +44,12 @@ _SHORT = {
 }
 
 
-def view_geounit(run: Run, geoid: str, why: Why) -> GeounitView:
+def view_geounit(run: Run, place: str, why: Why) -> GeounitView:
     """Everything that is known about one geounit.
 
     Args:
         run: The run.
-        geoid: A geounit of any level from the unit to the partition.
+        place: Geoid or name of a geounit of any level from the unit to the partition.
         why: Which rows are explained.
 
     Raises:
@@ -57,7 +57,7 @@ def view_geounit(run: Run, geoid: str, why: Why) -> GeounitView:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
         SolverError: Two engines disagree; the model is kept in the work folder.
     """
-    located = locate(run, geoid)
+    located = locate(run, place)
     is_unit = located.level == run.release.geography.unit
     return _unit_view(located, why) if is_unit else _whole_view(located)
 
