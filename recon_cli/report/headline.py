@@ -184,7 +184,7 @@ def _precision(scores: ScoreFindings, words: Words) -> list[str]:
         who = (
             f"Of all links between the file {attacker} and {named}"
             if panel == "all"
-            else f"Of the links of {words.people} unlike most of their {words.unit}"
+            else f"Of the links of {words.nonmodal}"
         )
         sentences.append(
             f"{who}, **{percent(best['pct'])}%** give the true {known}; of the best guess, "
