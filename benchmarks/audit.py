@@ -9,6 +9,7 @@ table. Both know the same histogram cells, those that no published zero rules ou
 from __future__ import annotations
 
 import argparse
+import resource
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -122,7 +123,13 @@ def measure(files: Sequence[Path], every: int) -> Record:
             totals["lp_seconds"] += elapsed
     ours = totals["seconds"] / totals["cells"]
     theirs = totals["lp_seconds"] / totals["lp_cells"]
-    return {**totals, **statuses, "times_as_fast": round(theirs / ours, 1)}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {
+        **totals,
+        **statuses,
+        "times_as_fast": round(theirs / ours, 1),
+        "peak_mb": round(peak),
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -79,6 +79,7 @@ __all__ = [
     "baselines",
     "count_accuracy",
     "find_claims",
+    "find_witnesses",
     "flag_certain",
     "leave_one_out",
     "leave_one_out_protected",

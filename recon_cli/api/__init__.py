@@ -10,6 +10,7 @@ from recon_cli.api.linkage import link as link
 from recon_cli.api.linkage import score_links as score_links
 from recon_cli.api.reconstruction import audit_counts as audit_counts
 from recon_cli.api.reconstruction import find_claims as find_claims
+from recon_cli.api.reconstruction import find_witnesses as find_witnesses
 from recon_cli.api.reconstruction import measure_variability as measure_variability
 from recon_cli.api.reconstruction import publish as publish
 from recon_cli.api.reconstruction import read_published as read_published

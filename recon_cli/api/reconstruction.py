@@ -10,6 +10,7 @@ import polars as pl
 
 from recon_cli import sources
 from recon_cli.attack.audit import partition as audit
+from recon_cli.attack.audit import witnesses
 from recon_cli.attack.claims import partition as claims
 from recon_cli.attack.claims.columns import require_columns
 from recon_cli.attack.claims.partition import ClaimOptions, VerifiedClaims
@@ -27,6 +28,9 @@ from recon_cli.stages.selection import select
 from recon_cli.statement import EXACT, Protection
 from recon_cli.verification import Verification
 from recon_cli.verification import verify as compare
+
+#: Deterministic seconds of one solution.
+_WITNESS_EFFORT = 30.0
 
 #: Finest levels joined by ``+`` (``block+tract``), table names, or None: all that are published.
 Choice = str | Sequence[str] | None
@@ -284,6 +288,48 @@ def audit_counts(
     options = audit.AuditOptions(seed, effort, safety)
     parts = split(release, published)
     return pl.concat(audit.audit_counts(release, part, used, options) for part in parts)
+
+
+def find_witnesses(
+    release: Release,
+    published: Publication,
+    cells: pl.DataFrame,
+    *,
+    tables: Choice = None,
+    seed: int = 0,
+    safety: int = 1,
+) -> list[pl.DataFrame]:
+    """Sets of records with all published counts that differ in given ones: proof without a solver.
+
+    Each can be verified, and tabulated, by whatever counts records. A count that differs between
+    two of them is not determined by what is published.
+
+    Args:
+        release: The schema.
+        published: Protected counts.
+        cells: ``geoid, table, cell``: such as a row of `audit_counts` each.
+        tables: Those whose counts the records are to have.
+        seed: Decides among solutions.
+        safety: How far apart counts are to be at least.
+
+    Returns:
+        Records as of `reconstruct`. A count that differs in none may be recovered, or not.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+        ContradictionError: No true counts fit the statements.
+        SolverError: A solver could not decide, or more records are possible than can be listed.
+    """
+    used = chosen_tables(release, published, tables)
+    options = audit.AuditOptions(seed, _WITNESS_EFFORT, safety)
+    parts = [
+        list(witnesses.find_witnesses(release, part, used, cells, options))
+        for part in split(release, published)
+    ]
+    return [
+        pl.concat(part[min(at, len(part) - 1)] for part in parts)
+        for at in range(max(map(len, parts)))
+    ]
 
 
 def split(release: Release, published: Publication) -> list[Publication]:

@@ -1,0 +1,252 @@
+"""Witnesses that counts are not recovered: records with all published counts, and others there.
+
+Whoever doubts that a count is safe need not trust a solver. Two sets of records that have every
+published count, by whatever tabulates them, and differ in a count show that the publication does
+not determine it. A few dozen sets are enough for thousands of counts, as each differs in many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product, zip_longest
+from typing import Final
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.attack.audit.cells import IntervalCells
+from recon_cli.attack.audit.partition import AuditOptions
+from recon_cli.attack.excluded_units import NO_QUARANTINE
+from recon_cli.attack.reconstruction.person_records import person_records
+from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
+from recon_cli.model.candidates import BoolArray
+from recon_cli.model.components import Component, split_components
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.counts import arrange_counts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.program import (
+    IntegerProgram,
+    connected_parts,
+    deviation_program,
+    with_rows,
+)
+from recon_cli.model.system import build_systems
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.seeding import generator
+from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.linear_relaxation import LinearRelaxation
+from recon_cli.solve.repair import min_l1_repair
+
+#: More people than any count moves by.
+_OPEN: Final = 10_000_000
+#: Sets in a row that show nothing further, after which counts are moved one by one.
+_DRY: Final = 3
+#: Cost of a person beside counts: of two sets that show the same, the smaller one.
+_PERSON: Final = 1e-3
+#: Attempts to find whole numbers, and how far costs of people differ then.
+_ATTEMPTS: Final = 4
+_NOISE: Final = 0.05
+
+
+def find_witnesses(
+    release: Release,
+    published: Publication,
+    tables: Sequence[Table],
+    cells: pl.DataFrame,
+    options: AuditOptions,
+) -> Iterator[pl.DataFrame]:
+    """Sets of records that have all published counts, and differ in given ones.
+
+    Args:
+        release: The schema.
+        published: Counts of one partition, some of them intervals.
+        tables: Those that the records are to have the counts of.
+        cells: ``geoid, table, cell``: counts that are to differ by the safety range in two of
+            the sets.
+        options: The effort is that of each solution that is looked for.
+
+    Yields:
+        Records as of `recon_cli.attack.reconstruction.partition.reconstruct`. Counts that never
+        differ may be recovered or not; nothing is said of them.
+
+    Raises:
+        ContradictionError: No true counts fit the statements.
+        SolverError: A solver could not decide, or two engines disagree.
+    """
+    plan = make_interval_plan(release, tables, published.coverage)
+    counts = arrange_counts(plan, published)
+    batches: list[list[pl.DataFrame]] = []
+    for system in build_systems(plan, counts):
+        if not system.strata:
+            continue
+        solved = solve_system(
+            plan, published, counts, system, seed=options.seed, quarantine=NO_QUARANTINE
+        )
+        of_cells = IntervalCells.of(plan, counts, system)
+        names = of_cells.names(plan, counts, system).with_row_index("row")
+        asked = names.join(cells, on=["geoid", "table", "cell"], how="semi")["row"].to_numpy()
+        search = _Search(solved, sparse.csr_array(of_cells.coefficients[asked]), options)
+        batches.append(
+            [
+                person_records(plan, counts, replace(solved, people=people), options.seed)
+                for people in search.solutions()
+            ]
+        )
+    for frames in zip_longest(*batches):
+        yield pl.concat(
+            batch[0] if frame is None else frame
+            for batch, frame in zip(batches, frames, strict=True)
+        )
+
+
+class _Search:
+    """Solutions of a batch, until the values of functionals lie far enough apart."""
+
+    def __init__(
+        self, solved: BatchSolution, functionals: sparse.csr_array, options: AuditOptions
+    ) -> None:
+        system = solved.system
+        regions = system.regions[system.candidates.unit]
+        self.components = tuple(split_components(system.rows, solved.bounds, regions))
+        self.known, self.C = solved.people, functionals
+        self.least = self.greatest = functionals @ solved.people
+        self.options = options
+        self.random = generator(options.seed, "witnesses")
+
+    @property
+    def is_open(self) -> BoolArray:
+        """Which functionals are not shown to differ by the safety range."""
+        is_open: BoolArray = self.greatest - self.least < self.options.safety
+        return is_open
+
+    def solutions(self) -> Iterator[IntArray]:
+        """The known one first; then as few as come easily."""
+        yield self.known
+        parts = [_Part.of(each, self.known, self.C, self.options) for each in self.components]
+        yield from self._many_at_once(parts)
+        yield from self._one_by_one(parts)
+
+    def _many_at_once(self, parts: Sequence[_Part]) -> Iterator[IntArray]:
+        """Functionals are moved at random, as many as move together."""
+        dry = 0
+        while dry < _DRY and self.is_open.any():
+            wanted = np.where(self.is_open, self.random.choice([-1, 1], len(self.is_open)), 0)
+            people = self.known.copy()
+            for part in parts:
+                people[part.component.columns] = part.far(wanted)
+            dry = 0 if self._shows_more(people) else dry + 1
+            if not dry:
+                yield people
+
+    def _one_by_one(self, parts: Sequence[_Part]) -> Iterator[IntArray]:
+        """Functionals are moved by as few people as can be."""
+        steps = range(self.options.safety, 0, -1)
+        for at in np.flatnonzero(self.is_open).tolist():
+            for part, sign, step in product(parts, (1, -1), steps):
+                if not self.is_open[at]:
+                    break
+                near = part.near(at, sign, step)
+                if near is None:
+                    continue
+                people = self.known.copy()
+                people[part.component.columns] = near
+                if self._shows_more(people):
+                    yield people
+
+    def _shows_more(self, people: IntArray) -> bool:
+        """Whether a functional that is open has a value above or below all so far."""
+        values, is_open = self.C @ people, self.is_open
+        further = (values < self.least) | (values > self.greatest)
+        self.least = np.minimum(self.least, values)
+        self.greatest = np.maximum(self.greatest, values)
+        return bool((further & is_open).any())
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A component with a known solution.
+
+    Attributes:
+        component: See there.
+        program: The component, within the safety range of the known solution.
+        known: The known solution.
+        functionals: Sparse (functionals × candidates).
+        transposed: Likewise.
+        relaxation: Of the program.
+        part_of: The connected part of each row, and of each column.
+        options: See there.
+    """
+
+    component: Component
+    program: IntegerProgram
+    known: IntArray
+    functionals: sparse.csr_array
+    transposed: sparse.csr_array
+    relaxation: LinearRelaxation
+    part_of: tuple[IntArray, IntArray]
+    options: AuditOptions
+
+    @classmethod
+    def of(
+        cls,
+        component: Component,
+        known: IntArray,
+        functionals: sparse.csr_array,
+        options: AuditOptions,
+    ) -> _Part:
+        """A component of a batch."""
+        columns, whole = component.columns, component.program
+        here, inside = known[columns], sparse.csr_array(sparse.csc_array(functionals)[:, columns])
+        lower = np.maximum(whole.lower, here - options.safety)
+        upper = np.minimum(whole.upper, here + options.safety)
+        program = IntegerProgram(whole.constraints, lower, upper)
+        return cls(
+            component=component,
+            program=program,
+            known=here,
+            functionals=inside,
+            transposed=sparse.csr_array(inside.T),
+            relaxation=LinearRelaxation(program),
+            part_of=connected_parts(program.constraints.A),
+            options=options,
+        )
+
+    def far(self, wanted: IntArray) -> IntArray:
+        """People with functionals as far up as wanted, or down; as known where that fails."""
+        cost = _PERSON - self.transposed @ wanted
+        point = self.relaxation.solve(cost, self.options.effort).values
+        if not len(point):
+            return self.known
+        rows, values = self.program.constraints, np.rint(point).astype(np.int64)
+        total, (of_row, of_column) = rows.A @ values, self.part_of
+        is_solution: BoolArray = np.ones(int(of_column.max(initial=-1)) + 1, dtype=bool)
+        is_solution[of_row[(total < rows.least) | (total > rows.most)]] = False
+        outside = (values < self.program.lower) | (values > self.program.upper)
+        is_solution[of_column[outside]] = False
+        return np.where(is_solution[of_column], values, self.known)
+
+    def near(self, at: int, sign: int, step: int) -> IntArray | None:
+        """The fewest people, or nearly, that move a functional up or down by a step."""
+        functional = sign * self.functionals[[at]]
+        if not functional.nnz:
+            return None
+        least = functional @ self.known + step
+        moved = LinearConstraints(sparse.csr_array(functional), least, least + _OPEN)
+        program = with_rows(self.component.program, moved)
+        changes = deviation_program(program, self.known)
+        relaxation, random = LinearRelaxation(changes.program), np.random.default_rng(0)
+        for attempt in range(_ATTEMPTS):
+            cost = 1 + attempt * _NOISE * random.random(len(changes.sign))
+            point = relaxation.solve(cost, self.options.effort).values
+            if not len(point):
+                return None
+            values = changes.values_at(np.rint(point).astype(np.int64))
+            if program.is_feasible(values):
+                return values
+        effort = Effort(self.options.seed, self.options.effort)
+        values = min_l1_repair(program, self.known, effort).values
+        return values if len(values) else None
