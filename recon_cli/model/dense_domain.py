@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.errors import SolverError
 from recon_cli.model.candidates import Stratum
 from recon_cli.model.grain import IntArray, RowGroup, enumerate_domain, unravel
 from recon_cli.model.plan import Plan
@@ -38,6 +39,25 @@ _UNITS: Final = 32
 _COEFFICIENT: Final = 64
 #: Atoms of a feature that is summed atom by atom.
 _SHORT: Final = 8
+
+
+#: Histogram cells of some units that are held as arrays.
+MOST_CELLS = 60_000_000
+
+
+def require_room(plan: Plan, units: int) -> None:
+    """Refuse units with more histogram cells than can be held.
+
+    Raises:
+        SolverError: They have.
+    """
+    cells = math.prod(plan.grain.sizes)
+    if cells * units > MOST_CELLS:
+        number = f"{units:,} unit has" if units == 1 else f"each of {units:,} units has"
+        raise SolverError(
+            f"{number} {cells:,} histogram cells, at most {MOST_CELLS:,} can be held; zeros "
+            "rule out too few of them: choose tables that tell fewer values apart"
+        )
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from recon_cli.model.dense_domain import (
 )
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
-from recon_cli.model.row_costs import RECORD, SHORTAGE, RowCosts, row_costs
+from recon_cli.model.row_costs import SHORTAGE, RowCosts, row_costs
 from recon_cli.statement.costs import SCALE, CountCosts
 
 
@@ -97,11 +97,6 @@ class PricedRows:
         """Whether a used row holds several units."""
         return bool((self.used & self.shared).any())
 
-    @property
-    def record_cost(self) -> float:
-        """What each person costs besides."""
-        return RECORD / SCALE
-
     def without_shared(self) -> PricedRows:
         """The rows of each unit alone."""
         return replace(self, used=self.used & ~self.shared)
@@ -159,20 +154,25 @@ class PricedRows:
         entries = values[kept], (numbers[kept], columns[kept])
         return sparse.csc_array(entries, shape=(len(self.least), len(unit)))
 
-    def reduced_costs(self, duals: FloatArray) -> FloatArray:
-        """(units × cells) what one more person in a cell changes the least cost by.
-
-        Args:
-            duals: For each row what the cost changes by for one more in its bounds.
-        """
-        ends = [*self.offsets.tolist()[1:], len(duals)]
+    def weighted_sums(self, weights: FloatArray) -> FloatArray:
+        """(units × cells) the sum over rows of weight and coefficient."""
+        ends = [*self.offsets.tolist()[1:], len(weights)]
         values = [
-            duals[start:end].reshape(rows.stratum.rhs.shape)
+            weights[start:end].reshape(rows.stratum.rhs.shape)
             for start, end, rows in zip(
                 self.offsets.tolist(), ends, self.domain.strata, strict=True
             )
         ]
-        return self.record_cost - self.domain.sum_over_rows(values)
+        return self.domain.sum_over_rows(values)
+
+    def holding(self, units: BoolArray) -> BoolArray:
+        """The rows that hold people of some units."""
+        found = [np.empty(0, dtype=bool)]
+        for rows in self.domain.strata:
+            held = np.zeros(len(rows.stratum.geounits), dtype=bool)
+            held[geounits_of(rows.stratum.of_unit[units])] = True
+            found.append(np.repeat(held, rows.width))
+        return np.concatenate(found)
 
 
 @dataclass(frozen=True)

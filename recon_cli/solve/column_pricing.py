@@ -17,7 +17,7 @@ from scipy import sparse
 from recon_cli.model.dense_domain import BoolArray, FloatArray, Int32Array
 from recon_cli.model.grain import IntArray
 from recon_cli.model.priced_rows import PricedRows
-from recon_cli.model.row_costs import CostProgram, RowCosts, cost_program
+from recon_cli.model.row_costs import RECORD, CostProgram, RowCosts, cost_program
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
 from recon_cli.statement.costs import SCALE
 
@@ -32,6 +32,8 @@ _WORTH = 1.0
 #: A reduced cost this small is none.
 _TOLERANCE = 1e-7
 _ROUNDS = 200
+#: Duals are rounded to multiples of its inverse, in 1/`SCALE`.
+_WEIGHT = 2520
 #: Deterministic seconds of one relaxation.
 _LIMIT = 300.0
 
@@ -45,6 +47,7 @@ class PricedVertex:
         cell: Of each column the number of the histogram cell.
         values: People in each column, whole or not.
         A: Sparse (rows × columns), of all rows.
+        duals: For each row.
         reduced: (units × cells) reduced costs.
         lacking: People that rows lack or have too many; above zero if the relaxation has no
             solution.
@@ -56,6 +59,7 @@ class PricedVertex:
     cell: IntArray
     values: FloatArray
     A: sparse.csr_array
+    duals: FloatArray
     reduced: FloatArray
     lacking: float
     cost: float
@@ -72,6 +76,7 @@ class OpenUnits:
         upper: (units × cells) most.
         base: What others add to each row.
         over: Rows that may have too many people, at `SHORTAGE` each.
+        person: (units × cells) what each person costs, in 1/`SCALE`; None for `RECORD`.
     """
 
     rows: PricedRows
@@ -79,11 +84,20 @@ class OpenUnits:
     upper: Int32Array
     base: IntArray
     over: BoolArray
+    person: IntArray | None = None
 
     @property
     def idle_duals(self) -> FloatArray:
         """For each row what one more person saves, if these units were empty."""
         return -self.rows.marginal(self.base)
+
+    def select(self, unit: int) -> OpenUnits:
+        """One of them alone."""
+        alone = np.array([unit])
+        kept = self.rows.rows_of(alone)
+        person = None if self.person is None else self.person[alone]
+        ends = self.lower[alone], self.upper[alone]
+        return OpenUnits(self.rows.select(alone), *ends, self.base[kept], self.over[kept], person)
 
     def program(self, unit: IntArray, cell: IntArray, *, may_lack: bool) -> ColumnProgram:
         """The program over some histogram cells, given by unit and number.
@@ -103,7 +117,18 @@ class OpenUnits:
         program = cost_program(
             sparse.csr_array(A[used]), least, most, costs, short=short, over=over
         )
+        if self.person is not None:
+            program.cost[: program.columns] = self.person[unit, cell]
         return ColumnProgram(program, costs, A, used)
+
+    def reduced_costs(self, duals: FloatArray) -> FloatArray:
+        """(units × cells) what one more person in a cell changes the least cost by.
+
+        Args:
+            duals: For each row what the cost changes by for one more in its bounds.
+        """
+        person = RECORD if self.person is None else self.person
+        return person / SCALE - self.rows.weighted_sums(duals)
 
 
 @dataclass(frozen=True)
@@ -133,9 +158,9 @@ def price_columns(units: OpenUnits, start: BoolArray) -> PricedVertex | None:
     Returns:
         None where a relaxation was not solved in time.
     """
-    rows, upper, idle_duals = units.rows, units.upper, units.idle_duals
+    upper, idle_duals = units.upper, units.idle_duals
     active = start | (units.lower > 0)
-    _enter(rows.reduced_costs(np.minimum(idle_duals, _WORTH)), upper, active, _FIRST, np.inf)
+    _enter(units.reduced_costs(np.minimum(idle_duals, _WORTH)), upper, active, _FIRST, np.inf)
     elapsed = 0.0
     for _ in range(_ROUNDS):
         unit, cell = np.nonzero(active)
@@ -146,7 +171,7 @@ def price_columns(units: OpenUnits, start: BoolArray) -> PricedVertex | None:
         if not len(vertex.values):
             return None
         duals = _duals(idle_duals, columns, vertex)
-        reduced = rows.reduced_costs(duals)
+        reduced = units.reduced_costs(duals)
         if not _enter(reduced, upper, active, _ENTER, -_TOLERANCE):
             break
     lacking = vertex.values[program.columns + program.segments :].sum()
@@ -156,11 +181,42 @@ def price_columns(units: OpenUnits, start: BoolArray) -> PricedVertex | None:
         cell=cell,
         values=vertex.values[: program.columns],
         A=columns.A,
+        duals=duals,
         reduced=reduced,
         lacking=float(lacking),
         cost=float(vertex.values[inner] @ program.cost[inner]) / SCALE,
         deterministic_time=elapsed,
     )
+
+
+def certified_least(units: OpenUnits, duals: FloatArray) -> IntArray:
+    """For each unit a bound that the cost of its people is not below: Eq. (dual).
+
+    Added up in integers over all histogram cells, so that any duals give a valid bound; nobody
+    else is there, and rows have no costs of their own.
+
+    Args:
+        units: Units that share no used row.
+        duals: For each row.
+
+    Returns:
+        In 1/`SCALE`.
+    """
+    rows, domain = units.rows, units.rows.domain
+    weights = np.where(rows.used, np.rint(duals * SCALE * _WEIGHT), 0).astype(np.int64)
+    of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most)
+    total = np.zeros(domain.units, dtype=np.int64)
+    for offset, each in zip(rows.offsets.tolist(), domain.strata, strict=True):
+        stratum = each.stratum
+        here = of_rows[offset : offset + stratum.rhs.size].reshape(stratum.rhs.shape).sum(axis=1)
+        inside = np.flatnonzero(stratum.of_unit >= 0)
+        total[inside] += here[stratum.of_unit[inside]]
+    person = RECORD if units.person is None else units.person
+    # Whole numbers below 2^53, which doubles add exactly.
+    rest = _WEIGHT * person - rows.weighted_sums(weights.astype(np.float64)).astype(np.int64)
+    ends = np.where(rest > 0, units.lower, units.upper)
+    total += (rest * ends).sum(axis=1)
+    return -(-total // _WEIGHT)
 
 
 def _duals(idle: FloatArray, columns: ColumnProgram, vertex: Vertex) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from recon_cli.model.candidates import BoolArray, Candidates
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
-from recon_cli.model.dense_domain import DenseDomain
+from recon_cli.model.dense_domain import DenseDomain, require_room
 from recon_cli.model.grain import IntArray, unravel
 from recon_cli.model.plan import Plan
 from recon_cli.model.priced_rows import PricedRows
@@ -27,9 +26,6 @@ from recon_cli.model.system import System
 from recon_cli.publication import Publication
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.feasibility import Feasibility, solve_program
-
-#: Histogram cells of a batch that are held as arrays where candidates are not listed.
-_MOST_CELLS = 60_000_000
 
 
 @contextmanager
@@ -213,7 +209,7 @@ class _DenseRegions:
         """All regions of the batch."""
         batch, system, listed = self.batch, self.batch.system, self.listed
         n = len(system.units)
-        self._require_room(n)
+        require_room(batch.plan, n)
         domain = DenseDomain.of(batch.plan, system.strata, n)
         everyone = np.flatnonzero(~system.is_listed)
         rows = PricedRows.of(batch.plan, domain, batch.counts.costs).select(everyone)
@@ -257,15 +253,6 @@ class _DenseRegions:
             unsolved=unsolved,
             undecided=undecided,
         )
-
-    def _require_room(self, units: int) -> None:
-        cells = math.prod(self.batch.plan.grain.sizes)
-        if cells * units > _MOST_CELLS:
-            number = f"{units:,} unit has" if units == 1 else f"each of {units:,} units has"
-            raise SolverError(
-                f"{number} {cells:,} histogram cells, at most {_MOST_CELLS:,} can be held; zeros "
-                "rule out too few of them: choose tables that tell fewer values apart"
-            )
 
     def _parts(self, everyone: IntArray, free: IntArray) -> Iterator[IntArray]:
         """Units that are solved together, as places in ``everyone``: regions, those left open."""

@@ -37,6 +37,22 @@ def encode_incumbent(
     Raises:
         StageError: The records are not a solution of the system.
     """
+    people = count_records(plan, counts, system, microdata)
+    if not _without(system, missing).are_met_by(people):
+        raise StageError(
+            "microdata/ does not reproduce the published counts: run `recon reconstruct` again"
+        )
+    return people
+
+
+def count_records(
+    plan: Plan, counts: PartitionCounts, system: System, microdata: pl.DataFrame
+) -> IntArray:
+    """People in each candidate of a batch, whatever the rows say.
+
+    Raises:
+        StageError: A record is in no candidate.
+    """
     column = plan.release.geoid_column
     units = pl.DataFrame(
         {column: counts.geoids.gather(system.units), "unit": np.arange(len(system.units))}
@@ -47,10 +63,6 @@ def encode_incumbent(
     unknown = [pl.col(name).is_null() for name in unseen]
     for _, part in here.group_by(unknown) if unseen else [((), here)]:
         people += _places(plan, system, part)
-    if not _without(system, missing).are_met_by(people):
-        raise StageError(
-            "microdata/ does not reproduce the published counts: run `recon reconstruct` again"
-        )
     return people
 
 

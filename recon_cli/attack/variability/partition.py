@@ -5,32 +5,36 @@ See *solution variability* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
+from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.attack.reconstruction.partition import count_statuses
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
 from recon_cli.attack.variability.batch import (
-    BatchVariability,
-    Distances,
     SolutionSpace,
     measure_batch,
 )
+from recon_cli.attack.variability.dense import DenseRegion
 from recon_cli.attack.variability.distance import LOST, BoolArray
 from recon_cli.attack.variability.effort import EffortBudget
+from recon_cli.attack.variability.frames import (
+    REGIONS,
+    BatchFrames,
+    interval_schema,
+    unit_schema,
+)
 from recon_cli.attack.variability.histogram import (
-    HistogramCells,
     histogram_columns,
     histogram_masks,
     histogram_of,
 )
-from recon_cli.attack.variability.incumbent import encode_incumbent
+from recon_cli.attack.variability.incumbent import count_records, encode_incumbent
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
@@ -42,6 +46,7 @@ from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Coverage, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
+from recon_cli.solve.cp_sat import Effort
 
 Mode = Literal["relaxed", "exact"]
 Intervals = Literal["exact", "propagation"]
@@ -189,18 +194,68 @@ def measure_with_plan(
     if options.diameter:
         published.require_exact("the diameter")
     counts = arrange_counts(plan, published)
-    units = [pl.DataFrame(schema=_unit_schema(plan, options))]
-    intervals = [pl.DataFrame(schema=_interval_schema(plan, columns))]
-    regions = [pl.DataFrame(schema=_REGIONS)]
-    for system in build_systems(plan, counts):
+    units = [pl.DataFrame(schema=unit_schema(plan, diameter=options.diameter))]
+    intervals = [pl.DataFrame(schema=interval_schema(plan, columns))]
+    regions = [pl.DataFrame(schema=REGIONS)]
+    for system in _systems(plan, counts):
         watched = quarantine_of_batch(quarantine, counts, system)
-        missing_units = _among(watched.units, missing)
-        incumbent = encode_incumbent(plan, counts, system, microdata, missing_units)
+        batch = _Batch(plan, counts, system, options, _among(watched.units, missing), watched)
+        frames = batch.measured(microdata, columns)
+        batch_units = frames.units(unit_schema(plan, diameter=options.diameter))
+        units.append(batch_units)
+        intervals.append(frames.intervals(interval_schema(plan, columns)))
+        regions.append(frames.regions())
+        on_progress(len(system.units), int(frames.people.sum()), count_statuses(batch_units))
+    return Variability(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
+
+
+def _systems(plan: Plan, counts: PartitionCounts) -> Iterator[System]:
+    """Batches of regions; of intervals one region at a time, whose candidates may be too many."""
+    if counts.intervals is None:
+        return build_systems(plan, counts)
+    return build_systems(plan, counts, 1, must_list=False)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """A batch to be measured.
+
+    Attributes:
+        plan: The static half.
+        counts: The partition.
+        system: The batch.
+        options: What to measure.
+        missing: For each unit whether it was quarantined when it was reconstructed.
+        watched: The quarantine.
+    """
+
+    plan: Plan
+    counts: PartitionCounts
+    system: System
+    options: VariabilityOptions
+    missing: BoolArray
+    watched: BatchQuarantine
+
+    def measured(self, microdata: pl.DataFrame, columns: tuple[str, ...]) -> BatchFrames:
+        """How far other solutions can be from ``microdata``.
+
+        Raises:
+            StageError: The records do not reproduce the published counts.
+            SolverError: Two engines disagree on a certificate.
+        """
+        name = self.counts.region_geoids[int(self.system.regions[0])]
+        with errors_naming(f"{self.plan.release.region.name}s from", name):
+            if self.system.is_listed.all():
+                return self._listed(microdata, columns)
+            return self._dense(microdata, columns)
+
+    def _listed(self, microdata: pl.DataFrame, columns: tuple[str, ...]) -> BatchFrames:
+        plan, counts, system, options = self.plan, self.counts, self.system, self.options
+        incumbent = encode_incumbent(plan, counts, system, microdata, self.missing)
         histogram = histogram_of(plan, system.candidates, columns)
-        name = counts.region_geoids[int(system.regions[0])]
-        people = _people(counts, system, incumbent, missing_units)
-        space = _space(system, incumbent, options, people, missing_units)
-        if not published.is_exact:
+        people = _people(counts, system, incumbent, self.missing)
+        space = _space(system, incumbent, options, people, self.missing)
+        if counts.intervals is not None:
             space = replace(space, measure=LOST)
         budget = EffortBudget(
             _seeds(options, counts, system),
@@ -209,15 +264,24 @@ def measure_with_plan(
             _region_seconds(options, system.regions, people),
             options.intervals == "exact",
         )
-        with errors_naming(f"{plan.release.region.name}s from", name):
-            variability = measure_batch(space, histogram, system.regions, budget, watched)
-        frames = _BatchFrames(plan, counts, system, histogram, variability, people)
-        batch_units = frames.units(_unit_schema(plan, options))
-        units.append(batch_units)
-        intervals.append(frames.intervals(_interval_schema(plan, columns)))
-        regions.append(frames.regions())
-        on_progress(len(system.units), int(people.sum()), count_statuses(batch_units))
-    return Variability(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
+        found = measure_batch(space, histogram, system.regions, budget, self.watched)
+        return BatchFrames(plan, counts, system, histogram, found, people)
+
+    def _dense(self, microdata: pl.DataFrame, columns: tuple[str, ...]) -> BatchFrames:
+        region = DenseRegion.of(self.plan, self.system)
+        system = replace(self.system, candidates=region.candidates)
+        incumbent = count_records(self.plan, self.counts, system, microdata)
+        region.require_solution(incumbent, self.missing)
+        histogram = histogram_of(self.plan, region.candidates, columns)
+        people = _people(self.counts, system, incumbent, self.missing)
+        seed = _seeds(self.options, self.counts, system)[int(system.regions[0])]
+        effort = Effort(seed, self.options.unit_seconds)
+        found = region.measure(
+            histogram, incumbent, people, self.missing, self.watched, effort=effort
+        )
+        if self.options.mode == "relaxed":
+            found = replace(found, region=None)
+        return BatchFrames(self.plan, self.counts, system, histogram, found, people)
 
 
 def _seeds(options: VariabilityOptions, counts: PartitionCounts, system: System) -> dict[int, int]:
@@ -269,114 +333,3 @@ def _space(
     return SolutionSpace(
         rows, incumbent, unit, len(system.units), is_split, system.has_total, people, missing
     )
-
-
-_REGIONS = pl.Schema(
-    {
-        "geoid": pl.String,
-        "population": pl.Int32,
-        "solvar_pct": pl.Float64,
-        "solvar_upper_pct": pl.Float64,
-        "certain_records": pl.Int32,
-        "status": pl.String,
-    }
-)
-
-
-def _unit_schema(plan: Plan, options: VariabilityOptions) -> pl.Schema:
-    percentages = ["solvar_pct", "solvar_upper_pct"]
-    if options.diameter:
-        percentages += ["diameter_pct", "diameter_upper_pct"]
-    schema = pl.Schema({plan.release.geoid_column: pl.String, "population": pl.Int32})
-    schema.update(dict.fromkeys(percentages, pl.Float64()))
-    schema.update(dict.fromkeys(("certain_records", "certain_upper"), pl.Int32()))
-    schema.update({"status": pl.String(), "method": pl.String(), "seconds": pl.Float64()})
-    return schema
-
-
-def _interval_schema(plan: Plan, columns: tuple[str, ...]) -> pl.Schema:
-    schema = pl.Schema({plan.release.geoid_column: pl.String})
-    schema.update({name: plan.release.column_groups(name).dtype() for name in columns})
-    schema.update({"lower": pl.Int32(), "upper": pl.Int32(), "exact": pl.Boolean()})
-    return schema
-
-
-@dataclass(frozen=True)
-class _BatchFrames:
-    """The variability of one batch as frames."""
-
-    plan: Plan
-    counts: PartitionCounts
-    system: System
-    histogram: HistogramCells
-    variability: BatchVariability
-    people: IntArray
-
-    def units(self, schema: pl.Schema) -> pl.DataFrame:
-        variability, bounded = self.variability, self.system.is_bounded
-        intervals = variability.intervals
-        columns: dict[str, Any] = {
-            self.plan.release.geoid_column: self.counts.geoids.gather(self.system.units),
-            "population": self.people,
-            **_percent("solvar", variability.solvar, self.people, bounded),
-            "certain_records": self._by_unit(intervals.lower),
-            "certain_upper": self._by_unit(intervals.lowest),
-            "status": _status(variability.solvar, bounded),
-            "method": pl.Series(["propagation", "solver"]).gather(
-                variability.used_solver.astype(np.int64)
-            ),
-            "seconds": variability.deterministic_time.round(6),
-        }
-        if variability.diameter is not None:
-            columns |= _percent("diameter", variability.diameter, self.people, bounded)
-        return pl.DataFrame([pl.Series(n, columns[n]).cast(t) for n, t in schema.items()])
-
-    def intervals(self, schema: pl.Schema) -> pl.DataFrame:
-        intervals = self.variability.intervals
-        frame = self.histogram.frame(self.plan, self.counts, self.system).with_columns(
-            lower=pl.Series(intervals.lower),
-            upper=pl.Series(intervals.upper),
-            exact=intervals.is_exact,
-        )
-        frame = frame.filter((pl.col("lower") > 0) | (pl.col("lower") < pl.col("upper")))
-        return frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
-
-    def regions(self) -> pl.DataFrame:
-        region = self.variability.region
-        if region is None:
-            return pl.DataFrame(schema=_REGIONS)
-        numbers, place = np.unique(self.system.regions, return_inverse=True)
-        people = np.bincount(place, weights=self.people).astype(np.int64)
-        certain = np.bincount(place, weights=self._by_unit(self.variability.intervals.lower))
-        bounded = np.bincount(place, weights=~self.system.is_bounded) == 0
-        columns: dict[str, Any] = {
-            "geoid": self.counts.region_geoids.gather(numbers),
-            "population": people,
-            **_percent("solvar", region, people, bounded),
-            "certain_records": certain,
-            "status": _status(region, bounded),
-        }
-        return pl.DataFrame([pl.Series(n, columns[n]).cast(t) for n, t in _REGIONS.items()])
-
-    def _by_unit(self, values: IntArray) -> IntArray:
-        unit = self.histogram.unit
-        return np.bincount(unit, weights=values, minlength=len(self.people)).astype(np.int64)
-
-
-def _percent(
-    name: str, distances: Distances, people: IntArray, bounded: BoolArray
-) -> dict[str, pl.Series]:
-    """The value reached, and the bound, which is null where more people are possible."""
-    upper = pl.Series(_share(distances.bound, people)).set(pl.Series(~bounded), None)
-    return {f"{name}_pct": pl.Series(_share(distances.reached, people)), f"{name}_upper_pct": upper}
-
-
-def _share(distance: IntArray, people: IntArray) -> npt.NDArray[np.float64]:
-    """Percent of twice the people; of an empty unit, 100 if another solution has people there."""
-    twice = np.where(people > 0, 2 * people, np.maximum(distance, 1))
-    return 100 * distance / twice
-
-
-def _status(distances: Distances, bounded: BoolArray) -> pl.Series:
-    proven = (distances.reached == distances.bound).astype(np.int64)
-    return pl.Series(["bounded", "proven", "open"]).gather(np.where(bounded, proven, 2))
