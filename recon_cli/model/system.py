@@ -83,6 +83,7 @@ def build_systems(
     *,
     most_listed: int | None = None,
     must_list: bool = True,
+    whole_regions: bool = True,
 ) -> Iterator[System]:
     """The systems of a partition, Eq. (published), a batch of whole regions at a time.
 
@@ -94,12 +95,17 @@ def build_systems(
             as many as can be.
         must_list: Whether more candidates than can be listed are refused, where counts are
             intervals; else they are not listed.
+        whole_regions: Where False, and counts are intervals, batches are as many units as can be
+            listed, and coarser geounits may lack people: for units that are taken alone.
 
     Raises:
         SolverError: There are more.
     """
     if counts.intervals is not None:
         batch = min(batch, _INTERVAL_BATCH)
+        if not whole_regions:
+            yield from _listed_units(plan, counts, slice(0, len(counts.units)), batch)
+            return
     ends = np.append(np.flatnonzero(np.diff(counts.region)) + 1, len(counts.units)).tolist()
     first = last = 0
     for end in ends:
@@ -109,6 +115,22 @@ def build_systems(
         last = end
     if last > first:
         yield _build(plan, counts, slice(first, last), most_listed, must_list)
+
+
+def _listed_units(
+    plan: Plan, counts: PartitionCounts, units: slice, batch: int
+) -> Iterator[System]:
+    """Some units in batches that can be listed; each half alone where all together cannot."""
+    number = units.stop - units.start
+    if 0 < number <= batch:
+        system = _build(plan, counts, units, None, must_list=number == 1)
+        if system.is_listed.all():
+            yield system
+            return
+    if number:
+        middle = units.start + number // 2
+        yield from _listed_units(plan, counts, slice(units.start, middle), batch)
+        yield from _listed_units(plan, counts, slice(middle, units.stop), batch)
 
 
 def _build(
@@ -128,7 +150,8 @@ def _build(
         raise SolverError(
             f"{plan.release.region.name} {counts.region_geoids[int(counts.region[batch][0])]}: the "
             f"statements allow {len(candidates.unit):,} histogram cells in {len(units):,} units; "
-            f"at most {_MOST_CANDIDATES:,} can be listed: more tables with exact zeros are needed"
+            f"at most {_MOST_CANDIDATES:,} can be listed: use tables that tell fewer values apart, "
+            "or that publish exact zeros"
         )
     equations = _equations(plan, strata, candidates, listed)
     bounded, has_total = _bounded, _has_total

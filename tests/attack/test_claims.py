@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -158,6 +160,23 @@ def test_claims_of_intervals_hold_and_lack_none_of_a_unit_alone(seed: int, peopl
         every = [groups_of(release, each, result.columns, unit) for each in spaces[unit]]
         for key, (count, is_exact) in expected_claims(every, len(result.columns)).items():
             assert found[key] >= (count, is_exact)
+
+
+@examples(25)
+@given(seed=SEEDS, people=st.integers(0, 5))
+def test_a_region_with_too_many_candidates_to_list_is_cut(seed: int, people: int) -> None:
+    """Units are taken alone, so that their claims are the same however few are listed at a time."""
+    release, published = released(seed, people, exact=False)
+    microdata = reconstruct(release, published, release.tables, seed=seed).microdata
+    arguments = (release, published, release.tables, microdata, OPTIONS)
+    whole = find_claims(*arguments)
+    cells = math.prod(len(feature.values) for feature in release.features)
+    most = max(cells, whole.units.height)
+    with mock.patch("recon_cli.model.system._MOST_CANDIDATES", most):
+        cut = find_claims(*arguments)
+    assert cut.claims.equals(whole.claims)
+    assert cut.disclosures.equals(whole.disclosures)
+    assert cut.units.drop("seconds").equals(whole.units.drop("seconds"))
 
 
 def expected_disclosures(every: list[Counter[Values]], known: int) -> list[int]:

@@ -197,10 +197,11 @@ def _find_with_plan(
     claims = [pl.DataFrame(schema=_claim_schema(plan, columns))]
     units = [pl.DataFrame(schema=_unit_schema(plan))]
     disclosures = [pl.DataFrame(schema=_disclosure_schema(plan))]
-    for system in build_systems(plan, counts, max(_GROUPS >> len(columns), 1)):
+    batch = max(_GROUPS >> len(columns), 1)
+    # Units are taken alone, so that a region with too many candidates to list is cut.
+    for system in build_systems(plan, counts, batch, whole_regions=published.is_exact):
         watched = quarantine_of_batch(quarantine, counts, system)
-        incumbent, is_missing = _incumbent(plan, counts, system, microdata, missing)
-        programs = _programs(counts, system, incumbent, is_missing, options)
+        programs = _programs(plan, counts, system, microdata, options, missing=missing)
         histogram = histogram_of(plan, system.candidates, columns)
         name = counts.region_geoids[int(system.regions[0])]
         with errors_naming(f"{plan.release.region.name}s from", name):
@@ -215,32 +216,26 @@ def _find_with_plan(
     return VerifiedClaims(columns, pl.concat(claims), pl.concat(units), pl.concat(disclosures))
 
 
-def _incumbent(
+def _programs(
     plan: Plan,
     counts: PartitionCounts,
     system: System,
     microdata: pl.DataFrame,
-    missing: pl.Series | None,
-) -> tuple[IntArray, BoolArray]:
-    """People in each candidate, and for each unit whether some are missing."""
-    is_missing = np.zeros(len(system.units), dtype=bool)
-    if missing is not None:
-        is_missing = counts.geoids.gather(system.units).is_in(missing.implode()).to_numpy()
-    return encode_incumbent(plan, counts, system, microdata, is_missing), is_missing
-
-
-def _programs(
-    counts: PartitionCounts,
-    system: System,
-    incumbent: IntArray,
-    is_missing: BoolArray,
     options: ClaimOptions,
+    *,
+    missing: pl.Series | None,
 ) -> UnitPrograms:
     geoids = counts.geoids.gather(system.units)
     unit = system.candidates.unit
+    is_missing = np.zeros(len(system.units), dtype=bool)
+    if missing is not None:
+        is_missing = geoids.is_in(missing.implode()).to_numpy()
+    rows = relax(system.rows, np.isin(system.row_geounit, system.units), unit)
+    # Of a region that is cut not all people of a coarser geounit are here.
+    checked = system.rows if counts.intervals is None else rows
     return UnitPrograms(
-        rows=relax(system.rows, np.isin(system.row_geounit, system.units), unit),
-        incumbent=incumbent,
+        rows=rows,
+        incumbent=encode_incumbent(plan, counts, system, microdata, is_missing, rows=checked),
         unit=unit,
         is_open=~system.is_bounded | is_missing,
         seeds=tuple(digest_seed(options.seed, "claims", geoid) for geoid in geoids),

@@ -38,7 +38,7 @@ _INTEGRAL = 1e-6
 
 @dataclass(frozen=True)
 class DenseRegion:
-    """A region whose candidates are held as arrays.
+    """A region whose candidates are held as arrays, and its variability: Eq. (kept).
 
     Attributes:
         rows: The rows of its units.

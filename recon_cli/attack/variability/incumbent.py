@@ -24,6 +24,8 @@ def encode_incumbent(
     system: System,
     microdata: pl.DataFrame,
     missing: npt.NDArray[np.bool_],
+    *,
+    rows: LinearConstraints | None = None,
 ) -> IntArray:
     """People in each candidate of a batch, counted from reconstructed records.
 
@@ -33,12 +35,14 @@ def encode_incumbent(
         system: The batch.
         microdata: Records; those of other units are passed over.
         missing: For each unit whether it was quarantined, so that people may be missing.
+        rows: What they must meet; None for the rows of the system.
 
     Raises:
         StageError: The records are not a solution of the system.
     """
     people = count_records(plan, counts, system, microdata)
-    if not _without(system, missing).are_met_by(people):
+    checked = _without(system.rows if rows is None else rows, missing[system.candidates.unit])
+    if not checked.are_met_by(people):
         raise StageError(
             "microdata/ does not reproduce the published counts: run `recon reconstruct` again"
         )
@@ -91,15 +95,12 @@ def _places(plan: Plan, system: System, records: pl.DataFrame) -> IntArray:
     return np.bincount(order[at], minlength=len(known)).astype(np.int64)
 
 
-def _without(system: System, missing: npt.NDArray[np.bool_]) -> LinearConstraints:
-    """The rows that count no people of the missing units."""
+def _without(rows: LinearConstraints, missing: npt.NDArray[np.bool_]) -> LinearConstraints:
+    """The rows that hold none of the candidates that are missing."""
     if not missing.any():
-        return system.rows
-    A = system.rows.A
-    rows = np.flatnonzero(A @ missing[system.candidates.unit].astype(np.int64) == 0)
-    return LinearConstraints(
-        sparse.csr_array(A[rows]), system.rows.least[rows], system.rows.most[rows]
-    )
+        return rows
+    kept = np.flatnonzero(rows.A @ missing.astype(np.int64) == 0)
+    return LinearConstraints(sparse.csr_array(rows.A[kept]), rows.least[kept], rows.most[kept])
 
 
 def _atoms(plan: Plan, f: int, dtype: pl.DataType) -> pl.Expr:
