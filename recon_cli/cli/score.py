@@ -41,7 +41,7 @@ def command(
     """Make the result tables: who is re-identified, against guessing.
 
     Writes score/: every rate with its counts, an interval, the guessers' rate and the truth's
-    own beside it, as Parquet, CSV and Markdown, in the layouts of Tables 8 to 17 of the 2010
+    own beside it, as Parquet, CSV and Markdown, in the layouts of Tables 7 to 17 of the 2010
     study. Needs links/ (`recon link`); solvar/ for Table 10.
 
     \b
