@@ -87,7 +87,8 @@ def lay_out(title: str, rows: pl.DataFrame) -> ResultTable:
 def brief(title: str, rows: pl.DataFrame) -> list[ResultTable]:
     """One table's rates as narrow sheets, one for each file that is linked or agreed with.
 
-    Of the rates with counts only the last, the one that the table is about, is shown in percent.
+    Of the rates with counts only the last, the one that the table is about, is shown in percent;
+    *feasible* is what no other reconstruction goes below or above.
 
     Args:
         title: Of the sheets; the file's name is added.
@@ -107,6 +108,8 @@ def brief(title: str, rows: pl.DataFrame) -> list[ResultTable]:
         counted = [_RATES[rate] for rate in rates if rate != last or len(rates) < 3]
         header = [*words, "people", *counted, "%", "interval"]
         header += ["study", "diff"] if compared else []
+        limited = here["least"].count() > 0
+        header += ["feasible"] if limited else []
         index: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
         for row in here.iter_rows(named=True):
             place = row["panel"], row["source"], row["block_size"]
@@ -123,6 +126,8 @@ def brief(title: str, rows: pl.DataFrame) -> list[ResultTable]:
             if compared:
                 cells.append(_decimal(each[last].get("published_pct")))
                 cells.append(_decimal(each[last].get("difference"), sign="+"))
+            if limited:
+                cells.append(_range(each[last], "least", "most"))
             body.append(tuple(cells))
         tables.append(ResultTable(f"{title}: {against}", tuple(header), tuple(body), len(words)))
     return tables

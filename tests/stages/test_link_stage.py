@@ -307,3 +307,28 @@ def test_uniqueness_flags_of_every_real_record() -> None:
 
 def test_published_values_are_shipped() -> None:
     assert published("wp31995").height > 1000
+
+
+def test_the_limits_of_agreement_are_of_the_records_that_solvar_measured(tmp_path: Path) -> None:
+    path = tmp_path / "recon.yaml"
+    path.write_text(
+        "release: sf1_2010\nwork: work\nseed: 1\nsynth: {people: 400}\nswap:\n"
+        "tabulate: {records: work/hdf, to: tables.parquet}\n"
+        "ingest: {source: tidy, paths: [tables.parquet]}\nreconstruct:\n"
+        "link: {sources: {rHDF_bt: microdata, copy: work/hdf}}\n"
+        "score: {bootstrap: 0, threshold: 0, alternatives: [copy]}\n"
+    )
+    recon("run", "-c", path)
+    rates = pl.read_parquet(tmp_path / "work/score/rates.parquet")
+    assert rates["least"].null_count() == rates.height
+    assert rates.filter(table="table07_uniques", block_size="All")["of"].item() == 400
+    recon("solvar", "-c", path)
+    recon("score", "-c", path)
+    rates = pl.read_parquet(tmp_path / "work/score/rates.parquet")
+    limited = rates.drop_nulls("least")
+    assert set(limited["source"]) == {"rHDF_bt"}
+    assert set(limited["rate"]) == {"agree_binned"}
+    assert (limited["least"] <= limited["pct"]).all()
+    assert (limited["pct"] <= limited["most"]).all()
+    shown = recon("score", "-c", path, "--table", "table08_agreement", width=120).output
+    assert "feasible" in shown
