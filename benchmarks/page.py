@@ -10,6 +10,7 @@ from benchmarks.machine import REFERENCE, ROOT
 from benchmarks.nation import AUDIT, EXACT, MAKING
 from benchmarks.peer.ratios import DEFINITIONS
 from benchmarks.projection import BLOCKS, PEOPLE, project
+from benchmarks.startup import MARKS
 
 PAGE = ROOT / "docs" / "performance.md"
 Result = Mapping[str, Any]
@@ -36,12 +37,40 @@ def render(results: Mapping[str, Result]) -> str:
         key=lambda result: int(result["people"]),
     )
     parts = [_HEAD]
+    if "startup" in results:
+        parts.append(_startup(results["startup"]))
     if growth:
         parts += [_growth(growth), _projection(growth)]
     for name, section in (("peer", _peer), ("workers", _workers), ("hard", _hard)):
         if name in results:
             parts.append(section(results[name]))
     return "\n".join(parts)
+
+
+def _startup(result: Result) -> str:
+    rows = [
+        [
+            f"`recon {command}`",
+            f"{cost['cpu_seconds']:.2f}",
+            f"{cost['wall_seconds']:.2f}",
+            f"{MARKS[command]:.2f}",
+            f"{cost['peak_mb']:,.0f}",
+        ]
+        for command, cost in result["commands"].items()
+    ]
+    return "\n".join(
+        [
+            "## Small commands\n",
+            "Over the toy county of 2,000 people, which `recon run` takes through four stages "
+            "(ingest, reconstruct, solvar, report): whole processes, the least of "
+            f"{result['runs']} runs (`python -m benchmarks.startup`). *Mark*: wall seconds that "
+            "are aimed at on a quiet core. Ten million additions in Python took "
+            f"{result['loop_seconds']:.2f} CPU seconds in the same minute.\n",
+            _table(["command", "CPU s", "wall s", "mark", "MB"], rows),
+            "",
+            *_circumstances([result]),
+        ]
+    )
 
 
 def _growth(runs: Sequence[Result]) -> str:

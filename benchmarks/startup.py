@@ -1,8 +1,7 @@
-"""What commands cost before they work: ``python -m benchmarks.startup``.
+"""What commands cost over the toy county: ``python -m benchmarks.startup``.
 
-Whole processes over the toy county, with their byte code written beforehand, as an installed
-package has it: the least CPU and wall seconds of some runs, beside the marks that they are held to
-on a quiet core.
+Whole processes, with their byte code written beforehand, as an installed package has it: the least
+CPU and wall seconds of some runs; `MARKS` has what they are held to.
 """
 
 from __future__ import annotations
@@ -12,27 +11,40 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.machine import ROOT, Cost, measure
+from benchmarks.machine import (
+    REFERENCE,
+    RESULTS,
+    ROOT,
+    Cost,
+    Record,
+    as_record,
+    circumstances,
+    keep,
+    loop_seconds,
+    measure,
+    say,
+)
 
 #: Command → seconds on a quiet core.
-MARKS = {
+MARKS: Mapping[str, float] = {
     "--help": 0.15,
     "status": 0.4,
     "show": 0.8,
     "show 018410001001002": 0.8,
-    "run": 3.0,
+    "run --force": 3.0,
 }
 
 
 def command(text: str, work: Path) -> list[str]:
-    """The words of a command over the toy; `recon run` does everything again."""
+    """The words of a command over the toy."""
     words = [sys.executable, "-m", "recon_cli", *text.split()]
     if text == "--help":
         return words
     words += ["-c", str(ROOT / "configs" / "toy.yaml"), "--work", str(work)]
-    return [*words, "--force", "-q"] if text == "run" else words
+    return [*words, "-q"] if "--force" in words else words
 
 
 def quietly(text: str, work: Path) -> Cost:
@@ -40,22 +52,30 @@ def quietly(text: str, work: Path) -> Cost:
     return measure(command(text, work), output=subprocess.DEVNULL)
 
 
+def least(text: str, work: Path, runs: int) -> Record:
+    """The least seconds and memory of some runs of a command."""
+    costs = [quietly(text, work) for _ in range(runs)]
+    cost = Cost(*(min(getattr(c, name) for c in costs) for name in Cost.__annotations__))
+    say(f"recon {text}", cost.cpu_seconds, cost.peak_mb)
+    return as_record(cost)
+
+
 def main() -> None:
-    """Print the seconds of every command, and its mark."""
+    """Measure every command, and keep the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
-    runs = parser.parse_args().runs
+    parser.add_argument("--reference", action="store_true", help="keep the figures in git")
+    options = parser.parse_args()
+    facts = {**circumstances(), "loop_seconds": loop_seconds()}
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PYTHONPYCACHEPREFIX"] = f"{folder}/bytecode"
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         work = Path(folder) / "toy"
-        for text in ("run", *MARKS):  # the first makes what the others look at
+        for text in ("run --force", *MARKS):  # the first makes what the others look at
             quietly(text, work)
-        print(f"{'command':24}{'CPU s':>8}{'wall s':>8}{'mark':>8}")  # noqa: T201
-        for text, mark in MARKS.items():
-            costs = [quietly(text, work) for _ in range(runs)]
-            cpu, wall = min(c.cpu_seconds for c in costs), min(c.wall_seconds for c in costs)
-            print(f"recon {text:18}{cpu:8.2f}{wall:8.2f}{mark:8.2f}")  # noqa: T201
+        figures = {text: least(text, work, options.runs) for text in MARKS}
+    where = REFERENCE if options.reference else RESULTS
+    keep("startup", facts, {"runs": options.runs, "commands": figures}, folder=where)
 
 
 if __name__ == "__main__":

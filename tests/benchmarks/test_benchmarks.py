@@ -223,5 +223,13 @@ def test_the_page_names_every_stage_and_the_projection() -> None:
     assert "308,745,538 people" in text
 
 
+def test_the_page_sets_small_commands_beside_their_marks() -> None:
+    cost = {"cpu_seconds": 0.123, "wall_seconds": 0.2, "peak_mb": 17.6}
+    result = {**growth(1, 1.0), "runs": 3, "loop_seconds": 0.5, "commands": {"status": cost}}
+    text = page.render({"startup": result})
+    assert "| `recon status` | 0.12 | 0.20 | 0.40 | 18 |" in text
+    assert "took 0.50 CPU seconds" in text
+
+
 def test_the_page_is_made_of_the_kept_results() -> None:
     assert page.PAGE.read_text() == page.render(page.read_reference())
