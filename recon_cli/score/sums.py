@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse
 
 from recon_cli.score.intervals import Floats
 
@@ -103,6 +102,8 @@ def weighted(
         measures: What is summed; null counts as 0.
         weights: Units × slots.
     """
+    from scipy import sparse  # noqa: PLC0415 - slow to load; `recon status` asks for nothing here
+
     groups, keys = group_rows(frame, by)
     units = frame["_unit"].to_numpy()
     values = np.empty((keys.height, weights.shape[1], len(measures)))

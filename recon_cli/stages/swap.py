@@ -10,8 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.swap import Swap as SwapSection
 from recon_cli.errors import ConfigError
@@ -19,16 +18,12 @@ from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
 from recon_cli.pipeline.stages import SWAP, SYNTH
 from recon_cli.protect import Swap, Targeted, load_swap
-from recon_cli.protect.swap import (
-    NEEDED,
-    apply_moves,
-    choose_swaps,
-    list_moves,
-    with_disclosure_risk,
-)
 from recon_cli.schema import Release
 from recon_cli.seeding import generator
 from recon_cli.store import Folder, Piece, Staging, open_folder
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _LEVELS = ("tract", "county", "state")
 _SOURCES = ("persons", "households")
@@ -122,20 +117,22 @@ class SwapContext:
 
 def swap_state(context: SwapContext, piece: Piece, tick: OnProgress) -> None:
     """Swap within one state and write its counties; runs in a worker."""
+    from recon_cli.protect import swap as core  # noqa: PLC0415 - loads polars
+
     started, state = time.perf_counter(), piece.partition
     persons, households = (_read(context, name, state) for name in _SOURCES)
-    occupied = households.filter(pl.col("people") > 0).select(NEEDED)
+    occupied = households.filter(households["people"] > 0).select(core.NEEDED)
     if isinstance(context.settings, Targeted):
         known = persons.select("geoid_block", "household", "race", "hispanic")
-        occupied = with_disclosure_risk(occupied, known)
+        occupied = core.with_disclosure_risk(occupied, known)
     rng = generator(context.seed, "swap", state)
-    swaps = choose_swaps(
+    swaps = core.choose_swaps(
         occupied, context.settings, rng, (context.digits["tract"], context.digits["county"])
     )
-    moves = list_moves(swaps)
+    moves = core.list_moves(swaps)
     frames = {
-        "hdf": apply_moves(persons, moves),
-        "hdf_households": apply_moves(households, moves),
+        "hdf": core.apply_moves(persons, moves),
+        "hdf_households": core.apply_moves(households, moves),
         "swaps": swaps,
     }
     split = {name: _split(frame, context.digits["county"]) for name, frame in frames.items()}
@@ -159,12 +156,16 @@ def swap_state(context: SwapContext, piece: Piece, tick: OnProgress) -> None:
 
 
 def _read(context: SwapContext, name: str, state: str) -> pl.DataFrame:
+    import polars as pl  # noqa: PLC0415 - slow to load, and not needed to declare a stage
+
     folder = open_folder(context.population, SYNTH, name)
     return pl.concat([folder.read(county.partition) for county in context.counties[state]])
 
 
 def _split(frame: pl.DataFrame, digits: int) -> dict[str, pl.DataFrame]:
     """Rows by county, in order of block and household."""
+    import polars as pl  # noqa: PLC0415 - see `_read`
+
     order = ["geoid_block", "household"]
     prefixed = frame.sort(order, nulls_last=True, maintain_order=True).with_columns(
         pl.col("geoid_block").str.head(digits).alias("_county")

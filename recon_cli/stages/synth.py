@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import OnProgress
@@ -13,8 +12,9 @@ from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import SYNTH
 from recon_cli.store import Piece, Staging
 from recon_cli.synth import Nation, load_nation
-from recon_cli.synth.county import generate_county
-from recon_cli.synth.geography import County, plan_nation
+
+if TYPE_CHECKING:
+    from recon_cli.synth.geography import County
 
 
 def synth(run: Run) -> StageOutcome:
@@ -37,6 +37,8 @@ def synth(run: Run) -> StageOutcome:
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return StageOutcome(SYNTH, stage.current, skipped=True)
+        from recon_cli.synth.geography import plan_nation  # noqa: PLC0415 - loads scipy
+
         plan = plan_nation(nation, people, seed)
         pieces = [
             Piece(county.geoid, units=len(county.population), people=county.people)
@@ -90,11 +92,13 @@ class SynthContext:
 
 def synth_partition(context: SynthContext, piece: Piece, tick: OnProgress) -> None:
     """Generate and write one county; runs in a worker."""
+    from recon_cli.synth.county import generate_county  # noqa: PLC0415 - loads polars, scipy
+
     started, partition = time.perf_counter(), piece.partition
     county = context.plan[partition]
     records = generate_county(context.nation, county, context.seed)
     persons = records.persons.drop(context.left_out)
-    inhabited = records.places.filter(pl.col("population") > 0).height
+    inhabited = int((records.places["population"] > 0).sum())
     context.staging.write(
         piece,
         {"persons": persons, "households": records.households, "places": records.places},
