@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.attack.audit.forcing import CellName, EndProof, forcing_counts
+from recon_cli.attack.audit.forcing import EndProof, forcing_counts
+from recon_cli.attack.audit.ruling_zeros import CellName
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from tests.support.command_line import recon as command
 from tests.support.paths import ROOT
+from tests.support.populations import publish, random_records, random_release, random_units
+from tests.support.properties import SEEDS, examples
+from tests.support.protecting import protect
 
 HOSPITAL = ROOT / "fixtures" / "hospital"
 
@@ -47,6 +55,71 @@ def test_each_recovered_count_is_a_sum_of_published_ones(
             assert len(proof.counts) <= 3
     by_cell = {each.cell: each.words("N3") for each in found}
     assert by_cell["N3", "DIAGNOSES", 8] == " = DIAGNOSES 7 (10) − DIAGNOSES 9 (8)"
+
+
+@examples(15)
+@given(seed=SEEDS, exact=st.sampled_from([0.3, 0.6]))
+def test_zeros_that_are_named_rule_out_whoever_would_break_a_sum(seed: int, exact: float) -> None:
+    release = random_release(seed)
+    units = random_units(release, seed, 2)
+    whole = publish(release, random_records(release, seed, 3, units), units)
+    assume(release.geography.unit.name in whole.geounits["level"])
+    published = protect(release, whole, seed, exact=exact)
+    assume(not published.is_exact)
+    recovered: dict[CellName, int] = {
+        (geoid, table, cell): count
+        for geoid, table, cell, count in recon.audit_counts(release, published)
+        .filter(status="recovered")
+        .select("geoid", "table", "cell", "least")
+        .rows()
+    }
+    zero = {name for name, high in _greatest(release, published).items() if high == 0}
+    people = list(itertools.product(*(range(len(f.values)) for f in release.features)))
+    possible = [each for each in people if not _is_impossible(release, each)]
+    for found in forcing_counts(release, published, release.tables, recovered):
+        if found.at_least is None or found.at_most is None or found.zeros is None:
+            continue
+        assert set(found.zeros) <= zero
+        for unit, person in itertools.product(units, possible):
+            if any(_adds(release, name, unit, person) for name in found.zeros):
+                continue
+            for proof, sign in ((found.at_least, 1), (found.at_most, -1)):
+                total = sum(p.weight * _adds(release, p.cell, unit, person) for p in proof.counts)
+                own = proof.multiple * _adds(release, found.cell, unit, person)
+                assert sign * total <= sign * own
+
+
+def _greatest(release: Release, published: Publication) -> dict[CellName, int | None]:
+    """What each published cell states at most."""
+    found: dict[CellName, int | None] = {}
+    for geoid, level, pattern in published.geounits.select("geoid", "level", "pattern").rows():
+        for table, cell in published.coverage[pattern].published_cells(release.tables):
+            most = published.protection.greatest_of_zero(table.name, level)
+            found[geoid, table.name, cell.number] = most
+    for geoid, table, number, high in published.counts.select(
+        "geoid", "table", "cell", "high"
+    ).rows():
+        found[geoid, table, number] = high
+    return found
+
+
+def _is_impossible(release: Release, person: tuple[int, ...]) -> bool:
+    return any(
+        all(mask >> value & 1 for mask, value in zip(masks, person, strict=True))
+        for masks in release.impossible
+    )
+
+
+def _adds(release: Release, name: CellName, unit: str, person: tuple[int, ...]) -> int:
+    """What a person of a unit adds to a published cell."""
+    geoid, table, number = name
+    cell = release.table_by_name[table].cells[number - 1]
+    inside = all(mask >> value & 1 for mask, value in zip(cell.masks, person, strict=True))
+    if not unit.startswith(geoid) or not inside:
+        return 0
+    if cell.tally is None:
+        return 1
+    return int(release.features[cell.tally].values[person[cell.tally]]).bit_count()
 
 
 def test_show_names_them(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.attack.audit.cells import IntervalCells
+from recon_cli.attack.audit.ruling_zeros import CellName, RulingZeros, WeightedSum
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import MOST_PEOPLE, arrange_counts
 from recon_cli.model.grain import IntArray
@@ -27,15 +28,14 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.solve.linear_relaxation import solve_relaxation
 
-#: A published cell: geoid, table, number.
-CellName = tuple[str, str, int]
-
 #: Deterministic seconds of one linear program.
 _LIMIT: Final = 30.0
 #: Multiples of a count that are tried.
 _MULTIPLES: Final = range(1, 61)
 #: What floating point may miss a whole number by.
 _ROUNDING: Final = 1e-6
+#: Published zeros that are named.
+_NAMED: Final = 6
 #: More than any sum of weights.
 _WIDE: Final = 10**9
 
@@ -79,24 +79,28 @@ class EndProof:
             sign = "−" if each.weight < 0 else "+" if text else ""
             text += f"{' ' if text else ''}{sign}{' ' if text and sign else ''}"
             text += f"{times}{place}{table} {cell} ({each.count:,})"
+        text = text or "0"
         return text if self.multiple == 1 else f"({text}) / {self.multiple}"
 
 
 @dataclass(frozen=True)
 class Forcing:
-    """Why a count is recovered. Published zeros, which rule out other records, are not named.
+    """Why a count is recovered.
 
     Attributes:
         cell: The count.
         value: The only one possible.
         at_least: The proof that it is no less; None if none was found.
         at_most: Likewise, that it is no more.
+        zeros: Published zeros that rule out whoever would break the sums; None if they were not
+            found, because they only follow from other counts, or there is too much to look through.
     """
 
     cell: CellName
     value: int
     at_least: EndProof | None
     at_most: EndProof | None
+    zeros: tuple[CellName, ...] | None = ()
 
     def words(self, here: str) -> str:
         """What follows the count: one sum where it proves both ends, else one for each."""
@@ -104,8 +108,18 @@ class Forcing:
             return ""
         low, high = self.at_least.words(here), self.at_most.words(here)
         if self.at_least == self.at_most:
-            return f" = {low}"
-        return f", at least {low}, at most {high}"
+            return f" = {low}{self._zeros_in_words(here)}"
+        return f", at least {low}, at most {high}{self._zeros_in_words(here)}"
+
+    def _zeros_in_words(self, here: str) -> str:
+        if self.zeros is None:
+            return "; other records are ruled out by zeros that are not named"
+        names = [f"{'' if g == here else f'{g} '}{table} {cell}" for g, table, cell in self.zeros]
+        if not names:
+            return ""
+        more = len(names) - _NAMED
+        listed = ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        return f"; other records are ruled out by zeros in {listed}"
 
 
 def forcing_counts(
@@ -131,13 +145,26 @@ def forcing_counts(
     for system in build_systems(plan, counts, must_list=False):
         cells = IntervalCells.of(plan, counts, system, among="all")
         names = cells.names(plan, counts, system)
+        zeros = RulingZeros(plan, counts, system)
         for number, geoid, table, cell in names.drop("level").with_row_index().rows():
             name = (geoid, table, cell)
             if name in recovered and cells.is_bounded[number]:
                 proofs = _Proofs(cells, names.drop("level").rows(), number)
                 value = recovered[name]
-                found.append(Forcing(name, value, proofs.of(value, 1), proofs.of(value, -1)))
+                ends = proofs.of(value, 1), proofs.of(value, -1)
+                sums = _sums(*ends)
+                ruled_out = zeros.of(name, sums) if len(sums) == 2 else ()
+                found.append(Forcing(name, value, *ends, ruled_out))
     return found
+
+
+def _sums(at_least: EndProof | None, at_most: EndProof | None) -> list[WeightedSum]:
+    """The weights of the proofs that were found."""
+    return [
+        WeightedSum({part.cell: part.weight for part in proof.counts}, proof.multiple, is_least)
+        for proof, is_least in ((at_least, True), (at_most, False))
+        if proof is not None
+    ]
 
 
 class _Proofs:
