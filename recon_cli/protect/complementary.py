@@ -34,8 +34,12 @@ _CELLS: Final = 1_500
 _FEW: Final = 40
 #: How much work it is to spare cells, in attempts.
 _SPARING: Final = 4
-#: Programs that are kept.
-_KEPT: Final = 200
+#: Cells of the programs that are kept.
+_KEPT: Final = 200_000
+#: Columns of a region that all programs have; where there are more, a program has those with people
+#: and this many others, once of the cell's own and once of all.
+_COLUMNS: Final = 3_000
+_SAMPLE: Final = 400
 
 
 def choose_complementary(
@@ -98,25 +102,35 @@ class _Programs:
 
     def __init__(self, cells: SensitiveCells, units: Neighbourhoods, effort: float) -> None:
         self.cells, self.units, self.left = cells, units, effort
-        self.kept: OrderedDict[tuple[bytes, int], ChangeProgram] = OrderedDict()
+        self.kept: OrderedDict[tuple[int, bytes, int], ChangeProgram] = OrderedDict()
 
     def least_change(
         self, target: int, size: int, cost: FloatArray, ceiling: float = np.inf
     ) -> Change | None:
         """The change of least cost of a cell's own units and some like them."""
         rows = self.cells.rows
-        own = rows.indices[rows.indptr[target] : rows.indptr[target + 1]]
-        units = self.units.of_columns(own.astype(np.int64))
-        key = (units.tobytes(), size)
+        own = rows.indices[rows.indptr[target] : rows.indptr[target + 1]].astype(np.int64)
+        units = self.units.of_columns(own)
+        has_many = len(self.units.unit) > _COLUMNS
+        key = (target if has_many else -1, units.tobytes(), size)
         if key not in self.kept:
             columns = self.units.around(units, size)
+            if has_many:
+                columns = self._some(columns, own, target)
             self.kept[key] = ChangeProgram(self.cells, columns)
-            if len(self.kept) > _KEPT:
+            while sum(each.height for each in self.kept.values()) > _KEPT and len(self.kept) > 1:
                 self.kept.popitem(last=False)
         self.kept.move_to_end(key)
         people, elapsed = self.kept[key].least(target, cost, ceiling)
         self.left -= elapsed
         return None if people is None else Change.of(self.cells, people)
+
+    def _some(self, columns: IntArray, own: IntArray, target: int) -> IntArray:
+        """Those with people, and others at random: of a cell that is empty, its own among them."""
+        random = np.random.default_rng(target)
+        inhabited = columns[self.cells.known[columns] > 0]
+        sample = (random.permutation(each)[:_SAMPLE] for each in (own, columns))
+        return np.unique(np.concatenate([inhabited, *sample]))
 
 
 class _Search:

@@ -65,6 +65,11 @@ class SensitiveCells:
             raise ValueError("the known records do not have the true counts")
 
     @cached_property
+    def by_column(self) -> sparse.csc_array:
+        """`rows`, quick to take columns of."""
+        return sparse.csc_array(self.rows)
+
+    @cached_property
     def nested(self) -> NestedCells:
         """`rows` with fewer coefficients."""
         return NestedCells.of(self.rows)
@@ -97,11 +102,11 @@ class ChangeProgram:
             columns: Where people may change, rising.
         """
         self._cells, self._columns = cells, columns
-        own = sparse.csr_array(sparse.csc_array(cells.rows)[:, columns])
+        own = sparse.csr_array(cells.by_column[:, columns])
         self._at = np.flatnonzero(np.diff(own.indptr))
         people = cells.known[columns]
         self._fewer = np.flatnonzero(people)
-        rest = sparse.csc_array(cells.nested.rest[self._at])[:, columns]
+        rest = sparse.csr_array(cells.nested.rest[:, columns])[self._at]
         parts = sparse.csc_array(cells.nested.parts[self._at])[:, self._at]
         moved = parts - sparse.csc_array(sparse.identity(len(self._at), dtype=np.int64))
         matrix = sparse.csr_array(sparse.hstack([rest, -rest[:, self._fewer], moved, -moved]))
@@ -115,6 +120,11 @@ class ChangeProgram:
         self._lower = np.zeros(len(self._upper), dtype=np.int64)
         rows = LinearConstraints(matrix, zero, zero)
         self._relaxation = LinearRelaxation(IntegerProgram(rows, self._lower, self._upper))
+
+    @property
+    def height(self) -> int:
+        """How many cells it has."""
+        return len(self._at)
 
     def least(
         self, target: int, cost: FloatArray, ceiling: float = np.inf

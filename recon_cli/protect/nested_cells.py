@@ -23,7 +23,7 @@ class NestedCells:
     """
 
     parts: sparse.csr_array
-    rest: sparse.csr_array
+    rest: sparse.csc_array
 
     @classmethod
     def of(cls, rows: sparse.csr_array) -> NestedCells:
@@ -51,7 +51,7 @@ class NestedCells:
                 inside = inside[~overlaps[inside]]
         ones = np.ones(len(cell), dtype=np.int64)
         parts = sparse.csr_array((ones, (cell, part)), shape=(rows.shape[0], rows.shape[0]))
-        rest = sparse.csr_array(rows - parts @ rows)
+        rest = sparse.csc_array(rows - parts @ rows)
         rest.eliminate_zeros()
         return cls(parts, rest)
 

@@ -202,3 +202,12 @@ def test_records_that_are_not_those_of_the_counts_are_refused() -> None:
         SensitiveCells(cells.rows, cells.values, cells.is_primary, cells.known + 1, 1, 1)
     with pytest.raises(ValueError, match="more people away than there are"):
         cells.difference(np.array([-2, 0]))
+
+
+def test_of_many_columns_a_sample_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recon_cli.protect.complementary._COLUMNS", 0)
+    monkeypatch.setattr("recon_cli.protect.complementary._SAMPLE", 2)
+    matrix, _ = two_way(np.array([[1, 3, 2], [3, 2, 3]]))
+    cells = of(matrix, np.array([1, 0, 2, 3, 2, 0]), 2, least=0)
+    assert cells.is_primary.sum() > 2
+    assert protects(cells, chosen(cells) | cells.is_primary)
