@@ -28,7 +28,8 @@ published value; *bound* is how large it may be, where the project asked for one
 - **Nonmodal** is measured among all people. The study's shares are among data-defined people.
 - **Unique** people (Table 7) are data-defined ones who share block, sex and agebin with nobody, in
   percent of all people. In nine real tracts 92 of 100 people in blocks of 1 to 9 share them with
-  nobody, data-defined or not; the synthetic households have too many people of one sex and age bin.
+  nobody, data-defined or not, here 81: neighbours are too alike in age, because `ages.alike` was
+  fitted as if the published shares counted everybody who is unique.
 - **COMRCL** is compared in its blocks that the CEF has people in. Its share outside of them is
   an assumption: no table that we have says it.
 - Classes of large blocks hold few blocks: in a nation of a million people some 32 of a thousand
