@@ -37,8 +37,8 @@ def census1980(run: Run) -> StageOutcome:
     from recon_cli.protect.census1980 import protection_of_1980  # noqa: PLC0415 - loads polars
     from recon_cli.stages.protect_counts_pieces import (  # noqa: PLC0415
         Origin,
-        accuracy_files,
         protection_files,
+        write_beside,
     )
 
     config = run.config.section(Census1980)
@@ -52,11 +52,7 @@ def census1980(run: Run) -> StageOutcome:
         pieces, staging = origin.pieces(run.release), transaction.staging
         context = RulesContext(run.release, origin, staging)
         results = run.map_unfinished(transaction, suppress_piece, lambda: context, pieces)
-        counts, accuracy, _ = CENSUS1980.folders
-        for name, content in protection_files(run.release, protection).items():
-            staging.write_extra(counts, name, content)
-        for name, content in accuracy_files(run.release, staging, pieces).items():
-            staging.write_extra(accuracy, name, content)
+        write_beside(run.release, staging, pieces, protection_files(run.release, protection))
         manifest = transaction.publish(
             pieces, notes={}, usages=results.usages, workers=results.workers
         )

@@ -95,11 +95,7 @@ def _protect(
         pieces, staging = origin.pieces(run.release), transaction.staging
         context = work.ProtectContext(run.release, origin, protection, seed, keys, staging)
         results = run.map_unfinished(transaction, work.protect_piece, lambda: context, pieces)
-        counts, accuracy = stage.folders
-        for name, content in beside.items():
-            staging.write_extra(counts, name, content)
-        for name, content in work.accuracy_files(run.release, staging, pieces).items():
-            staging.write_extra(accuracy, name, content)
+        work.write_beside(run.release, staging, pieces, beside)
         copies = work.copies_in_a_unit(run.release, origin.tables)
         manifest = transaction.publish(
             pieces,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -153,7 +153,27 @@ def protection_files(release: Release, protection: Protection) -> dict[str, byte
     return {PROTECTION: protection_text(release, statements).encode(), **files}
 
 
-def accuracy_files(release: Release, staging: Staging, pieces: Iterable[Piece]) -> dict[str, bytes]:
+def write_beside(
+    release: Release, staging: Staging, pieces: Iterable[Piece], protection: Mapping[str, bytes]
+) -> None:
+    """Write what goes with the protected counts of all partitions.
+
+    Args:
+        release: The schema.
+        staging: Of the stage; the first of its folders has the counts, the second their accuracy.
+        pieces: The partitions.
+        protection: Of `protection_files`.
+    """
+    counts, accuracy, *_ = staging.recipe.stage.folders
+    for name, content in protection.items():
+        staging.write_extra(counts, name, content)
+    for name, content in _accuracy_files(release, staging, pieces).items():
+        staging.write_extra(accuracy, name, content)
+
+
+def _accuracy_files(
+    release: Release, staging: Staging, pieces: Iterable[Piece]
+) -> dict[str, bytes]:
     """The table of accuracy of all partitions, as files: name → content."""
     folder = staging.recipe.stage.folders[1]
     sums = [

@@ -41,7 +41,7 @@ def add_noise(run: Run) -> StageOutcome:
     """
     from recon_cli.noise.strategy_file import load_strategy, read_strategy  # noqa: PLC0415 - polars
     from recon_cli.protect import measured  # noqa: PLC0415
-    from recon_cli.stages.protect_counts_pieces import Origin, accuracy_files  # noqa: PLC0415
+    from recon_cli.stages.protect_counts_pieces import Origin, write_beside  # noqa: PLC0415
     from recon_cli.stages.unit_lists import list_files  # noqa: PLC0415
 
     config = run.config.section(Noise)
@@ -72,11 +72,7 @@ def add_noise(run: Run) -> StageOutcome:
             release, strategy, tuple(levels), origin, config.geounits, config.source, seed, staging
         )
         results = run.map_unfinished(transaction, measure_piece, lambda: context, pieces)
-        counts, accuracy = NOISE.folders
-        for name, content in beside.items():
-            staging.write_extra(counts, name, content)
-        for name, content in accuracy_files(release, staging, pieces).items():
-            staging.write_extra(accuracy, name, content)
+        write_beside(release, staging, pieces, beside)
         manifest = transaction.publish(
             pieces,
             notes={**_notes(strategy, levels), "source": config.source},

@@ -35,8 +35,8 @@ def suppress(run: Run) -> StageOutcome:
     from recon_cli.stages import suppress_pieces as work  # noqa: PLC0415
     from recon_cli.stages.protect_counts_pieces import (  # noqa: PLC0415
         Origin,
-        accuracy_files,
         protection_files,
+        write_beside,
     )
 
     config = run.config.section(Suppress)
@@ -70,11 +70,7 @@ def suppress(run: Run) -> StageOutcome:
         results = run.map_unfinished(
             transaction, work.suppress_piece, lambda: context, pieces, grain=_GRAIN
         )
-        counts, accuracy = SUPPRESS.folders
-        for name, content in beside.items():
-            staging.write_extra(counts, name, content)
-        for name, content in accuracy_files(run.release, staging, pieces).items():
-            staging.write_extra(accuracy, name, content)
+        write_beside(run.release, staging, pieces, beside)
         manifest = transaction.publish(
             pieces,
             notes={"below": config.below, "zeros": config.zeros, "safety": config.safety},
