@@ -208,7 +208,7 @@ class Run:
         task = Task(
             stage=label,
             unit=self.release.geography.unit.name,
-            units=sum(piece.units for piece in pieces),
+            units=sum(piece.units for piece in pieces) or None,  # of records nobody knows
             people=people,
         )
 
