@@ -25,7 +25,7 @@ from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.system import System
 from recon_cli.publication import Publication
 from recon_cli.seeding import digest_seed
-from recon_cli.solve.feasibility import Feasibility, solve_program
+from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
 
 
 @contextmanager
@@ -153,6 +153,10 @@ class _Batch:
         return self.watched.parts(component, units, component.columns)
 
 
+def _solve(component: Component, seed: int) -> ProgramSolution:
+    return solve_program(component.program, seed)
+
+
 def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
     """The regions whose candidates are listed; nobody is in the others yet."""
     system = batch.system
@@ -166,7 +170,7 @@ def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
             unsolved[units] = True
             continue
         with batch.region_of(int(units[0])) as seed:
-            solution = solve_program(component.program, seed)
+            solution = _solve(component, seed)
         if solution.outcome is Feasibility.INFEASIBLE:
             raise batch.contradiction(np.unique(system.row_geounit[component.rows]))
         np.add.at(seconds, units, solution.deterministic_time / len(units))
