@@ -17,12 +17,14 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from recon_cli.version import __version__
+
 ROOT = Path(__file__).resolve().parents[1]
 #: Every run leaves its figures here; git ignores them.
 RESULTS = ROOT / "benchmarks" / "results"
 #: Runs that `docs/performance.md` is made of; kept in git.
 REFERENCE = ROOT / "benchmarks" / "reference"
-_PACKAGES = ("recon-cli", "polars", "numpy", "scipy", "ortools", "highspy")
+_PACKAGES = ("polars", "numpy", "scipy", "ortools", "highspy")
 
 Record = dict[str, object]
 
@@ -104,6 +106,7 @@ def circumstances() -> Record:
         },
         "versions": {
             "python": platform.python_version(),
+            "recon-cli": __version__,  # as an installation may be of earlier files
             **{name: version(name) for name in _PACKAGES},
         },
         "load_before": round(os.getloadavg()[0], 2),
