@@ -111,7 +111,7 @@ def _costs(samples: Samples) -> str:
         "## What it takes\n\nCPU seconds of one thread, reconstruction included, all numbers of "
         "columns from 1 to 10 and both “exactly” and “at least” together; plans, made once a "
         "release, aside. *False* are claims that the true households contradict. The machine, of "
-        "two cores, was shared with six other jobs, which raises CPU seconds, too."
+        "two cores, was shared with other jobs, which raises CPU seconds, too."
         f"\n\n{table}"
     )
 
