@@ -286,11 +286,11 @@ are meant to count: what is published of a person who is alone in many cells is 
 takes published counts for independent all the same, so that its likeliest records are not the
 likeliest ones under that law.
 
-Suppressed counts take three to four times as long as exact ones here, where the time is mostly that
-of arranging arrays; of `recon reconstruct` as a command, verification and starting included, they
-take 1.3 to 1.5 times the CPU time (2.1 and 2.7 s for all blocks on a quiet machine). About half of
-the time of rounding to base 5 is that of CP-SAT, in the one block of fourteen whose relaxation is
-not whole.
+Suppressed counts take two to three times as long as exact ones here (three runs of both), where
+the time is mostly that of arranging arrays; of `recon reconstruct` as a command, verification and
+starting included, they take 1.3 to 1.5 times the CPU time (2.1 and 2.7 s for all blocks on a
+quiet machine). About half of the time of rounding to base 5 is that of CP-SAT, in the one block
+of fourteen whose relaxation is not whole.
 
 The law that is declared is what every figure rests on: a certain record is certain if counts were
 published by that law.
