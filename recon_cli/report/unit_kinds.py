@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -82,34 +82,39 @@ def unit_kinds(
         reconstructed.append((labels, kind))
     rank = _Rank(release, columns)
     reconstructed.sort(key=lambda item: rank.of(item[0]))
-    elsewhere = []
-    for key, (lower, upper, exact) in bounds.items():
-        at = dict(zip(known, key, strict=True))
-        if upper:
-            elsewhere.append((tuple(at.get(name) for name in columns), lower, upper, exact))
+    elsewhere = _elsewhere(bounds, known, columns)
     elsewhere.sort(key=lambda item: rank.of(item[0]))
-    possible = [
-        RecordKind(
-            0,
-            _headed(release, columns, labels),
-            say_kind(release, labels),
-            0,
-            lower,
-            upper,
-            is_exact=exact,
-        )
-        for labels, lower, upper, exact in elsewhere[:POSSIBLE]
-    ]
     return UnitKinds(
         kinds=tuple(
-            RecordKind(**{**vars(kind), "number": at})
-            for at, (_, kind) in enumerate(reconstructed, start=1)
+            replace(kind, number=at) for at, (_, kind) in enumerate(reconstructed, start=1)
         ),
         labels=tuple(labels for labels, _ in reconstructed),
-        possible=tuple(possible),
+        possible=tuple(_possible(release, columns, each) for each in elsewhere[:POSSIBLE]),
         more_possible=max(len(elsewhere) - POSSIBLE, 0),
         finer=finer,
     )
+
+
+def _elsewhere(
+    bounds: Mapping[Labels, tuple[int, int | None, bool]],
+    known: Sequence[str],
+    columns: Sequence[str],
+) -> list[tuple[Labels, int, int, bool]]:
+    """Kinds that some solution has people of, by labels, with their intervals."""
+    found = []
+    for key, (lower, upper, exact) in bounds.items():
+        at = dict(zip(known, key, strict=True))
+        if upper:
+            found.append((tuple(at.get(name) for name in columns), lower, upper, exact))
+    return found
+
+
+def _possible(
+    release: Release, columns: Sequence[str], found: tuple[Labels, int, int, bool]
+) -> RecordKind:
+    labels, lower, upper, exact = found
+    values, words = _headed(release, columns, labels), say_kind(release, labels)
+    return RecordKind(0, values, words, 0, lower, upper, is_exact=exact)
 
 
 def finer_columns(release: Release, tables: Sequence[Table]) -> tuple[str, ...]:

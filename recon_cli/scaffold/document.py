@@ -83,7 +83,7 @@ def protection_file(target: Path) -> Path:
 
 
 def compose_protection(markers: Sequence[str], base: int | None) -> str:
-    """Laws that are true whatever the rules were, to be narrowed down.
+    """Laws as weak as what was seen allows, to be narrowed down or corrected.
 
     Args:
         markers: What stands in place of suppressed counts.

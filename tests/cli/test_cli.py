@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.cli import main
 from recon_cli.config import SECTIONS, load_config
 from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import STAGES
 from recon_cli.publication import GeounitBatch
 from recon_cli.schema import load_release
 from recon_cli.sources.legacy import LegacySource
@@ -335,3 +337,10 @@ def test_from_another_folder(config: Path, tmp_path: Path) -> None:
     assert missing.returncode == 2
     assert missing.stderr.startswith("error: no config: give --config FILE")
     assert outside(elsewhere, "--version").stdout == f"recon, version {__version__}\n"
+
+
+def test_the_help_of_run_names_every_stage() -> None:
+    said = " ".join(recon("run", "--help").stdout.split())
+    order = said.partition("The order follows")[2].partition("A stage that is up")[0]
+    named = re.findall(r"[a-z0-9-]+", order)
+    assert {stage.short_name for stage in STAGES} <= set(named)
