@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The file beside published tables that says by which law each count was published.
 PROTECTION: Final = "protection.yaml"
+#: Upper end of a statement's interval that has none.
+OPEN: Final = 2**31 - 1
 
 
 def _exact() -> Protection:

@@ -8,6 +8,7 @@ Command modules import the heavy parts inside their functions, so that ``--help`
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 from functools import cache
@@ -70,6 +71,8 @@ class Recon(ModuleCommands):
     def main(self, *args: Any, **settings: Any) -> Any:
         """The whole process, as click runs it."""
         collect_seldom()
+        # Ours are no plugins' models: to look for some is to read of every installed package.
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         return super().main(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:

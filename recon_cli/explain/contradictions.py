@@ -19,8 +19,7 @@ from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.progress import plural
-from recon_cli.publication import Publication
-from recon_cli.statement import OPEN
+from recon_cli.publication import OPEN, Publication
 
 #: Geounits that are looked at one by one.
 _TRIED = 200

@@ -16,9 +16,8 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.model.grain import IntArray
-from recon_cli.publication import Publication
+from recon_cli.publication import OPEN, Publication
 from recon_cli.schema import Cell, Release, Table
-from recon_cli.statement import OPEN
 
 BoolArray = npt.NDArray[np.bool_]
 

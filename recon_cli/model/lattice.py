@@ -17,8 +17,8 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.margins import Margins, option_margins
 from recon_cli.model.predicates import Masks
 from recon_cli.model.relations import Relations
+from recon_cli.publication import OPEN
 from recon_cli.schema import Release
-from recon_cli.statement import OPEN
 
 BoolArray = npt.NDArray[np.bool_]
 WordArray = npt.NDArray[np.uint64]

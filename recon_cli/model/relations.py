@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.model.grain import IntArray
-from recon_cli.statement import OPEN
+from recon_cli.publication import OPEN
 
 BoolArray = npt.NDArray[np.bool_]
 

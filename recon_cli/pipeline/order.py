@@ -11,6 +11,9 @@ from recon_cli.errors import ConfigError
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.store import Stage
 
+#: The parts of an absolute path.
+_Parts = tuple[str, ...]
+
 
 def stages_of(config: RunConfig) -> tuple[Stage, ...]:
     """The stages that a config has sections for, in order.
@@ -98,20 +101,20 @@ def select(
     return tuple(stages[start:end])
 
 
-def _paths_read(stage: Stage, config: RunConfig) -> tuple[Path, ...]:
+def _paths_read(stage: Stage, config: RunConfig) -> list[_Parts]:
     named = config.sections[stage.section].inputs(config.work)
-    return tuple(path.resolve() for path in (*_in_work(stage.reads, config), *named))
+    return [path.resolve().parts for path in (*_in_work(stage.reads, config), *named)]
 
 
-def _paths_made(stage: Stage, config: RunConfig) -> tuple[Path, ...]:
+def _paths_made(stage: Stage, config: RunConfig) -> list[_Parts]:
     named = config.sections[stage.section].outputs()
-    return tuple(path.resolve() for path in (*_in_work(stage.folders, config), *named))
+    return [path.resolve().parts for path in (*_in_work(stage.folders, config), *named)]
 
 
 def _in_work(folders: Iterable[str], config: RunConfig) -> list[Path]:
     return [config.work / name for name in folders]
 
 
-def _overlap(one: Path, other: Path) -> bool:
+def _overlap(one: _Parts, other: _Parts) -> bool:
     """Whether one of two absolute paths is, or lies in, the other."""
-    return one.is_relative_to(other) or other.is_relative_to(one)
+    return all(a == b for a, b in zip(one, other, strict=False))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from recon_cli.report.findings import Mode
 from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL, Sizes
+
+if TYPE_CHECKING:
+    from recon_cli.report.findings import Mode
 
 #: How many solutions a geounit has, as far as is proven.
 ONE, SEVERAL, UNDECIDED, OPEN = "one", "several", "undecided", "open"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recon_cli.publication import OPEN
 from recon_cli.report.words import Words, of_people
-from recon_cli.statement import OPEN
 
 
 def shown_count(count: int, high: int | None) -> str:

@@ -142,7 +142,7 @@ def extend_release(
         tables=tuple(
             replace(
                 table,
-                cells=tuple(replace(cell, masks=(*cell.masks, *full)) for cell in table.cells),
+                cells=tuple(cell._replace(masks=(*cell.masks, *full)) for cell in table.cells),
             )
             for table in release.tables
         ),
@@ -160,7 +160,7 @@ def extend_release(
 
 
 def _extended(table: Table, full: tuple[int, ...]) -> Table:
-    cells = [replace(cell, masks=(*cell.masks, *full)) for cell in table.cells]
+    cells = [cell._replace(masks=(*cell.masks, *full)) for cell in table.cells]
     return replace(table, cells=tuple(cells))
 
 
@@ -344,10 +344,11 @@ def _cells(
                 here = f"{where}[{i}]"
                 at, groups = terms.groups(item.by, here)
                 before, own, after = masks[:at], masks[at], masks[at + 1 :]
-                for group in groups:
-                    if group & own:
-                        inner = (*before, group & own, *after)
-                        found += _cells(item.cells, inner, terms, here)
+                inner = [(*before, own & group, *after) for group in groups if own & group]
+                if item.cells == ["total"]:  # most cells, and as many calls
+                    found += [(each, None) for each in inner]
+                else:
+                    found += [c for each in inner for c in _cells(item.cells, each, terms, here)]
             case WhereSpec():
                 here = f"{where}[{i}]"
                 found += _cells(item.cells, terms.narrow(masks, item.where, here), terms, here)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from recon_cli.errors import SchemaError
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One published cell.
 
     Attributes:

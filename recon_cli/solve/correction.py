@@ -14,11 +14,11 @@ from recon_cli.errors import SolverError
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, with_rows
+from recon_cli.publication import OPEN
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.feasibility import round_vertex
-from recon_cli.statement import OPEN
 
 #: Deterministic seconds of each search.
 _LIMIT = 60.0

@@ -13,11 +13,10 @@ from recon_cli.errors import ConfigError, StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.progress import plural
-from recon_cli.publication import Publication
+from recon_cli.publication import OPEN, Publication
 from recon_cli.report.proven import claimed_records, placed_records, proven_units
 from recon_cli.report.published_tables import PublishedTables, published_tables
 from recon_cli.schema import Level, Release, Table
-from recon_cli.statement import OPEN
 from recon_cli.store import Folder, Span, open_folder, read_published
 from recon_cli.store.published import open_published, read_names
 
@@ -49,14 +48,13 @@ def locate(run: Run, place: str) -> Located:
         raise ConfigError(f"no {level.name} {geoid} in the release ({plural(name)}: {known})")
     region = geoid[: run.release.region.digits]
     span = Span(region, region + _END)
-    published = read_published(run.work, run.release, partition, span)
-    _check_listed(published, level, geoid)
+    _check_listed(geounits.read(partition, span), level, geoid)
     microdata = open_folder(run.work, RECONSTRUCT, "microdata")
     if not _made_from(microdata, tables, partition):
         raise StageError(
             f"tables/ in {run.work} changed after microdata/ was made; run `recon reconstruct`"
         )
-    return Located(run, partition, geoid, level, span, published, microdata, names)
+    return Located(run, partition, geoid, level, span, microdata, names)
 
 
 def _geoid_of(place: str, names: Mapping[str, str]) -> str:
@@ -86,12 +84,12 @@ def level_of(release: Release, geoid: str) -> Level:
     return level
 
 
-def _check_listed(published: Publication, level: Level, geoid: str) -> None:
-    here = published.geounits.filter(pl.col("level") == level.name)["geoid"]
-    inside = published.geounits["geoid"].str.starts_with(geoid)
+def _check_listed(geounits: pl.DataFrame, level: Level, geoid: str) -> None:
+    here = geounits.filter(pl.col("level") == level.name)["geoid"]
+    inside = geounits["geoid"].str.starts_with(geoid)
     if (here == geoid).any() or (here.is_empty() and inside.any()):
         return
-    near = (here if not here.is_empty() else published.geounits["geoid"]).sort().to_list()
+    near = (here if not here.is_empty() else geounits["geoid"]).sort().to_list()
     first = max(0, min(bisect.bisect(near, geoid) - _NEAR // 2, len(near) - _NEAR))
     names = ", ".join(near[first : first + _NEAR])
     hint = f"near it: {names}" if names else "`recon show` of a coarser geounit lists those inside"
@@ -139,7 +137,6 @@ class Located:
         geoid: The geounit.
         level: Its level.
         span: Its whole region, or itself where it is larger.
-        published: The counts of `span`.
         microdata: The folder.
         names: Geoid → what people call the place, where that is known.
     """
@@ -149,7 +146,6 @@ class Located:
     geoid: str
     level: Level
     span: Span
-    published: Publication
     microdata: Folder
     names: Mapping[str, str]
 
@@ -157,6 +153,11 @@ class Located:
     def release(self) -> Release:
         """The schema."""
         return self.run.release
+
+    @cached_property
+    def published(self) -> Publication:
+        """The counts of `span`."""
+        return read_published(self.run.work, self.release, self.partition, self.span)
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:

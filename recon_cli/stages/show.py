@@ -12,14 +12,12 @@ from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import plural
 from recon_cli.report.claims import certificate_sentence, claim_sentence
-from recon_cli.report.unit_kinds import unit_kinds
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
 from recon_cli.report.words import Words, of_people, of_units, percentage, words_of
 from recon_cli.schema import Level, Table
 from recon_cli.stages.geounit import Located, locate
 from recon_cli.stages.recovered import recovered_details
 from recon_cli.stages.why import Why
-from recon_cli.statement import describe_law
 from recon_cli.store.published import open_published, read_names
 
 #: What is summed over units.
@@ -142,6 +140,8 @@ def _named(located: Located, level: Level) -> GeounitName:
 def _notes(located: Located) -> tuple[str, ...]:
     laws = located.published.protection.statements
     if laws:
+        from recon_cli.statement import describe_law  # noqa: PLC0415 - loads numpy
+
         named = "; ".join(dict.fromkeys(describe_law(each.law) for each in laws))
         return (f"What is proven here is proven if the counts were published by: {named}.",)
     if located.measured is not None:
@@ -152,6 +152,8 @@ def _notes(located: Located) -> tuple[str, ...]:
 
 
 def _unit_view(located: Located, why: Why) -> GeounitView:
+    from recon_cli.report.unit_kinds import unit_kinds  # noqa: PLC0415 - loads numpy
+
     release, name = located.release, located.release.geoid_column
     records = located.records.filter(pl.col(name) == located.geoid)
     units = located.blocks.filter(pl.col(name) == located.geoid)

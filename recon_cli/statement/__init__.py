@@ -1,6 +1,6 @@
 """Published numbers as statements about true counts."""
 
-from recon_cli.statement.law import FLAGGED, OPEN, Exact, Law
+from recon_cli.statement.law import FLAGGED, Exact, Law
 from recon_cli.statement.laws import LAWS, describe_law, law_document, parse_law
 from recon_cli.statement.protection import (
     EXACT,
@@ -14,7 +14,6 @@ __all__ = [
     "EXACT",
     "FLAGGED",
     "LAWS",
-    "OPEN",
     "Exact",
     "Law",
     "Protection",

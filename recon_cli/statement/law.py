@@ -21,8 +21,6 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-#: Upper end of an interval that has none.
-OPEN: Final = 2**31 - 1
 #: A published number that is a flag: the count is suppressed.
 FLAGGED: Final = -(2**62)
 
@@ -51,7 +49,8 @@ class Law(BaseModel, ABC):
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
         """The least and the greatest true count of published numbers that fit.
 
-        Both are counts that give the published number; the greatest is `OPEN` where there is none.
+        Both are counts that give the published number; the greatest is
+        `recon_cli.publication.OPEN` where there is none.
         """
 
     def cost(self, published: IntArray, counts: IntArray) -> FloatArray:

@@ -9,7 +9,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from recon_cli.statement.law import FLAGGED, OPEN, BoolArray, FloatArray, IntArray, Law
+from recon_cli.publication import OPEN
+from recon_cli.statement.law import FLAGGED, BoolArray, FloatArray, IntArray, Law
 
 
 class _Noise(Law):

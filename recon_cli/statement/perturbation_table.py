@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import ConfigError
-from recon_cli.statement.law import OPEN, BoolArray, FloatArray, IntArray
+from recon_cli.publication import OPEN
+from recon_cli.statement.law import BoolArray, FloatArray, IntArray
 
 #: By how much the probabilities of a row may miss 1: tables are printed with few digits.
 _TOLERANCE: Final = 1e-4

@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar, Final, Literal
 import numpy as np
 from pydantic import Field
 
-from recon_cli.statement.law import FLAGGED, OPEN, BoolArray, FloatArray, IntArray, Law
+from recon_cli.publication import OPEN
+from recon_cli.statement.law import FLAGGED, BoolArray, FloatArray, IntArray, Law
 
 #: Texts in place of a suppressed count that agencies use; ``<3`` is read besides.
 MARKERS: Final = ("", "*", "x", "X", "..", ":", "c", "C", "-", "#")

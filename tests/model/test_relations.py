@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recon_cli.model.relations import Relations
-from recon_cli.statement import OPEN
+from recon_cli.publication import OPEN
 
 _Ends = list[tuple[int, int]]
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from recon_cli.errors import ConfigError
-from recon_cli.statement import FLAGGED, LAWS, OPEN, Law, law_document, parse_law
+from recon_cli.publication import OPEN
+from recon_cli.statement import FLAGGED, LAWS, Law, law_document, parse_law
 from recon_cli.statement.perturbation_table import (
     PerturbationTable,
     maximum_entropy,
