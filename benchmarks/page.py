@@ -62,7 +62,7 @@ def _startup(result: Result) -> str:
         [
             "## Small commands\n",
             "Over the toy county of 2,000 people, which `recon run` takes through four stages "
-            "(ingest, reconstruct, solvar, report): whole processes, the least of "
+            "(ingest, reconstruct, solvar, report): whole processes on one core, the least of "
             f"{result['runs']} runs (`python -m benchmarks.startup`). *Mark*: wall seconds that "
             "are aimed at on a quiet core. Ten million additions in Python took "
             f"{result['loop_seconds']:.2f} CPU seconds in the same minute.\n",

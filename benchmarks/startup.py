@@ -1,7 +1,7 @@
 """What commands cost over the toy county: ``python -m benchmarks.startup``.
 
-Whole processes, with their byte code written beforehand, as an installed package has it: the least
-CPU and wall seconds of some runs; `MARKS` has what they are held to.
+Whole processes on one core, with their byte code written beforehand, as an installed package has
+it: the least CPU and wall seconds of some runs; `MARKS` has what they are held to.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def main() -> None:
     parser.add_argument("--reference", action="store_true", help="keep the figures in git")
     options = parser.parse_args()
     facts = {**circumstances(), "loop_seconds": loop_seconds()}
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PYTHONPYCACHEPREFIX"] = f"{folder}/bytecode"
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

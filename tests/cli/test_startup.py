@@ -69,6 +69,7 @@ def test_help_loads_neither_schemas_nor_frames(words: str) -> None:
     [
         ("status", ["rich", "scipy", *FRAMES, *SOLVERS, *PAGES]),
         ("run -q", ["scipy", *FRAMES, *SOLVERS, *PAGES]),
+        ("show", ["numpy", "scipy", *SOLVERS, *PAGES]),
         ("show 001001 --why none", ["scipy", *SOLVERS, *PAGES]),
         ("ingest -q --force", ["scipy", *SOLVERS, *PAGES]),
         ("reconstruct -q --force", ["scipy.optimize", "scipy.linalg", "scipy.special", *PAGES]),
