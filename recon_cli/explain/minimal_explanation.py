@@ -29,6 +29,7 @@ from recon_cli.explain.counterexamples import (
 )
 from recon_cli.explain.facts import Facts, PublishedCell, RecordCounts, Scope
 from recon_cli.model.grain import IntArray
+from recon_cli.schema import bits
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.set_cover import minimum_set_cover
 
@@ -103,6 +104,9 @@ def find_explanation(
         StageError: A counterexample breaks no published cell at all: the claim does not hold.
         SolverError: Two engines disagree on a proof.
     """
+    alone = cheapest_alone(facts_of(Scope.UNIT), claim)
+    if alone is not None:
+        return Explanation(claim, (alone,), Scope.UNIT, is_minimal=True, method="propagation")
     for scope in Scope:
         if scope > widest:
             return Explanation(claim, (), scope, is_minimal=False, method="")
@@ -233,6 +237,27 @@ class _HittingSetSearch:
     @property
     def _solver_effort(self) -> Effort:
         return Effort(self.effort.seed, self.effort.seconds)
+
+
+def cheapest_alone(facts: Facts, claim: Claim) -> PublishedCell | None:
+    """The cheapest of the unit's cells that implies a claim alone: inside it, and as large.
+
+    Where there is one no other set is cheaper, since two facts cost more than any one.
+
+    Args:
+        facts: Of the unit alone.
+        claim: Of somebody: it does not hold without any fact.
+    """
+    found: list[int] = []
+    for own, low, first in zip(facts.cells, facts.low, facts.first.tolist(), strict=False):
+        implies = low >= claim.least
+        for inside, mask in zip(own.inside, claim.masks, strict=True):
+            claimed = np.isin(np.arange(inside.shape[1]), list(bits(mask)))
+            implies &= ~inside[:, ~claimed].any(axis=1)
+        found += [first + i for i in np.flatnonzero(implies) if own.cells[i][1].tally is None]
+    if not found:
+        return None
+    return facts.published_cell(min(found, key=lambda fact: (reading_cost(facts, fact), fact)))
 
 
 def minimal_sets(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:

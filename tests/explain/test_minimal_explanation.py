@@ -125,6 +125,10 @@ def test_every_certain_record_against_plain_search(seed: int, people: int, hide:
             assert can_be_less(release, units, unit, claim, others)
         own = [cell for cell in cells if cell.geoid == unit]
         assert (explanation.scope is Scope.UNIT) == (len(own) == len(cells))
+        facts = facts_around(release, published, release.tables, unit, Scope.UNIT)
+        alone = (facts.published_cell(fact) for fact in range(int(facts.first[-1])))
+        if any(not can_be_less(release, units, unit, claim, [cell]) for cell in alone):
+            assert len(cells) == 1
 
 
 @examples(10, most=100)
