@@ -210,6 +210,7 @@ class Run:
             unit=self.release.geography.unit.name,
             units=sum(piece.units for piece in pieces) or None,  # of records nobody knows
             people=people,
+            record=self.release.record,
         )
 
         def done(name: str, usage: Usage) -> None:

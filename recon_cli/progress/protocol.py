@@ -34,12 +34,14 @@ class Task:
         unit: What the finest geounits are called (``block``).
         units: How many there are to do; None if nobody knows.
         people: Likewise.
+        record: What one of these is called, as in the schema.
     """
 
     stage: str
     unit: str
     units: int | None = None
     people: int | None = None
+    record: str = "person"
 
 
 @dataclass(frozen=True)

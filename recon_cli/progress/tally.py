@@ -52,13 +52,15 @@ class Snapshot:
 
     def facts(self) -> list[str]:
         """Counts, outcomes and rate, a few words each."""
-        unit = plural(self.task.unit).replace("_", " ")
+        unit, people = (
+            plural(name).replace("_", " ") for name in (self.task.unit, self.task.record)
+        )
         of = "" if self.task.units is None else f" of {self.task.units:,}"
         return [
             f"{self.units:,}{of} {unit}",
-            f"{self.people:,} people",
+            f"{self.people:,} {people}",
             *outcomes(self.statuses),
-            f"{self.rate:,.0f} people/s",
+            f"{self.rate:,.0f} {people}/s",
         ]
 
 

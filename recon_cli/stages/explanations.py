@@ -55,7 +55,8 @@ def explain_rows(located: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, 
             return _first_reasons(quickly, chosen, why.first)
         # Where a unit was not solved, the region's records do not add up to its counts.
         widest = Scope.UNIT if located.blocks["status"].is_in(MISSING).any() else Scope.REGION
-        task = Task("why", "row", len(chosen), sum(kind.lower for kind in chosen))
+        certain = sum(kind.lower for kind in chosen)
+        task = Task("why", "row", len(chosen), certain, release.record)
         answers = []
         with located.run.reporter.bar(task) as bar:
             for kind in chosen:

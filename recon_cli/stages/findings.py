@@ -332,7 +332,9 @@ def _sum_up(
     report = run.config.section(Report)
     empty = uncounted = 0
     seen: set[str] = set()
-    task = Task("report", release.geography.unit.name, totals["units"], totals["people"])
+    task = Task(
+        "report", release.geography.unit.name, totals["units"], totals["people"], release.record
+    )
     with run.reporter.bar(task) as bar:
         for name in microdata.partitions:
             units, records = blocks.read(name), microdata.read(name)

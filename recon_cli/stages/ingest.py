@@ -48,7 +48,7 @@ def ingest(run: Run) -> StageOutcome:
 
         opened = work.open_source(run.release, config)
         source, protection = opened.source, opened.protection
-        task = Task("ingest", run.release.geography.unit.name)
+        task = Task("ingest", run.release.geography.unit.name, record=run.release.record)
         with run.reporter.bar(task) as bar:
             buffer = work.PartitionBuffer(run.release, PartWriter(stage.staging))
             work.read_source(run.release, source, protection, buffer, bar)

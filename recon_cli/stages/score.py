@@ -208,7 +208,12 @@ def _collect(
     truth = folders["truth"]
     draws = int(truth.manifest.config["draws"])
     total: Collected | None = None
-    task = Task("score", run.release.geography.unit.name, truth.manifest.totals["units"])
+    task = Task(
+        "score",
+        run.release.geography.unit.name,
+        truth.manifest.totals["units"],
+        record=run.release.record,
+    )
     with run.reporter.bar(task) as bar:
         for name in truth.partitions:
             frames = {folder: folders[folder].read(name) for folder in folders}

@@ -139,7 +139,9 @@ def _write(run: Run, request: _Request) -> Tabulated:
     started, release = time.perf_counter(), run.release
     people, parts, units = 0, [], []
     violations = [0] * len(release.structural_zeros)
-    with run.reporter.bar(Task("tabulate", release.geography.unit.name)) as bar:
+    with run.reporter.bar(
+        Task("tabulate", release.geography.unit.name, record=release.record)
+    ) as bar:
         for records in _records(run, request.config):
             people += records.height
             try:

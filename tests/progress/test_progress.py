@@ -85,6 +85,15 @@ def test_what_nobody_knows_is_not_guessed() -> None:
     assert (unbegun.share, unbegun.left, unbegun.rate) == (0.0, None, 0.0)
 
 
+def test_records_are_called_what_they_are() -> None:
+    clock = Clock()
+    tally = Tally(Task("claims", "ward", 4, 60, "hospital_stay"), clock)
+    clock.now += 5
+    tally.advance(2, 30)
+    said = line(tally.snapshot())
+    assert "2 of 4 wards, 30 hospital stays, 6 hospital stays/s" in said
+
+
 def test_people_who_are_not_published_are_left_to_the_units() -> None:
     clock = Clock()
     tally = Tally(Task("solvar", "clinic", 4, 0), clock)
