@@ -83,7 +83,7 @@ def _people(console: Console, view: GeounitView) -> None:
     else:
         console.print(_list_of_people(view))
     if view.possible:
-        _heading(console, "also possible", "none in this reconstruction, some in others")
+        _heading(console, "also possible", "none in this reconstruction, perhaps some in others")
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(overflow="fold")
         grid.add_column(style="dim", no_wrap=True)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import polars as pl
 
 from recon_cli.config.sections.report import Disclosure
+from recon_cli.report.proven import Mode
 from recon_cli.schema import Release
 from recon_cli.store import Manifest
-
-Mode = Literal["relaxed", "exact"]
 
 #: What `recon link` calls the file that was tabulated.
 PROTECTED = "HDF"
@@ -89,6 +87,16 @@ class ReconstructionFindings:
         row: dict[str, int] = self.by_size.drop("size").row(0, named=True)
         return row
 
+    @property
+    def knows_unique_units(self) -> bool:
+        """Whether no further unit may have exactly one reconstruction."""
+        return self.whole["undecided_units"] == self.whole["open_units"] == 0
+
+    @property
+    def knows_certain_records(self) -> bool:
+        """Whether no further record may be certain."""
+        return self.whole["certain_at_most"] == self.whole["certain"]
+
 
 @dataclass(frozen=True)
 class VariabilityFindings:
@@ -105,16 +113,6 @@ class VariabilityFindings:
     mode: Mode
     percentiles: pl.DataFrame
     by_size: pl.DataFrame
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether its zeros and certain records are all that there are, and not only at least.
-
-        A unit alone has more solutions than one whose neighbours count too, so that only the
-        exact mode tells, and only where every unit is proven.
-        """
-        proven = self.manifest.statuses.get("proven", 0)
-        return self.mode == "exact" and proven == self.manifest.totals["units"]
 
 
 @dataclass(frozen=True)

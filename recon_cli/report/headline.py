@@ -52,8 +52,6 @@ def make_headline(findings: Findings, words: Words) -> Headline:
             (f"**Unknown:** nothing here says whether {words.people} are given away.",),
             (_unknown_until(reconstruction),),
         )
-    variability = findings.variability
-    is_settled = isinstance(variability, VariabilityFindings) and variability.is_settled
     precision = (
         _precision(findings.scores, words) if isinstance(findings.scores, ScoreFindings) else []
     )
@@ -64,15 +62,15 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         verdicts = _alarms_first(verdict, findings.audit)
         sentences = [*verdicts, *_disclosed(findings.claims, words), *precision]
         return Headline(tuple(sentences), tuple(notes))
-    verdict = records_verdict(reconstruction, findings.rule, is_settled=is_settled)
+    verdict = records_verdict(reconstruction, findings.rule)
     sentences = [
         *_alarms_first(verdict, findings.audit),
-        _one(reconstruction, words, is_settled),
-        _certain(reconstruction, words, is_settled),
+        _one(reconstruction, words),
+        _certain(reconstruction, words),
         *precision,
     ]
     hedge = _hedge(sentences)
-    notes = [] if hedge is None else [_why_hedged(hedge, variability, words)]
+    notes = [] if hedge is None else [_why_hedged(hedge, findings.variability, words)]
     notes.append(
         "Only whole records were examined: some of their columns may be disclosed all the same. "
         f"{enumerate_commands(findings.claims.commands)} examines every combination of columns."
@@ -131,39 +129,40 @@ def _examined(claims: ClaimFindings, words: Words) -> str:
     return text
 
 
-def _one(reconstruction: ReconstructionFindings, words: Words, is_settled: bool) -> str:
-    whole = reconstruction.whole
+def _one(reconstruction: ReconstructionFindings, words: Words) -> str:
+    whole, is_known = reconstruction.whole, reconstruction.knows_unique_units
     people, everybody = whole["one_population"], reconstruction.people
     where = f"{words.live} in {words.units} with exactly one possible reconstruction"
     if not people:
-        proven = "has" if is_settled else "is proven to have"
+        proven = "has" if is_known else "is proven to have"
         return f"**No {words.unit}** {proven} exactly one possible reconstruction."
     if people == everybody:
         return f"**All {of_people(people, words)}** {where}."
     return (
-        f"{_at_least(is_settled)}**{people:,} of {of_people(everybody, words)}** "
+        f"{_at_least(is_known)}**{people:,} of {of_people(everybody, words)}** "
         f"({percentage(people, everybody)}) {where}."
     )
 
 
-def _certain(reconstruction: ReconstructionFindings, words: Words, is_settled: bool) -> str:
+def _certain(reconstruction: ReconstructionFindings, words: Words) -> str:
     certain, everybody = reconstruction.whole["certain"], reconstruction.people
+    is_known = reconstruction.knows_certain_records
     what = words.listed(reconstruction.known)
     where = "in every reconstruction that has the published counts"
     if not certain:
-        proven = "appears" if is_settled else "is proven to appear"
+        proven = "appears" if is_known else "is proven to appear"
         return f"**No record** ({what}) {proven} {where}."
     if certain == everybody:
         return f"**Every record** ({what}) appears {where}."
     noun, verb = ("record", "appears") if certain == 1 else ("records", "appear")
     return (
-        f"{_at_least(is_settled)}**{certain:,} {noun}** ({percentage(certain, everybody)}; {what}) "
+        f"{_at_least(is_known)}**{certain:,} {noun}** ({percentage(certain, everybody)}; {what}) "
         f"{verb} {where}."
     )
 
 
-def _at_least(is_settled: bool) -> str:
-    return "" if is_settled else "At least "
+def _at_least(is_known: bool) -> str:
+    return "" if is_known else "At least "
 
 
 def _precision(scores: ScoreFindings, words: Words) -> list[str]:
@@ -256,12 +255,21 @@ def _why_hedged(hedge: str, variability: VariabilityFindings | Missing, words: W
             f"“{hedge}”: each {words.unit} was examined alone (`mode: relaxed`), and its "
             "neighbours' counts may settle more. `recon solvar --mode exact` counts them too."
         )
-    open_units = variability.manifest.totals["units"] - variability.manifest.statuses.get(
-        "proven", 0
-    )
+    manifest = variability.manifest
+    open_units = manifest.totals["units"] - manifest.statuses.get("proven", 0)
+    if open_units:
+        return (
+            f"“{hedge}”, because {of_units(open_units, words)} were not settled within the budget "
+            "of `recon solvar` (`solvar.unit_seconds`)."
+        )
+    if manifest.config["intervals"] == "propagation":
+        return (
+            f"“{hedge}”, because `recon solvar` only bounded how many alike records every "
+            "reconstruction has (`solvar.intervals: propagation`); `exact` settles it."
+        )
     return (
-        f"“{hedge}”, because {of_units(open_units, words)} were not settled within the budget of "
-        "`recon solvar` (`solvar.unit_seconds`)."
+        f"“{hedge}”, because `recon solvar` did not settle within its budget how many alike "
+        "records every reconstruction has (`solvar.unit_seconds`)."
     )
 
 

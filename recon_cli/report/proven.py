@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import polars as pl
 
 from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL, Sizes
 
-if TYPE_CHECKING:
-    from recon_cli.report.findings import Mode
+#: How variability is measured: unit by unit, or with every count of a region.
+Mode = Literal["relaxed", "exact"]
 
 #: How many solutions a geounit has, as far as is proven.
 ONE, SEVERAL, UNDECIDED, OPEN = "one", "several", "undecided", "open"
@@ -23,6 +23,7 @@ _SUMS = (
     "population",
     *(f"{each}_{what}" for each in UNIQUENESS for what in ("units", "population")),
     "certain",
+    "certain_at_most",
     "certain_elsewhere",
 )
 
@@ -61,6 +62,7 @@ def proven_units(
     placed: pl.DataFrame,
     variability: pl.DataFrame | None,
     claimed: pl.DataFrame | None,
+    mode: Mode | None,
 ) -> pl.DataFrame:
     """Units with what is proven of them, whoever proved it.
 
@@ -69,11 +71,13 @@ def proven_units(
         placed: As from `placed_records`.
         variability: Rows of ``solvar/``, where there are any.
         claimed: As from `claimed_records`, where there are claims.
+        mode: In which variability was measured, if it was.
 
     Returns:
-        ``units`` with ``placed``, ``certain`` (Int64, at least), and ``solvar_pct``,
-        ``solvar_upper_pct`` or null; ``status`` is ``unique`` where any proof says so: all records
-        certain is one.
+        ``units`` with ``placed``, ``certain`` and ``certain_at_most`` (Int64; a unit alone has
+        more solutions than one whose neighbours count too, so that only the exact mode tells how
+        many are certain at most), and ``solvar_pct``, ``solvar_upper_pct`` or null; ``status`` is
+        ``unique`` where any proof says so: all records certain is one.
     """
     place = units.columns[0]
     joined = _side_by_side(units, placed, variability)
@@ -87,10 +91,13 @@ def proven_units(
     # Of protected counts the number of people may be unknown: then there may be more of them.
     is_known = pl.col("population").is_not_null()
     is_one = is_known & ((pl.col("solvar_upper_pct") == 0) | (least == pl.col("population")))
+    everybody = pl.coalesce("population", "placed").fill_null(0).cast(pl.Int64)
+    shared = pl.col("certain_upper") if mode == "exact" else None
     return joined.with_columns(
         certain=least,
+        certain_at_most=pl.max_horizontal(least, pl.min_horizontal(everybody, shared)),
         status=pl.when(is_one.fill_null(value=False)).then(pl.lit("unique")).otherwise("status"),
-    ).drop("certain_records", "claimed")
+    ).drop("certain_records", "certain_upper", "claimed")
 
 
 def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) -> pl.DataFrame:
@@ -106,9 +113,9 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
 
     Returns:
         ``number`` (the size class, Int8), ``units``, ``population``, the same by uniqueness
-        (``one_units``, …), ``certain`` and ``certain_elsewhere`` (those of them in units that
-        are not proven to have one solution). Inhabited units only; of those whose people the
-        tables do not bound, the people that were placed in them.
+        (``one_units``, …), ``certain``, ``certain_at_most`` and ``certain_elsewhere`` (the certain
+        ones in units that are not proven to have one solution). Inhabited units only; of those
+        whose people the tables do not bound, the people that were placed in them.
     """
     people = pl.coalesce("population", "placed").fill_null(0).cast(pl.Int64)
     by_uniqueness = [
@@ -128,7 +135,7 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
             pl.len().cast(pl.Int64).alias("units"),
             pl.col("population").sum(),
             *by_uniqueness,
-            pl.col("certain").sum(),
+            pl.col("certain", "certain_at_most").sum(),
             pl.col("certain").filter(pl.col("uniqueness") != ONE).sum().alias("certain_elsewhere"),
         )
         .sort("number")
@@ -141,7 +148,7 @@ def _side_by_side(
     """Units with their certain records and variability; nulls where nothing was measured."""
     place = units.columns[0]
     joined = units.join(placed, on=place, how="left", maintain_order="left")
-    columns = ("solvar_pct", "solvar_upper_pct", "certain_records")
+    columns = ("solvar_pct", "solvar_upper_pct", "certain_records", "certain_upper")
     if variability is None:
         return joined.with_columns(pl.lit(None, pl.Float64).alias(name) for name in columns)
     measured = variability.select(place, *columns)

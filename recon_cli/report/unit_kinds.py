@@ -100,7 +100,7 @@ def _elsewhere(
     known: Sequence[str],
     columns: Sequence[str],
 ) -> list[tuple[Labels, int, int, bool]]:
-    """Kinds that some solution has people of, by labels, with their intervals."""
+    """Kinds that some solution may have people of, by labels, with their intervals."""
     found = []
     for key, (lower, upper, exact) in bounds.items():
         at = dict(zip(known, key, strict=True))

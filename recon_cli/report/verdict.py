@@ -24,13 +24,13 @@ def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words) -> str:
     return _verdict(words.people, given, claims.people, rule, least="at least ")
 
 
-def records_verdict(found: ReconstructionFindings, rule: Rule, *, is_settled: bool) -> str:
+def records_verdict(found: ReconstructionFindings, rule: Rule) -> str:
     """The verdict where only whole records were examined: that of claims may be worse."""
     certain = found.whole["certain"]
     if not certain:
-        which = "certain" if is_settled else "proven certain"
+        which = "certain" if found.knows_certain_records else "proven certain"
         return f"**Unknown:** no whole record is {which}, and parts of records were not examined."
-    least = "" if is_settled else "at least "
+    least = "" if found.knows_certain_records else "at least "
     return _verdict("whole records", certain, found.people, rule, least=least)
 
 

@@ -22,7 +22,6 @@ from recon_cli.report.findings import (
     Findings,
     LeaveOneOutFindings,
     Missing,
-    Mode,
     Place,
     ReconstructionFindings,
     RiskFindings,
@@ -32,6 +31,7 @@ from recon_cli.report.findings import (
     VariabilityFindings,
 )
 from recon_cli.report.proven import (
+    Mode,
     add_up_sizes,
     claimed_records,
     placed_records,
@@ -342,7 +342,7 @@ def _sum_up(
             variability = None if isinstance(solvar, Missing) else solvar.read(name)
             placed = placed_records(release, records)
             claims = None if isinstance(claimed, Missing) else _claimed(release, claimed, name)
-            proven = proven_units(units, placed, variability, claims)
+            proven = proven_units(units, placed, variability, claims, mode)
             parts.append(uniqueness_by_size(proven, sizes, mode))
             worst = _worst([*worst, *_given(proven, claimed, name, report)], report.places)
             empty += units.filter(pl.col("population") == 0).height

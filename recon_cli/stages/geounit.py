@@ -14,7 +14,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.progress import plural
 from recon_cli.publication import OPEN, Publication
-from recon_cli.report.proven import claimed_records, placed_records, proven_units
+from recon_cli.report.proven import Mode, claimed_records, placed_records, proven_units
 from recon_cli.report.published_tables import PublishedTables, published_tables
 from recon_cli.schema import Level, Release, Table
 from recon_cli.store import Folder, Span, open_folder, read_published
@@ -174,7 +174,7 @@ class Located:
         """Of the whole of `span`, with what is proven, whoever proved it, as in the report."""
         blocks = open_folder(self.run.work, RECONSTRUCT, "blocks").read(self.partition, self.span)
         placed = placed_records(self.release, self.records)
-        return proven_units(blocks, placed, self.solvar, self.claimed)
+        return proven_units(blocks, placed, self.solvar, self.claimed, self.mode)
 
     @cached_property
     def measured(self) -> Folder | None:
@@ -183,6 +183,11 @@ class Located:
             return None
         folder = open_folder(self.run.work, SOLVAR, "solvar")
         return folder if _made_from(folder, self.microdata, self.partition) else None
+
+    @property
+    def mode(self) -> Mode | None:
+        """In which variability was measured, if it was."""
+        return None if self.measured is None else self.measured.manifest.notes["mode"]
 
     @cached_property
     def audit(self) -> Folder | None:

@@ -167,7 +167,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
         Detail(words.people, _people(units, words)),
         Detail("reconstruction", _status(unit["status"], words, is_empty=is_empty)),
         Detail(words.variability, _solvar_fact(located)),
-        Detail("certain", _at_least(located, certain, records.height)),
+        Detail("certain", _certain_of(units, certain, records.height)),
         Detail("made from", _table_list(located.tables)),
     ]
     details[1:1] = _disclosed(located, records.height, words)
@@ -215,7 +215,7 @@ def _whole_view(located: Located) -> GeounitView:
         Detail(words.people, _people(rows, words)),
         Detail(words.units, f"{rows.height:,}, {counted.height:,} with {words.people}"),
         Detail("proven unique", f"{unique:,} {words.units} ({percentage(unique, counted.height)})"),
-        Detail("certain", _at_least(located, certain, people)),
+        Detail("certain", _certain_of(rows, certain, people)),
         Detail("made from", _table_list(located.tables)),
     )
     shown = (
@@ -348,10 +348,9 @@ def _solvar_fact(located: Located) -> str:
     return f"{value} ({mode}, {about['status']})"
 
 
-def _at_least(located: Located, certain: int, people: int) -> str:
-    """`_certain_fact`, and whether there may be more: of exact variability alone there are not."""
-    is_exact = located.measured is not None and located.measured.manifest.notes["mode"] == "exact"
-    hedge = "" if is_exact or certain == people else "at least "
+def _certain_of(units: pl.DataFrame, certain: int, people: int) -> str:
+    """`_certain_fact` of some units, and whether more of their records may be certain."""
+    hedge = "" if certain == min(people, int(units["certain_at_most"].sum())) else "at least "
     return hedge + _certain_fact(certain, people)
 
 
@@ -372,7 +371,9 @@ def _percent(low: float | None, high: float | None) -> str | None:
 def _bounds(located: Located) -> str:
     if located.measured is None:
         return "by propagation of bounds: valid, but not always tight"
-    return f"measured by `recon solvar`, {located.measured.manifest.notes['mode']}"
+    if located.measured.manifest.config["intervals"] == "propagation":
+        return "bounded by `recon solvar` (`intervals: propagation`)"
+    return f"measured by `recon solvar`, {located.mode}"
 
 
 def _caution(certain: int, people: int, finer: Sequence[str], words: Words) -> str:

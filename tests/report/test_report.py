@@ -19,14 +19,13 @@ from recon_cli.report.compose import compose_report
 from recon_cli.report.findings import (
     Findings,
     Missing,
-    Mode,
     ReconstructionFindings,
     ScoreFindings,
     VariabilityFindings,
 )
 from recon_cli.report.headline import make_headline
 from recon_cli.report.markup import to_text
-from recon_cli.report.proven import add_up_sizes, proven_units, uniqueness_by_size
+from recon_cli.report.proven import Mode, add_up_sizes, proven_units, uniqueness_by_size
 from recon_cli.report.words import words_of
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.findings import gather_findings
@@ -92,6 +91,7 @@ def solvar() -> pl.DataFrame:
             "solvar_pct": [0.0, 0.0, 10.0, 0.0, 0.0, None],
             "solvar_upper_pct": [0.0, 0.0, 20.0, 0.0, None, None],
             "certain_records": [5, 20, 28, 0, 0, None],
+            "certain_upper": [5, 20, 30, 0, 4, None],
         }
     )
 
@@ -111,7 +111,8 @@ def solvar() -> pl.DataFrame:
 def test_a_proof_counts_whoever_found_it(
     variability: pl.DataFrame | None, mode: Mode | None, expected: dict[str, int]
 ) -> None:
-    part = uniqueness_by_size(proven_units(units(), placed(), variability, None), SIZES, mode)
+    proven = proven_units(units(), placed(), variability, None, mode)
+    part = uniqueness_by_size(proven, SIZES, mode)
     whole = add_up_sizes([part, part], SIZES)
     assert whole["size"].to_list() == ["All", "1-9", "10-49", "50+"]
     row = whole.row(0, named=True)
@@ -119,6 +120,7 @@ def test_a_proof_counts_whoever_found_it(
     found = {name.removesuffix("_population"): row[name] // 2 for name in row if "_pop" in name}
     assert found == expected
     assert row["certain"] // 2 == (50 if variability is None else 58), "in open units, too"
+    assert row["certain_at_most"] // 2 == (63 if mode == "exact" else 112)
     assert row["certain_elsewhere"] == row["certain"] - 2 * (5 if mode is None else 25)
 
 
@@ -168,7 +170,9 @@ def settled(findings: Findings, **changes: int) -> Findings:
     found, variability = findings.reconstruction, findings.variability
     assert isinstance(found, ReconstructionFindings)
     assert isinstance(variability, VariabilityFindings)
+    changes = {"undecided_units": 0, "open_units": 0, **changes}
     by_size = found.by_size.with_columns(pl.lit(v).alias(k) for k, v in changes.items())
+    by_size = by_size.with_columns(certain_at_most="certain")
     return replace(
         findings,
         reconstruction=replace(found, by_size=by_size),
@@ -199,8 +203,33 @@ def test_no_more_and_no_less_than_was_shown(
     assert not any(words in text for words in not_said), text
 
 
+@pytest.mark.parametrize(
+    ("intervals", "why"),
+    [("propagation", "only bounded how many alike records"), ("exact", "did not settle within")],
+)
+def test_bounded_intervals_leave_room_for_more_certain_records(
+    base: Path, intervals: str, why: str
+) -> None:
+    findings = settled(findings_of(reported.attacked(base)), one_population=0, certain=0)
+    found, variability = findings.reconstruction, findings.variability
+    assert isinstance(found, ReconstructionFindings)
+    assert isinstance(variability, VariabilityFindings)
+    manifest = variability.manifest
+    manifest = manifest.model_copy(update={"config": {**manifest.config, "intervals": intervals}})
+    findings = replace(
+        findings,
+        reconstruction=replace(found, by_size=found.by_size.with_columns(certain_at_most=5)),
+        variability=replace(variability, manifest=manifest),
+    )
+    text = headline(findings)
+    assert "no whole record is proven certain" in text
+    assert "is proven to appear in every reconstruction" in text
+    assert why in text
+    assert "No block has exactly one" in text
+
+
 def test_what_the_budget_left_open_is_said(base: Path) -> None:
-    findings = settled(findings_of(reported.attacked(base)))
+    findings = settled(findings_of(reported.attacked(base)), undecided_units=2)
     assert isinstance(findings.variability, VariabilityFindings)
     manifest = findings.variability.manifest
     bounded = manifest.model_copy(update={"statuses": {"proven": manifest.totals["units"] - 2}})
