@@ -233,7 +233,9 @@ def _evidence(cells: pl.DataFrame, adversaries: Adversaries, p: float) -> dict[s
     s, m = (cells[name].cast(pl.Int64).to_numpy() for name in ("beside", "m"))
     siblings = cells["siblings"].to_numpy()
     known = one + known_siblings_evidence(d2, siblings, adversaries.rho2)
-    two = one + known_siblings_evidence(d2, np.zeros_like(d2), adversaries.rho2)  # where m is 0
+    # Without siblings the count above is the geounit's own: if known, so is the target.
+    alone = known_siblings_evidence(d2, np.zeros_like(d2), adversaries.rho2)
+    two = one + (np.inf if isinstance(adversaries.upper, KnownUpper) else alone)
     if isinstance(adversaries.upper, EachSibling):
         beside = m > 0
         two[beside] = one[beside] + _one_by_one(cells.filter(beside), d2[beside], adversaries)

@@ -6,6 +6,7 @@ import math
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ from recon_cli.risk.levels import MeasuredLevel, chain_log_odds
 from recon_cli.risk.one_level import log_odds, posterior, unique_log_odds
 from recon_cli.risk.postprocessing import postprocessed, projection
 from recon_cli.risk.published_sampler import published_log_odds, published_upper_law
+from recon_cli.risk.release import Adversaries, KnownUpper, add_evidence
 from recon_cli.risk.siblings import each_sibling_evidence
 from recon_cli.risk.two_levels import (
     Flat,
@@ -196,6 +198,18 @@ def test_three_levels_are_enumeration(
     if min(joint) > 1e-290:
         found = chain_log_odds(levels, 1 / 2)
         assert found == pytest.approx(math.log(joint[1] / joint[0]), abs=1e-8)
+
+
+def test_a_known_count_above_a_geounit_without_siblings_is_its_own() -> None:
+    cells = pl.DataFrame(
+        {"count": [2, 2], "noisy": [-3, -3], "above": [-4, -4]}
+        | {"beside": [0, 5], "m": [0, 2], "siblings": [0, 4]}
+    )
+    for upper, alone in ((KnownUpper(), math.inf), (Flat(), 0.1 * -9 + 0.2 * -11)):
+        found = add_evidence([cells, cells], Adversaries(0.1, 0.2, upper), 0.5)["two_levels"]
+        assert found[0] == pytest.approx(2 * alone)
+        assert np.isfinite(found[1])
+    assert posterior(np.array([math.inf])) == 1
 
 
 def test_the_constraint_says_nothing_of_large_counts() -> None:
