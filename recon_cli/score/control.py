@@ -1,7 +1,7 @@
 """Disclosure control of our own output: small classes merged or withheld, counts rounded.
 
-A class is published for every panel of a family (all, modal, nonmodal) or for none, and never is
-a single class withheld: it would be the total less the others. What this does not protect
+A class is published for every panel of a family (all, modal, nonmodal) or for none, and in no
+panel is a single class withheld: it would be the total less the others. What this does not protect
 against is the comparison of two runs or of two families.
 """
 
@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
-from recon_cli.score.sizes import Sizes
+from recon_cli.score.intervals import Floats
+from recon_cli.score.sizes import ALL, Sizes
+from recon_cli.score.sums import Sums
 
 #: The ends of intervals, see `recon_cli.score.rates.ROW`.
 _ENDS = ("low", "high", "least", "most")
@@ -24,7 +27,7 @@ class Control:
     """What is done to small numbers.
 
     Attributes:
-        threshold: A class with fewer people than this in any panel is small; 0: none is.
+        threshold: A class with people in any panel, but fewer than this, is small; 0: none is.
         small: What happens to small classes.
         digits: Significant digits that counts are rounded to; None keeps them.
     """
@@ -34,30 +37,56 @@ class Control:
     digits: int | None = None
 
 
-def label_classes(people: pl.DataFrame, sizes: Sizes, control: Control) -> pl.DataFrame:
+def label_panels(
+    panels: Sequence[Sums], measure: str, sizes: Sizes, control: Control
+) -> list[pl.DataFrame]:
+    """Labels of one family against one file: for all classes together, and for each.
+
+    Args:
+        panels: Sums by ``size`` and whatever else.
+        measure: The people.
+        sizes: The size classes.
+        control: What is done to small ones.
+
+    Returns:
+        Two frames as from `label_classes`, the first with one name for all; none without people.
+    """
+    by_size = [panel.by("size") for panel in panels]
+    keys = pl.concat([each.keys for each in by_size]).unique().sort("size")
+    if keys.is_empty():
+        return []
+    counts: Floats = np.array([each.aligned(keys).of(measure)[:, 0] for each in by_size])
+    whole = keys.with_columns(
+        block_size=pl.lit(ALL),
+        rank=pl.lit(-1, dtype=pl.Int8),
+        withheld=pl.lit(_is_small(counts.sum(axis=1), control.threshold)),
+    )
+    return [whole, label_classes(keys["size"].to_list(), counts, sizes, control)]
+
+
+def label_classes(
+    present: Sequence[int], people: Floats, sizes: Sizes, control: Control
+) -> pl.DataFrame:
     """Name the classes of one family against one file, and say which are withheld.
 
     Args:
-        people: ``size`` and ``people``, the smallest count of any panel.
+        present: The classes that there are, rising.
+        people: (panels × classes) their people. A panel with nobody reveals nothing of anybody.
         sizes: The size classes.
         control: What is done to small ones.
 
     Returns:
         ``size`` (Int8), ``block_size``, ``rank`` (for sorting) and ``withheld``.
     """
-    counts = dict(people.select("size", "people").iter_rows())
-    present = sorted(counts)
-    groups = [[each] for each in present]
-    if control.threshold and control.small == "merge":
-        groups = _merged(present, counts, control.threshold)
-    withheld: set[int] = set()
-    if control.threshold:
-        totals = {group[0]: sum(counts[each] for each in group) for group in groups}
-        withheld = _withheld(totals, control.threshold)
+    groups = [[at] for at in range(len(present))]
+    if control.small == "merge":
+        groups = _merged(people, control.threshold)
+    totals = np.stack([people[:, group].sum(axis=1) for group in groups], axis=1)
+    withheld = _withheld(totals, control.threshold)
     rows = [
-        (each, sizes.label(group[0], group[-1]), group[0], group[0] in withheld)
-        for group in groups
-        for each in group
+        (present[at], sizes.label(present[group[0]], present[group[-1]]), present[group[0]], held)
+        for group, held in zip(groups, withheld, strict=True)
+        for at in group
     ]
     return pl.DataFrame(
         rows,
@@ -66,26 +95,35 @@ def label_classes(people: pl.DataFrame, sizes: Sizes, control: Control) -> pl.Da
     )
 
 
-def _merged(present: Sequence[int], counts: dict[int, float], threshold: int) -> list[list[int]]:
-    """Classes joined with the next until none is small; the last joins the one before."""
+def _is_small(panels: Floats, threshold: int) -> bool:
+    """Whether any panel has people, but too few."""
+    return bool(((panels > 0) & (panels < threshold)).any())
+
+
+def _merged(people: Floats, threshold: int) -> list[list[int]]:
+    """Classes joined with the next until none is small; the last joins those before."""
     groups: list[list[int]] = []
     held: list[int] = []
-    for each in present:
-        held.append(each)
-        if sum(counts[one] for one in held) >= threshold:
+    for at in range(people.shape[1]):
+        held.append(at)
+        if not _is_small(people[:, held].sum(axis=1), threshold):
             groups.append(held)
             held = []
-    if held:
-        groups = [*groups[:-1], [*groups[-1], *held]] if groups else [held]
-    return groups
+    while held and groups and _is_small(people[:, held].sum(axis=1), threshold):
+        held = [*groups.pop(), *held]
+    return [*groups, held] if held else groups
 
 
-def _withheld(totals: dict[int, float], threshold: int) -> set[int]:
-    small = {each for each, count in totals.items() if count < threshold}
-    others = sorted((count, each) for each, count in totals.items() if each not in small)
-    if len(small) == 1 and others:
-        small.add(others[0][1])
-    return small
+def _withheld(totals: Floats, threshold: int) -> list[bool]:
+    """For each group whether it is small, or hides the one small group of a panel."""
+    withheld = np.array([_is_small(panels, threshold) for panels in totals.T])
+    before = None
+    while before != (before := int(withheld.sum())):
+        for panel in totals:
+            others = np.flatnonzero(~withheld & (panel > 0))
+            if len(others) and (withheld & (panel > 0)).sum() == 1:
+                withheld[others[panel[others].argmin()]] = True
+    return [bool(each) for each in withheld]
 
 
 def withhold(rows: pl.DataFrame) -> pl.DataFrame:

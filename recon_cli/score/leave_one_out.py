@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from recon_cli.score.control import label_classes
+from recon_cli.score.control import label_panels
 from recon_cli.score.intervals import Floats, gain_interval, ratio
 from recon_cli.score.rates import EVERYBODY, MODAL, NONMODAL, Rules
-from recon_cli.score.sizes import ALL, Sizes
+from recon_cli.score.sizes import Sizes
 from recon_cli.score.sums import Sums, weighted
 from recon_cli.seeding import generator
 
@@ -88,7 +88,7 @@ def left_out_differences(sums: Sums, rules: Rules) -> pl.DataFrame:
     """
     panels = {name: sums.where(condition) for name, condition in PANELS.items()}
     rows: list[tuple[object, ...]] = []
-    for labels in _classes(panels, rules):
+    for labels in label_panels(list(panels.values()), "people", rules.sizes, rules.control):
         for panel, people in panels.items():
             keys = people.keys.join(labels, on="size", how="left", maintain_order="left")
             grouped = Sums(keys, people.measures, people.values).by(
@@ -99,27 +99,6 @@ def left_out_differences(sums: Sums, rules: Rules) -> pl.DataFrame:
     frame = pl.DataFrame(rows, schema=DIFFERENCE, orient="row")
     shown = [name for name in DIFFERENCE if DIFFERENCE[name] == pl.Float64]
     return frame.with_columns(pl.when(~pl.col("withheld")).then(name).alias(name) for name in shown)
-
-
-def _classes(panels: dict[str, Sums], rules: Rules) -> list[pl.DataFrame]:
-    """Labels for everybody, and for each size class: small ones withheld in all panels or none."""
-    sizes = panels["all"].by("size").keys
-    if sizes.is_empty():
-        return []
-    counts = np.stack(
-        [each.by("size").aligned(sizes).of("people")[:, 0] for each in panels.values()]
-    )
-    smallest = np.where(counts > 0, counts, np.inf).min(axis=0)
-    total = counts.sum(axis=1)
-    whole = sizes.with_columns(
-        block_size=pl.lit(ALL),
-        rank=pl.lit(-1, dtype=pl.Int8),
-        withheld=pl.lit(bool(total[total > 0].min(initial=np.inf) < rules.control.threshold)),
-    )
-    named = label_classes(
-        sizes.with_columns(pl.Series("people", smallest)), rules.sizes, rules.control
-    )
-    return [whole, named.with_columns(pl.col("rank").cast(pl.Int8))]
 
 
 def _rows(panel: str, measure: str, grouped: Sums, rules: Rules) -> list[tuple[object, ...]]:

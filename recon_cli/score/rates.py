@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from recon_cli.score.collect import Collected
-from recon_cli.score.control import Control, label_classes
+from recon_cli.score.control import Control, label_panels
 from recon_cli.score.intervals import Floats, Kind, interval, ratio
-from recon_cli.score.sizes import ALL, Sizes
+from recon_cli.score.sizes import Sizes
 from recon_cli.score.sums import Sums
 
 #: A row is one rate.
@@ -89,10 +89,10 @@ def link_rates(collected: Collected, family: TableFamily, rules: Rules) -> pl.Da
             for panel, condition in conditions.items()
         }
         people = [targets.where(condition) for condition in panels.values()]
-        classes = _classes(people, "records", family.by_size, rules)
+        classes = label_panels(people, "records", rules.sizes, rules.control)
         for (table, panel), whole in zip(panels, people, strict=True):
             counted = links.where(panels[table, panel])
-            for labels in classes:
+            for labels in classes if family.by_size else classes[:1]:
                 rows = _link_rows(counted, whole, labels, rules)
                 names = {"table": table, "panel": panel, "against": attacker}
                 named = rows.with_columns(pl.lit(v).alias(k) for k, v in names.items())
@@ -124,7 +124,7 @@ def agreement_rates(
     if sources is not None:
         agreement = agreement.where(pl.col("left").is_in(list(sources)))
     frames = [pl.DataFrame(schema=ROW)]
-    for labels in _classes([collected.people], "population", True, rules):
+    for labels in _people_classes(collected, rules):
         parts = _labelled(agreement, labels).by("left", "right", *_LABELS)
         keys = parts.keys
         people = _labelled(collected.people, labels).by(*_LABELS).aligned(keys)
@@ -154,7 +154,7 @@ def unique_rates(collected: Collected, table: str, truth: str, rules: Rules) -> 
     """Table 7's unique people (`ROW`): data-defined, and alone on their keys among everybody."""
     frames = [pl.DataFrame(schema=ROW)]
     names = {"table": table, "panel": "all", "source": truth, "against": truth}
-    for labels in _classes([collected.people], "population", True, rules):
+    for labels in _people_classes(collected, rules):
         people = _labelled(collected.people, labels).by(*_LABELS)
         unique, whole = people.of("unique_defined"), people.of("population")
         rows = _rows(people.keys, "unique", unique, whole, rules)
@@ -168,7 +168,7 @@ def guess_rates(collected: Collected, table: str, rules: Rules) -> pl.DataFrame:
     """The closed forms of the guessers on their own origin: modal share, Σp² (`ROW`)."""
     forms = ("modal", "proportional", "modal_without", "proportional_without")
     frames = [pl.DataFrame(schema=ROW)]
-    for labels in _classes([collected.people], "population", True, rules):
+    for labels in _people_classes(collected, rules):
         people = _labelled(collected.people, labels).by(*_LABELS)
         for form in forms:
             rows = _rows(people.keys, form, people.of(form), people.of("people"), rules)
@@ -182,30 +182,8 @@ def guess_rates(collected: Collected, table: str, rules: Rules) -> pl.DataFrame:
 _LABELS = ("block_size", "rank", "withheld")
 
 
-def _classes(
-    people: Sequence[Sums], measure: str, by_size: bool, rules: Rules
-) -> list[pl.DataFrame]:
-    """Labels for all classes together and, if asked for, for each."""
-    parts = [part.by("size") for part in people]
-    keys = pl.concat([part.keys for part in parts]).unique().sort("size")
-    counts: Floats = np.array([part.aligned(keys).of(measure)[:, 0] for part in parts])
-    if not keys.height:
-        return []
-    threshold = rules.control.threshold
-    whole = keys.with_columns(
-        block_size=pl.lit(ALL),
-        rank=pl.lit(-1, dtype=pl.Int8),
-        withheld=pl.lit(bool(counts.sum(axis=1).min() < threshold)),
-    )
-    if not by_size:
-        return [whole]
-    # an empty panel reveals nothing
-    present = np.where(counts.sum(axis=1, keepdims=True) > 0, counts, np.inf)
-    smallest = np.where(np.isfinite(present).any(axis=0), present.min(axis=0), 0)
-    sizes = label_classes(
-        keys.with_columns(pl.Series("people", smallest)), rules.sizes, rules.control
-    )
-    return [whole, sizes]
+def _people_classes(collected: Collected, rules: Rules) -> list[pl.DataFrame]:
+    return label_panels([collected.people], "population", rules.sizes, rules.control)
 
 
 def _labelled(sums: Sums, labels: pl.DataFrame) -> Sums:

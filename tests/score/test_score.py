@@ -247,11 +247,10 @@ def test_stacked_draws_have_their_mean_first() -> None:
     assert found.of("m").tolist() == [[0.5, 1, 0], [3, 2, 4]]
 
 
-def classes(counts: Sequence[int], control: Control) -> list[tuple[str, bool]]:
-    frame = pl.DataFrame(
-        {"size": range(len(counts)), "people": counts}, schema_overrides={"size": pl.Int8}
-    )
-    found = label_classes(frame, SIZES, control)
+def classes(counts: Sequence[int | tuple[int, ...]], control: Control) -> list[tuple[str, bool]]:
+    """Of the people in each class, in each panel if there are several."""
+    people = np.array(counts, dtype=float).reshape(len(counts), -1).T
+    found = label_classes(range(len(counts)), people, SIZES, control)
     return list(
         found.sort("size").select("block_size", "withheld").unique(maintain_order=True).iter_rows()
     )
@@ -271,6 +270,40 @@ def test_small_classes_are_merged_or_withheld() -> None:
     assert alone == ["1-9", "50-99"]  # one alone could be worked out from the total
     assert not any(withheld for _, withheld in classes(counts, Control()))
     assert classes([1, 1], Control(10, "merge")) == [("1-49", True)]
+
+
+def test_a_panel_without_people_hides_nothing_and_reveals_nothing() -> None:
+    assert classes([(90, 0), (80, 80)], Control(10)) == [("1-9", False), ("10-49", False)]
+    # the second panel's 5 would be its total less the published 500
+    panels = [(40, 5), (30, 0), (900, 500)]
+    assert [withheld for _, withheld in classes(panels, Control(10))] == [True, True, True]
+    # in the second panel two classes together still are 3 people
+    assert classes([(80, 80), (100, 0), (50, 3)], Control(10, "merge")) == [("1-99", False)]
+
+
+def test_rates_of_everybody_are_shown_if_a_panel_is_empty() -> None:
+    truth = people(300, 5).with_columns(race=pl.lit(1, pl.Int8), hispanic=pl.lit(0, pl.Int8))
+    counted, _ = attack(truth, truth, truth, {})
+    assert (
+        one(
+            rates_of(counted),
+            table="table12_all",
+            block_size="All",
+            rate="putative",
+            source="HDF",
+            against="CEF_atkr",
+        )["of"]
+        == 300
+    )
+    shown = one(
+        rates_of(counted, Control(threshold=10)),
+        table="table12_all",
+        block_size="All",
+        rate="putative",
+        source="HDF",
+        against="CEF_atkr",
+    )
+    assert (shown["of"], shown["withheld"]) == (300, False)
 
 
 def test_withheld_classes_are_withheld_for_every_panel_and_have_no_numbers() -> None:
