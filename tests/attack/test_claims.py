@@ -10,13 +10,17 @@ from unittest import mock
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from recon_cli.attack.claims.disclosure import disclosing_groups
+from recon_cli.attack.claims.groups import make_groups
 from recon_cli.attack.claims.partition import ClaimOptions, find_claims
 from recon_cli.attack.claims.settle import PROOFS, Proof, Sets, SettledSets, settle
 from recon_cli.attack.reconstruction.partition import reconstruct
+from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
 from recon_cli.publication import Publication
@@ -277,3 +281,17 @@ def add_up(
             ends.append(-(-total // SCALE))
         assert ends[0] == settled.lower[k]
         assert -ends[1] == settled.upper[k]
+
+
+@pytest.mark.parametrize(("share", "alike"), [(0.55, 55), (0.07, 7), (0.29, 29), (1, 100)])
+def test_a_share_of_a_group_is_taken_as_it_is_written(share: float, alike: int) -> None:
+    """In doubles 0.55 of 100 is more than 55."""
+    cells = np.arange(2)
+    histogram = HistogramCells(("A",), cells, np.zeros(2, dtype=np.int64), cells[:, None])
+    groups = make_groups(histogram, cells)
+    for people, inferred in ((alike, True), (alike - 1, False)):
+        size = groups.sums(np.array([people, 100 - people]))
+        size[(groups.subset == 1) & (groups.place == 1)] = 0  # of the others nothing is proven
+        upper = np.where(groups.subset == 0, size, 100)
+        found = disclosing_groups(groups, size, upper, share)["inferential"]
+        assert found.any() == found[groups.subset == 0].any() == inferred

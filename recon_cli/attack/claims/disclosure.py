@@ -5,6 +5,9 @@ See *identity disclosure*, *attribute disclosure* and *inferential disclosure* i
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import numpy.typing as npt
 
@@ -34,6 +37,7 @@ def disclosing_groups(
     """
     found = {kind: np.zeros(len(lower), dtype=bool) for kind in KINDS}
     exact = (lower == upper) & (lower > 0)
+    enough = _shares_of(upper, share)
     for column in range(groups.columns):
         finer = np.flatnonzero((groups.subset >> column & 1 == 1) & (lower > 0))
         group = groups.without(finer, column)
@@ -41,7 +45,7 @@ def disclosing_groups(
         alike = group[lower[finer] == upper[group]]
         found["attribute"][alike] = True
         found["identity"][alike[upper[alike] == 1]] = True
-        found["inferential"][group[lower[finer] >= share * upper[group]]] = True
+        found["inferential"][group[lower[finer] >= enough[group]]] = True
     return found
 
 
@@ -50,3 +54,11 @@ def disclosed_groups(groups: Groups, disclosing: dict[str, BoolArray]) -> BoolAr
     known = np.arange(groups.columns)
     few: BoolArray = groups.size <= known[:, None]
     return np.stack([disclosing[kind] & few for kind in KINDS])
+
+
+def _shares_of(people: IntArray, share: float) -> IntArray:
+    """The least number of people that are a share, as it is written, of each number of them."""
+    written = Fraction(str(share))
+    numbers, of_each = np.unique(people, return_inverse=True)
+    least = np.array([math.ceil(written * int(number)) for number in numbers], dtype=np.int64)
+    return least[of_each.ravel()]
