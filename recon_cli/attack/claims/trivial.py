@@ -17,8 +17,8 @@ from recon_cli.schema import Recode, Release, Table
 
 BoolArray = npt.NDArray[np.bool_]
 
-#: More columns than a claim that is tested for being trivial has.
-_TRIVIAL_COLUMNS = 5
+#: Columns of a claim that is tested for being trivial, at most.
+_MOST_TRIVIAL = 4
 #: Predicates times cells that are compared together.
 _COMPARISONS = 4_000_000
 
@@ -124,7 +124,7 @@ class TrivialGroups:
             groups: (claims × columns) its values; those of other columns are ignored.
         """
         flags = np.zeros(len(subset), dtype=bool)
-        few = np.flatnonzero(np.bitwise_count(subset) < _TRIVIAL_COLUMNS)
+        few = np.flatnonzero(np.bitwise_count(subset) <= _MOST_TRIVIAL)
         bit = 1 << np.arange(len(self._groups))
         values = np.where(subset[few, None] & bit > 0, groups[few], -1)
         for number in np.unique(pattern[few]).tolist():
