@@ -228,13 +228,14 @@ def test_a_pulse_stops_and_tells_what_stopped_it() -> None:
     assert not any(thread.name == "recon-progress" for thread in threading.enumerate())
 
 
-def test_silence() -> None:
+def test_silence(capsys: pytest.CaptureFixture[str]) -> None:
     reporter = SilentReporter()
     with reporter.bar(BLOCKS) as bar:
         bar.advance(1, 1)
     reporter.finished(FinishedPartition("a", "b", 0.0, 0.0))
-    reporter.note("")
-    reporter.detail("")
+    reporter.note("a note")
+    reporter.detail("a detail")
+    assert capsys.readouterr() == ("", "")
 
 
 def test_memory_counts_children_and_is_looked_up_once_a_second(
