@@ -59,7 +59,7 @@ def risk(run: Run) -> StageOutcome:
         if stage.current is not None:
             return StageOutcome(RISK, stage.current, skipped=True)
         pieces = _pieces(config, run.release)
-        context = RiskContext(config, run.release, stage.staging)
+        context = RiskContext(config, run.release, _priors(config), stage.staging)
         results = run.map_unfinished(stage, score_partition, lambda: context, pieces)
         entries = [piece.partition for piece in pieces]
         summary = mean_risks(
@@ -90,6 +90,7 @@ class RiskContext:
 
     config: RiskSection
     release: Release
+    priors: tuple[float, ...]
     staging: Staging
 
 
@@ -97,12 +98,12 @@ def score_partition(context: RiskContext, piece: Piece, tick: OnProgress) -> Non
     """Score and write one partition; runs in a worker."""
     started, config, release = time.perf_counter(), context.config, context.release
     unit, upper = _levels(config, release)
-    truth = _of_level(_scan("truth", config.truth, _COUNTS), piece.partition, unit.digits).collect()
+    counts = _of_level(_scan("truth", config.truth, _COUNTS), piece.partition, unit.digits)
+    truth = _collect(counts, config.truth)
     truth = truth.filter(pl.col("count") > 0).sort("geoid", "table", "cell")
-    releases, cells = [], 0
+    releases = []
     for path in config.measurements:
         measured = _measurements(path, piece.partition, config, release)
-        cells = measured.select("table", "cell").n_unique()
         units = measured.filter(pl.col("geoid").str.len_chars() == unit.digits)
         above = measured.filter(pl.col("geoid").str.len_chars() != unit.digits)
         if upper is None:
@@ -119,7 +120,7 @@ def score_partition(context: RiskContext, piece: Piece, tick: OnProgress) -> Non
     )
     people, flags = truth["count"].to_numpy(), config.flag.model_dump()
     rows, sums = [], []
-    for p in _priors(config.priors, cells):
+    for p in context.priors:
         odds = add_evidence(releases, adversaries, p)
         chosen = odds.get("two_levels", odds["one_level"])
         rows.append(describe(releases[0], chosen, p))
@@ -171,14 +172,23 @@ def _upper_prior(upper: Upper) -> UpperPrior:
     return plain[name]
 
 
-def _priors(texts: Sequence[str], cells: int) -> Iterator[float]:
-    for text in texts:
+def _priors(config: RiskSection) -> tuple[float, ...]:
+    """The priors as numbers; the uniform one is of the cells that any of the files measures."""
+    priors = []
+    for text in config.priors:
         if text != UNIFORM:
-            yield prior_of(text)
-        elif cells > 1:
-            yield float(Fraction(1, cells))
+            priors.append(prior_of(text))
+        elif (cells := _measured_cells(config.measurements)) > 1:
+            priors.append(float(Fraction(1, cells)))
         else:
             raise ConfigError("risk.priors: uniform needs at least two measured cells")
+    return tuple(priors)
+
+
+def _measured_cells(paths: Sequence[Path]) -> int:
+    cell = pl.col("table", "cell")
+    scans = ((path, _scan("measurements", path, _NOISY)) for path in paths)
+    return pl.concat(_collect(scan.select(cell).unique(), path) for path, scan in scans).n_unique()
 
 
 def _measurements(
@@ -191,7 +201,7 @@ def _measurements(
             variance than the config's.
     """
     scan = _scan("measurements", path, _NOISY)
-    frame = scan.filter(pl.col("geoid").str.starts_with(partition)).collect()
+    frame = _collect(scan.filter(pl.col("geoid").str.starts_with(partition)), path)
     known = pl.DataFrame(
         [(table.name, len(table.cells)) for table in release.tables],
         schema={"table": pl.String, "_cells": pl.Int32},
@@ -238,13 +248,13 @@ def _pieces(config: RiskSection, release: Release) -> list[Piece]:
     """The partitions with people."""
     digits = release.geography.partition_digits
     scan = _of_level(_scan("truth", config.truth, _COUNTS), "", release.geography.unit.digits)
-    parts = (
+    people = (
         scan.filter(pl.col("count") > 0)
         .group_by(pl.col("geoid").str.head(digits).alias("partition"))
         .agg(units=pl.col("geoid").n_unique(), people=pl.col("count").sum())
         .sort("partition")
-        .collect()
     )
+    parts = _collect(people, config.truth)
     if parts.is_empty():
         raise SourceError(f"{config.truth}: no count above 0 of a {release.geography.unit.name}")
     return [Piece(name, units=units, people=people) for name, units, people in parts.iter_rows()]
@@ -257,7 +267,7 @@ def _scan(key: str, path: Path, schema: dict[str, type[pl.DataType]]) -> pl.Lazy
 
     Raises:
         ConfigError: There is no such file, or it is of another kind.
-        SourceError: It lacks a column, or a value is no number.
+        SourceError: It lacks a column.
     """
     if path.is_dir():
         scan = pl.scan_parquet(path / "**/*.parquet", hive_partitioning=False)
@@ -280,6 +290,18 @@ def _scan(key: str, path: Path, schema: dict[str, type[pl.DataType]]) -> pl.Lazy
     if "variance" in columns:
         casts.append(pl.col("variance").cast(pl.Float64))
     return scan.select(casts)
+
+
+def _collect(scan: pl.LazyFrame, path: Path) -> pl.DataFrame:
+    """The rows of a scan.
+
+    Raises:
+        SourceError: A file is damaged, or a value is no number.
+    """
+    try:
+        return scan.collect()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise SourceError(f"{path}: cannot be read: {error}") from error
 
 
 def _input_files(config: RiskSection) -> Iterator[InputFile]:

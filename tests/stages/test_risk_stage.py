@@ -210,6 +210,33 @@ def test_wrong_measurements_are_refused(config: Path) -> None:
     assert "no column 'noisy'" in refused(noisy.drop("noisy"))
 
 
+def test_a_value_that_is_no_number_is_refused(config: Path) -> None:
+    noisy = pl.read_parquet(config.parent / "noisy1.parquet").with_columns(
+        pl.col("noisy").cast(str)
+    )
+    word = noisy.with_columns(noisy=pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("many")))
+    word.with_columns(pl.col("noisy").fill_null(noisy["noisy"])).write_csv(
+        config.parent / "noisy.csv"
+    )
+    said = run(config, f"risk.measurements=[{config.parent / 'noisy.csv'}]", code=4)
+    assert "noisy.csv: cannot be read" in said
+    assert "many" in said
+    truth = counts().with_columns(pl.col("count").cast(str).replace("1", "one"))
+    truth.write_csv(config.parent / "truth.csv")
+    assert "truth.csv: cannot be read" in run(config, code=4)
+
+
+def test_the_uniform_prior_is_of_all_files_and_partitions(config: Path) -> None:
+    path = config.parent / "noisy2.parquet"
+    noisy = pl.read_parquet(path)
+    more = noisy.filter(pl.col("cell") == 27, pl.col("geoid").str.starts_with("01001"))
+    pl.concat([noisy, more.with_columns(cell=pl.lit(28, pl.Int64))]).write_parquet(path)
+    for order in ((1, 2), (2, 1)):
+        files = ",".join(str(config.parent / f"noisy{seed}.parquet") for seed in order)
+        run(config, f"risk.measurements=[{files}]", "risk.priors=[uniform]")
+        assert set(read(config)["prior"]) == {1 / 4}
+
+
 def test_expected_before_a_release() -> None:
     result = recon(
         *("risk", "expected", "--rho", "block=2.56*165/4099*3945/4097"),

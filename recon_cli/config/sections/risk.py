@@ -111,7 +111,8 @@ class Risk(Section):
             table, cell, noisy``, perhaps ``variance``), or ``noisy/`` of `recon protect noise`;
             several are independent releases.
         noise: Level → its noise; one level, or the finest and one above.
-        priors: Of a target; ``uniform`` is one over the number of cells measured.
+        priors: Of a target; ``uniform`` is one over the number of cells measured
+            in any of the files.
         upper: What is believed of the level above.
         flag: Above what a person is counted.
     """
