@@ -53,13 +53,14 @@ def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bo
         compose_protection,
         protection_file,
         recognise,
+        schema_file,
     )
     from recon_cli.store.files import write_bytes  # noqa: PLC0415
 
     found = recognise(paths, release)
     drafts: dict[Path, str] = {}
     if found.draft is not None:
-        schema = to.parent / found.release
+        schema = schema_file(to, found.release)
         if schema.exists() and not force:
             raise ConfigError(
                 f"{schema}: is there already; name it with --release to use it, or give --force"
@@ -69,11 +70,12 @@ def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bo
     if found.needs_law:
         drafts[protection_file(to)] = compose_protection(found.markers, found.base)
     drafts[to] = compose(found, to)
-    for path, text in drafts.items():
+    for path in drafts:
         if path.exists() and not force:
             raise ConfigError(
                 f"{path}: is there already; choose another with --to, or give --force"
             )
+    for path, text in drafts.items():
         write_bytes(path, text.encode())
     show(f"init: wrote {to}", _facts(found))
     chosen = "" if to == Path(_DEFAULT) else f" -c {shlex.quote(str(to))}"

@@ -1,6 +1,18 @@
 """A first config for files that somebody has: what they are, and the text that says so."""
 
-from recon_cli.scaffold.document import compose, compose_protection, protection_file
+from recon_cli.scaffold.document import (
+    compose,
+    compose_protection,
+    protection_file,
+    schema_file,
+)
 from recon_cli.scaffold.recognition import RecognisedFiles, recognise
 
-__all__ = ["RecognisedFiles", "compose", "compose_protection", "protection_file", "recognise"]
+__all__ = [
+    "RecognisedFiles",
+    "compose",
+    "compose_protection",
+    "protection_file",
+    "recognise",
+    "schema_file",
+]

@@ -22,6 +22,8 @@ from recon_cli.config.model import Top
 from recon_cli.errors import ConfigError
 from recon_cli.publication import PROTECTION
 from recon_cli.scaffold.recognition import RecognisedFiles
+from recon_cli.scaffold.suppression import drafted_reading, narrower_laws
+from recon_cli.statement.suppression import threshold_of
 
 #: Sections that `recon run` is asked for, and those that need files which not everybody has.
 _ASKED: Final = ("ingest", "reconstruct", "audit", "solvar", "claims", "report")
@@ -82,6 +84,18 @@ def protection_file(target: Path) -> Path:
     return target.with_name(f"{target.stem}.{PROTECTION}")
 
 
+def schema_file(target: Path, name: str) -> Path:
+    """Where the draft of a schema lies: beside the config, and never in its place.
+
+    Args:
+        target: The config.
+        name: The schema's file, if that is not the config's.
+    """
+    path = target.with_name(name)
+    taken = {file.name.casefold() for file in (target, protection_file(target))}
+    return path.with_suffix(".schema.yaml") if name.casefold() in taken else path
+
+
 def compose_protection(markers: Sequence[str], base: int | None) -> str:
     """Laws as weak as what was seen allows, to be narrowed down or corrected.
 
@@ -93,14 +107,16 @@ def compose_protection(markers: Sequence[str], base: int | None) -> str:
     if markers:
         lines += [
             *_comment(
-                f"By which law counts were suppressed ({', '.join(map(repr, markers))}). As it is, "
-                "each may be any number, which is always true. A narrower law proves more, and a "
-                "wrong one gives wrong proofs. Counts of 1 and 2 alone:"
+                f"By which law counts were suppressed. As it is, {drafted_reading(markers)}. A "
+                "narrower law proves more, and a wrong one gives wrong proofs."
             ),
-            "#   - {law: {suppressed: {below: 3}}}",
-            *_comment("Counts of 1 and 2, and others that protect them:"),
-            "#   - {law: {suppressed: {below: 3, complementary: true}}}",
         ]
+        for which, law in narrower_laws(markers):
+            lines += [*_comment(f"{which}:"), f"#   - {{law: {law}}}"]
+        if said := [each for each in markers if threshold_of(each)]:
+            hidden = ", ".join(map(repr, said))
+            lines += _comment(f"If {hidden} may hide greater counts, say so in the config:")
+            lines.append(f"#   mapping: {{unpublished: {_yaml(said)}}}")
         which = f"markers: {_yaml(list(markers))}, " if base else ""
         statements.append(f"  - {{{which}law: {{suppressed: {{flagged: may-be-zero}}}}}}")
     if base:

@@ -24,11 +24,11 @@ def draft_geoids(places: pl.Series, *, said: bool) -> Mapping[str, str] | None:
         places: All of them, sorted.
         said: Whether the column's header says that they are codes: then some digits are enough.
     """
-    if not 0 < len(places) <= _MOST or _are_codes(places):
-        return None
-    if said and places.str.contains("[0-9]").any():
+    if not 0 < len(places) <= _MOST:
         return None
     whole = [name for name in places if name.casefold().split()[0] in _ALL]
+    if (not whole and _are_codes(places)) or (said and places.str.contains("[0-9]").any()):
+        return None
     parts = [name for name in places if name not in whole]
     if len(whole) > 1 or not parts:
         return None
@@ -40,7 +40,7 @@ def draft_geoids(places: pl.Series, *, said: bool) -> Mapping[str, str] | None:
 def levels_of(geoids: Mapping[str, str]) -> dict[int, str]:
     """Length → name of each level of drafted geoids."""
     lengths = {len(geoid) for geoid in geoids.values()}
-    return {max(lengths): "place", 1: "all_places"}
+    return {max(lengths): "place", 1: "region"}
 
 
 def _are_codes(places: pl.Series) -> bool:

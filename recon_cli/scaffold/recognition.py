@@ -11,6 +11,7 @@ from typing import Final
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.fetch import catalogued_releases, load_catalogue
 from recon_cli.publication import PROTECTION
+from recon_cli.scaffold.suppression import drafted_reading
 from recon_cli.scaffold.survey import rounding_base, survey_rows
 from recon_cli.scaffold.tables import (
     Fit,
@@ -125,8 +126,8 @@ def _with_protection(found: RecognisedFiles) -> RecognisedFiles:
     doubts = []
     if found.markers:
         doubts.append(
-            f"by which rule counts are suppressed ({', '.join(map(repr, found.markers))}): the "
-            f"draft of {PROTECTION} lets them be anything; a narrower rule proves more"
+            f"by which rule counts are suppressed: in the draft of {PROTECTION} "
+            f"{drafted_reading(found.markers)}; a narrower rule proves more"
         )
     if found.base is not None:
         doubts.append(

@@ -138,7 +138,7 @@ def _span(each: Interval) -> str:
     low, high = each
     if high is None:
         return f"{low}+"
-    return f"{low}-{high}"
+    return str(low) if low == high else f"{low}-{high}"
 
 
 def _axis_doubts(grid: Grid) -> tuple[str, ...]:

@@ -18,7 +18,13 @@ _BELOW: Final = re.compile(r"^<\s*([0-9]{1,9})$")
 
 def is_marker(text: str) -> bool:
     """Whether a text stands for a suppressed count, in some agency's tables."""
-    return text in MARKERS or _BELOW.match(text) is not None
+    return text in MARKERS or threshold_of(text) is not None
+
+
+def threshold_of(marker: str) -> int | None:
+    """The number that a marker says its count is below: 5 of ``<5``; None of any other."""
+    match = _BELOW.match(marker)
+    return None if match is None else int(match[1])
 
 
 class Suppressed(Law):
@@ -66,11 +72,10 @@ class Suppressed(Law):
         """Itself, or for ``<3`` the same with that threshold."""
         if marker in MARKERS:
             return self
-        match = _BELOW.match(marker)
-        if match is None:
+        threshold = threshold_of(marker)
+        if threshold is None:
             known = " ".join(repr(each) for each in MARKERS[1:])
             raise ValueError(f"expected a count, nothing, {known} or <3, found {marker!r}")
-        threshold = int(match[1])
         if self.below not in {None, threshold} or threshold < 2:
             raise ValueError(f"counts below {self.below} are suppressed, found {marker!r}")
         return self.model_copy(update={"below": threshold, "complementary": False})

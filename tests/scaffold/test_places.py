@@ -33,6 +33,7 @@ Elm,9,4,<3,5,20
         (["1", "12", "13", "2"], {"1": "A1", "12": "A2", "13": "A3", "2": "A4"}),
         (["Ashby", "Elm"], {"Ashby": "A1", "Elm": "A2"}),
         (["All schools", "Ashby", "Elm"], {"All schools": "A", "Ashby": "A1", "Elm": "A2"}),
+        (["All", "Ash", "Elm"], {"All": "A", "Ash": "A1", "Elm": "A2"}),
         (["North", "South"], None),  # of one length: they can be geoids
         (["North-East", "South"], {"North-East": "A1", "South": "A2"}),
     ],

@@ -115,11 +115,12 @@ class Vocabulary:
         first, last = int(self.feature.values[0]), int(self.feature.values[-1])
         if low > last or (high is not None and high > last):
             return None
-        return sum(
+        found = sum(
             1 << i
             for i, value in enumerate(self.feature.values)
             if max(low, first) <= int(value) <= (last if high is None else high)
         )
+        return found or None
 
     @cached_property
     def _words(self) -> dict[str, int]:
