@@ -115,7 +115,10 @@ def _say(ctx: click.Context, text: str) -> None:
 
 
 @click.group(
-    cls=Recon, package=__package__, context_settings={"help_option_names": ["-h", "--help"]}
+    name="recon",
+    cls=Recon,
+    package=__package__,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="recon")
 def main() -> None:

@@ -18,6 +18,23 @@ if TYPE_CHECKING:
     from recon_cli.progress import Reporter
 
 
+class GivenPath(click.Path):
+    """A path; an empty one, which would be the current folder, is refused."""
+
+    def __init__(self, **kinds: bool) -> None:
+        super().__init__(path_type=Path, **kinds)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path of a text that is not empty."""
+        if value == "":
+            self.fail("an empty path; the current folder is '.'", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+#: A file to write: no folder.
+OUTPUT_FILE = GivenPath(dir_okay=False)
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """What the shared options said.
@@ -130,10 +147,10 @@ _SHARED: tuple[Callable[[Callable[..., None]], Callable[..., None]], ...] = (
     click.option(
         "-c",
         "--config",
-        type=click.Path(path_type=Path),
+        type=GivenPath(),
         help="The run's YAML file.  [default: recon.yaml]",
     ),
-    click.option("--work", type=click.Path(path_type=Path), help="Work folder, over the config's."),
+    click.option("--work", type=GivenPath(file_okay=False), help="Work folder, over the config's."),
     click.option(
         "--set",
         "settings",
@@ -156,7 +173,7 @@ shard_option = click.option(
     help="Work on the K-th of N shards; `recon merge` publishes when all are done.",
 )
 counts_file_option = click.option(
-    "--to", type=click.Path(path_type=Path), help="Write the counts to this .csv file too."
+    "--to", type=OUTPUT_FILE, help="Write the counts to this .csv file too."
 )
 force_option = click.option("--force", is_flag=True, help="Run again what is up to date.")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recon_cli.cli._options import GivenPath
 from recon_cli.cli._output import show, show_table
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def command() -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Of everything.  [0]")
 @click.option(
     "--to",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=GivenPath(file_okay=False),
     default=Path("dinur-nissim"),
     help="Folder for the results and a page.  [dinur-nissim]",
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, run_options
+from recon_cli.cli._options import GivenPath, RunOptions, run_options
 from recon_cli.cli._output import show
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--levels", help="With --tables: block, block_group, tract.  [default: all]")
 @click.option("--all", "everything", is_flag=True, help="All files that the release has.")
 @run_options
-@click.option("--to", type=click.Path(path_type=Path), help="Folder to write to.  [default: data]")
+@click.option("--to", type=GivenPath(file_okay=False), help="Folder to write to.  [default: data]")
 @click.option("--mirror", help="Address in place of the publisher's, with the same folders.")
 @click.option("--release", help="Which release.  [default: the config's, or sf1_2010]")
 @click.option("--force", is_flag=True, help="Download again, and record the checksum anew.")

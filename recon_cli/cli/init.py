@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recon_cli.cli._options import OUTPUT_FILE, GivenPath
 from recon_cli.cli._output import Fact, show
 
 if TYPE_CHECKING:
@@ -18,12 +19,10 @@ _DEFAULT = "recon.yaml"
 
 
 @click.command()
-@click.argument(
-    "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."
-)
+@click.argument("paths", nargs=-1, required=True, type=GivenPath(), metavar="PATH...")
 @click.option(
     "--to",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_FILE,
     default=_DEFAULT,
     show_default=True,
     help="The config to write.",

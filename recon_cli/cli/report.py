@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import OUTPUT_FILE, RunOptions, force_option, run_options
 from recon_cli.cli._output import Fact, seconds, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @run_options
 @click.option("--title", help="Title of the report.  [default: the release's title]")
-@click.option("--to", type=click.Path(path_type=Path), help="Write the HTML to this file too.")
+@click.option("--to", type=OUTPUT_FILE, help="Write the HTML to this file too.")
 @force_option
 def command(options: RunOptions, *, title: str | None, to: Path | None, force: bool) -> None:
     """Write the results as one page that reads offline.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import OUTPUT_FILE, GivenPath, RunOptions, force_option, run_options
 from recon_cli.cli._output import console, seconds, show, title_of
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ _SHOWN = ("table08_agreement", "table09_overall", "table10_zero_solvar")
 @click.option(
     "--table", "tables", multiple=True, metavar="NAME", help="Print this table. Repeatable; or all."
 )
-@click.option("--page", type=click.Path(path_type=Path), help="Write all tables to a .md page too.")
-@click.option("--notes", type=click.Path(path_type=Path), help="Markdown that the page includes.")
+@click.option("--page", type=OUTPUT_FILE, help="Write all tables to a .md page too.")
+@click.option("--notes", type=GivenPath(), help="Markdown that the page includes.")
 @force_option
 def command(
     options: RunOptions,

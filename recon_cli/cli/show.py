@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, run_options
+from recon_cli.cli._options import OUTPUT_FILE, RunOptions, run_options
 from recon_cli.cli._output import console
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     metavar="ROW|all|none",
     help="Which rows of people to explain. Repeatable.  [default: the first few]",
 )
-@click.option("--html", type=click.Path(path_type=Path), help="Write a page to this file instead.")
+@click.option("--html", type=OUTPUT_FILE, help="Write a page to this file instead.")
 def command(
     options: RunOptions, *, place: str | None, rows: tuple[str, ...], html: Path | None
 ) -> None:

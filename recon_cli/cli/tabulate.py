@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options, tables_value
+from recon_cli.cli._options import GivenPath, RunOptions, force_option, run_options, tables_value
 from recon_cli.cli._output import seconds, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("records", required=False, type=click.Path(path_type=Path))
+@click.argument("records", required=False, type=GivenPath())
 @run_options
-@click.option("--to", type=click.Path(path_type=Path), help="The file to write.")
+@click.option("--to", type=GivenPath(), help="The file to write.")
 @click.option("--format", "form", type=click.Choice(["tidy", "legacy"]), help="Its format.")
 @click.option("--release", help="Packaged schema, or a .yaml file.")
 @click.option("--tables", help="Levels (block+tract), or table names (P1,P12).")

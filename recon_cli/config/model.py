@@ -80,7 +80,16 @@ def require_csv(path: Path) -> Path:
     return path
 
 
+def refuse_file(path: Path) -> Path:
+    """Refuse a file where a folder is expected, which need not be there yet."""
+    if path.is_file():
+        raise PydanticCustomError("folder", "a folder is expected, this is a file")
+    return path
+
+
 ConfigPath = Annotated[Path, BeforeValidator(place)]
+#: A folder to write to.
+ConfigFolder = Annotated[ConfigPath, AfterValidator(refuse_file)]
 #: A file to write.
 CsvPath = Annotated[ConfigPath, AfterValidator(require_csv)]
 ConfigPaths = Annotated[tuple[ConfigPath, ...], Field(strict=False), BeforeValidator(as_list)]
@@ -132,7 +141,7 @@ class Top(Section):
     """
 
     release: Annotated[str, BeforeValidator(place_release)]
-    work: ConfigPath | None = None
+    work: ConfigFolder | None = None
     seed: Annotated[int, Field(ge=0)] = 0
     workers: Annotated[int, Field(ge=1)] | None = None
     memory: ByteSize | None = None

@@ -7,7 +7,7 @@ from typing import Final
 
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.store import Stage, open_folder
-from recon_cli.store.files import disk, move
+from recon_cli.store.files import written_whole
 
 #: What stands in place of a suppressed count.
 _SUPPRESSED: Final = "*"
@@ -36,14 +36,7 @@ def write_protected(run: Run, stage: Stage, to: Path) -> None:
 
     folder = open_folder(run.work, stage, stage.folders[0])
     shown = pl.col("count").cast(pl.String).fill_null(_SUPPRESSED)
-    aside = to.with_name(f".{to.name}.tmp")
-    with disk(to):
-        to.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with aside.open("wb") as file:
-                for number, partition in enumerate(folder.partitions):
-                    counts = folder.read(partition).select("geoid", "table", "cell", shown)
-                    counts.write_csv(file, include_header=number == 0)
-            move(aside, to)
-        finally:
-            aside.unlink(missing_ok=True)
+    with written_whole(to) as aside, aside.open("wb") as file:
+        for number, partition in enumerate(folder.partitions):
+            counts = folder.read(partition).select("geoid", "table", "cell", shown)
+            counts.write_csv(file, include_header=number == 0)

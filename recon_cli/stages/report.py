@@ -14,7 +14,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import REPORT
 from recon_cli.pipeline.status import manifests_in
 from recon_cli.store import Manifest, Stage, Transaction, open_folder
-from recon_cli.store.files import file_digest, write_bytes
+from recon_cli.store.files import file_digest, require_writable, write_bytes
 from recon_cli.store.manifest import MANIFEST
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def report(run: Run) -> StageOutcome:
             the work folder is in use.
     """
     config = run.config.section(Report)
+    if config.to is not None:
+        require_writable(config.to)
     found = reportable(run.work, besides=REPORT)
     recipe = run.recipe(
         REPORT,

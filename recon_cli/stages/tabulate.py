@@ -20,7 +20,7 @@ from recon_cli.progress import Task
 from recon_cli.schema import Release, Table, column_dtype
 from recon_cli.sources.records import open_records
 from recon_cli.store import INGEST, InputFile, Recipe, open_folder
-from recon_cli.store.files import disk, file_digest, move
+from recon_cli.store.files import file_digest, written_whole
 
 
 @dataclass(frozen=True)
@@ -160,15 +160,10 @@ def _write(run: Run, request: _Request) -> Tabulated:
         geounits = _geounits(run, request.config, pl.concat(units))
         sources.write_legacy(release, geounits, counts, request.to)
     else:
-        aside = request.to.with_name(f".{request.to.name}.tmp{request.to.suffix}")
-        with disk(request.to):
-            try:
-                levels = request.config.levels or release.geography.by_name
-                published = sources.with_zeros(release, request.tables, levels, counts)
-                sources.write_tidy(published, aside)
-                move(aside, request.to)
-            finally:
-                aside.unlink(missing_ok=True)
+        levels = request.config.levels or release.geography.by_name
+        published = sources.with_zeros(release, request.tables, levels, counts)
+        with written_whole(request.to) as aside:
+            sources.write_tidy(published, aside)
     seconds = time.perf_counter() - started
     return Tabulated(request.to, request.format, people, counts.height, seconds)
 

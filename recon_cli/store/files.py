@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 #: Fixed, so that equal frames make equal bytes whatever the defaults of the day are.
 _ROW_GROUP = 131_072
 _ZSTD_LEVEL = 3
+
+#: Beginning of the names of files that are not whole yet.
+UNFINISHED = ".tmp."
 
 
 def digest(data: bytes) -> str:
@@ -70,21 +73,55 @@ def disk(path: Path) -> Iterator[None]:
         raise StageError(f"{error.filename or path}: {error.strerror or error}") from error
 
 
+def require_writable(path: Path) -> None:
+    """Refuse what a file cannot take the place of.
+
+    Raises:
+        StageError: ``path`` is a folder, a device or a pipe.
+    """
+    if path.is_dir():
+        raise StageError(f"{path}: is a folder; name a file to write, there or elsewhere")
+    if path.exists() and not path.is_file():
+        raise StageError(f"{path}: is no ordinary file; name another to write")
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Give a file beside ``path`` to write to, which takes its place when the block ends.
+
+    What is at ``path`` is whole or not there at all, and stays after a power cut; a failure leaves
+    nothing beside it.
+
+    Raises:
+        StageError: It cannot be written.
+    """
+    require_writable(path)
+    aside = path.with_name(f"{UNFINISHED}{os.getpid()}.{path.name}")  # its suffix says its format
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield aside
+        with aside.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        aside.replace(path)
+        sync_folder(path.parent)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StageError(f"{path}: {path.parent} is no folder; choose another place") from error
+    except OSError as error:  # of the file beside it, which nobody has named
+        why = error.strerror or error
+        raise StageError(f"{path}: cannot be written ({why}); choose another place") from error
+    finally:
+        with suppress(OSError):  # what went wrong before is what is told
+            aside.unlink(missing_ok=True)
+
+
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all, and stays after a power cut.
 
     Raises:
         StageError: It cannot be written.
     """
-    with disk(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        with aside.open("wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        aside.replace(path)
-        sync_folder(path.parent)
+    with written_whole(path) as aside:
+        aside.write_bytes(data)
 
 
 def move(source: Path, target: Path) -> None:

@@ -144,7 +144,7 @@ class Transaction:
         """Remove what an interrupted run left and this one does not publish."""
         level = self.recipe.partition_level
         for folder in self.recipe.stage.folders:
-            for path in sorted((self.staging.new / folder).glob(".*.tmp")):
+            for path in sorted((self.staging.new / folder).glob(f"{files.UNFINISHED}*")):
                 files.remove(path)
             wanted = {f"{level}={e.partition}": set(e.folders[folder].files) for e in entries}
             for path in sorted((self.staging.new / folder).glob(f"{level}=*")):

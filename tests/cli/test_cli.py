@@ -267,6 +267,44 @@ def test_tabulate_needs_somewhere_to_write(people: Path, tmp_path: Path) -> None
     assert "a .csv, .parquet or .zip file is expected" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("show", "001001", "--html", "."), "'--html': File '.' is a directory"),
+        (("show", "001001", "--html", ""), "'--html': an empty path"),
+        (("report", "--to", ""), "'--to': an empty path"),
+        (("init", "clinics.yaml", "--to", "."), "'--to': File '.' is a directory"),
+        (("run", "--work", ""), "'--work': an empty path"),
+        (("run", "--work", "clinics.yaml"), "'--work': Directory 'clinics.yaml' is a file"),
+        (("run", "--set", "work=clinics.yaml"), "work: a folder is expected, this is a file"),
+    ],
+)
+def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(
+    arguments: tuple[str, ...], why: str, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(config.parent)
+    options = () if arguments[0] == "init" else ("-c", config)
+    assert why in recon(*arguments, *options, code=2).stderr
+    assert [path.name for path in Path().iterdir()] == ["clinics.yaml"]
+
+
+def test_a_work_folder_that_is_a_file_is_named_with_its_line(config: Path) -> None:
+    config.write_text(config.read_text().replace("work: out", "work: clinics.yaml"))
+    refused = recon("run", "-c", config, code=2).stderr
+    assert f"{config}:2: work: a folder is expected, this is a file" in refused
+
+
+def test_a_report_for_a_folder_is_refused(config: Path) -> None:
+    recon("ingest", "-c", config)
+    refused = recon("report", "-c", config, "--set", f"report.to={config.parent}", code=5).stderr
+    assert refused.startswith(f"error: {config.parent}: is a folder; name a file to write")
+    assert not (work(config) / "report").exists()
+
+
+def test_usage_names_the_command_that_users_have(config: Path) -> None:
+    assert recon("status", "-x", code=2).stderr.startswith("Usage: recon status ")
+
+
 def test_quiet_says_nothing_and_very_verbose_shows_the_traceback(config: Path) -> None:
     assert recon("ingest", "-c", config, "-q").output == ""
     assert "district 001 done in" in recon("reconstruct", "-c", config, "-v").stderr

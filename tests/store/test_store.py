@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import shutil
@@ -35,7 +37,7 @@ from recon_cli.store import (
     read_published,
     transaction,
 )
-from recon_cli.store.files import parquet_bytes
+from recon_cli.store.files import parquet_bytes, write_bytes
 from recon_cli.store.published import read_coverage
 from tests.support.paths import ROOT
 from tests.support.toy_stage import NEXT, RECIPE, STAGE, frames
@@ -386,6 +388,37 @@ def test_an_unwritable_work_folder_is_one_message(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StageError, match="file"):
         publish(tmp_path / "file" / "work")
+
+
+@pytest.mark.parametrize("target", ["", ".", "folder", "file/page.html", "file/deeper/page.html"])
+def test_a_place_for_no_file_is_named_as_it_was_given(target: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    with contextlib.chdir(tmp_path), pytest.raises(StageError) as refused:
+        write_bytes(Path(target), b"page")
+    why = "is a folder; name a file" if "page" not in target else "is no folder; choose another"
+    assert str(refused.value).startswith(f"{Path(target)}: ")
+    assert why in str(refused.value)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_a_refusal_of_the_disk_names_the_file_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_path: Path, _data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(_path))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StageError) as refused:
+        write_bytes(tmp_path / "page.html", b"page")
+    message = f"{tmp_path}/page.html: cannot be written (No space left on device); choose another"
+    assert str(refused.value).startswith(message)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_device_is_not_replaced_by_a_file() -> None:
+    with pytest.raises(StageError, match="/dev/null: is no ordinary file"):
+        write_bytes(Path("/dev/null"), b"page")
 
 
 def test_part_files_of_a_partition_add_up(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from recon_cli.store.files import UNFINISHED
 from tests.support.paths import ROOT
 
 #: Stages that do not work partition by partition.
@@ -141,7 +142,8 @@ def leftovers(work: Path) -> list[str]:
     return [
         path.relative_to(work).as_posix()
         for path in sorted(work.rglob("*"))
-        if path.name.endswith(".tmp") or (path.parent.name == ".staging" and path.suffix != ".lock")
+        if path.name.startswith(UNFINISHED)
+        or (path.parent.name == ".staging" and path.suffix != ".lock")
     ]
 
 

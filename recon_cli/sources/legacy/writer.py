@@ -21,6 +21,7 @@ from recon_cli.sources.legacy.header_writer import header_text
 from recon_cli.sources.legacy.layout import KEY_COLUMNS, Layout, Segment, legacy_layout
 from recon_cli.sources.legacy.positions import PositionedCounts, position_counts
 from recon_cli.sources.legacy.states import STATES
+from recon_cli.store.files import written_whole
 
 _CHUNK: Final = 20_000
 _ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
@@ -58,6 +59,7 @@ def write_legacy(
         ConfigError: The release has no such layout.
         SchemaError: The layout is inconsistent with the release.
         SourceError: The geounits are not those of one state, or a count has no place.
+        StageError: The zip cannot be written.
     """
     layout = legacy_layout(release)
     year = year or _YEARS[layout.header.separator]
@@ -66,19 +68,17 @@ def write_legacy(
     positioned = position_counts(counts, geounits, units, layout)
     stem, suffix = state.lower(), layout.suffix
     target = path / f"{stem}{year}.{suffix}.zip" if path.is_dir() else path
-    aside = target.with_name(f".{target.name}.partial")
-    try:
-        with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
-            name = f"{stem}geo{year}.{suffix}"
-            _write_member(archive, name, _header_chunks(units, state, positioned, release, layout))
-            for segment in layout.segments:
-                name = f"{stem}{segment.number:05}{year}.{suffix}"
-                size = units.height * segment.columns * _WIDEST_CELL
-                chunks = _segment_chunks(units, state, positioned, segment, layout)
-                _write_member(archive, name, chunks, large=size >= _ZIP64_FROM)
-        aside.replace(target)
-    finally:
-        aside.unlink(missing_ok=True)
+    with (
+        written_whole(target) as aside,
+        zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        name = f"{stem}geo{year}.{suffix}"
+        _write_member(archive, name, _header_chunks(units, state, positioned, release, layout))
+        for segment in layout.segments:
+            name = f"{stem}{segment.number:05}{year}.{suffix}"
+            size = units.height * segment.columns * _WIDEST_CELL
+            chunks = _segment_chunks(units, state, positioned, segment, layout)
+            _write_member(archive, name, chunks, large=size >= _ZIP64_FROM)
     return target
 
 
