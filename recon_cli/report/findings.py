@@ -9,6 +9,7 @@ import polars as pl
 
 from recon_cli.config.sections.report import Disclosure
 from recon_cli.report.proven import Mode
+from recon_cli.report.words import enumerate_commands
 from recon_cli.schema import Release
 from recon_cli.store import Manifest
 
@@ -23,10 +24,18 @@ class Missing:
     Attributes:
         why: Half a sentence: what is not there, or does not fit.
         commands: What makes it, in this order.
+        change: What has to be added to the input before, where commands alone do not make it.
     """
 
     why: str
     commands: tuple[str, ...]
+    change: str = ""
+
+    @property
+    def remedy(self) -> str:
+        """What to do, as the end of a sentence."""
+        steps = enumerate_commands(self.commands)
+        return f"{self.change}, then {steps}" if self.change else steps
 
 
 @dataclass(frozen=True)

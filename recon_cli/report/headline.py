@@ -18,7 +18,6 @@ from recon_cli.report.verdict import audit_verdict, claims_verdict, records_verd
 from recon_cli.report.words import (
     Words,
     capitalized,
-    enumerate_commands,
     of_people,
     of_units,
     percent,
@@ -73,7 +72,7 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     notes = [] if hedge is None else [_why_hedged(hedge, findings.variability, words)]
     notes.append(
         "Only whole records were examined: some of their columns may be disclosed all the same. "
-        f"{enumerate_commands(findings.claims.commands)} examines every combination of columns."
+        f"{findings.claims.remedy} examines every combination of columns."
     )
     notes += [*_gaps(reconstruction, words), *_conditions(findings.laws)]
     return Headline(tuple(sentences), tuple(notes))
@@ -248,7 +247,7 @@ def _why_hedged(hedge: str, variability: VariabilityFindings | Missing, words: W
     if isinstance(variability, Missing):
         return (
             f"“{hedge}”, because these are the proofs of arithmetic alone: {variability.why}. "
-            f"{enumerate_commands(variability.commands)} looks for all of them."
+            f"{variability.remedy} looks for all of them."
         )
     if variability.mode == "relaxed":
         return (
@@ -274,4 +273,4 @@ def _why_hedged(hedge: str, variability: VariabilityFindings | Missing, words: W
 
 
 def _unknown_until(gap: Missing) -> str:
-    return f"{gap.why[:1].upper()}{gap.why[1:]}. Run {enumerate_commands(gap.commands)}."
+    return f"{gap.why[:1].upper()}{gap.why[1:]}. Run {gap.remedy}."

@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from recon_cli.markdown import markdown_cell, markdown_table
 from recon_cli.report.markup import to_html
-from recon_cli.report.words import enumerate_commands
 from recon_cli.version import __version__
 
 
@@ -20,7 +19,7 @@ def render_page(template: str, **context: object) -> str:
         template: Its name. ``report.html.j2`` extends ``base.html.j2``, which has the blocks
             ``title``, ``style``, ``heading``, ``content`` and ``footer``; in HTML all text is
             escaped, in ``.md.j2`` none. Filters: ``marks`` (``**`` and backticks as HTML),
-            ``commands`` and ``cell`` (of a Markdown table). Function: ``markdown_table``.
+            and ``cell`` (of a Markdown table). Function: ``markdown_table``.
         context: What the template names.
     """
     return _environment().get_template(template).render(context)
@@ -52,5 +51,5 @@ def _environment() -> Environment:
         style=template_text("style.css"),
         markdown_table=markdown_table,
     )
-    environment.filters.update(marks=to_html, commands=enumerate_commands, cell=markdown_cell)
+    environment.filters.update(marks=to_html, cell=markdown_cell)
     return environment

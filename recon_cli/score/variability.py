@@ -96,10 +96,10 @@ def variability_by_size(units: pl.DataFrame, sizes: Sizes) -> pl.DataFrame:
 
     Returns:
         ``size``, ``units``, ``population``, ``unique`` and ``unique_pct`` (people alone in
-        their unit on the binned linking key), ``zero_solvar_units`` and ``_population`` with
-        percentages (proven zeros only), ``certain`` and ``certain_pct`` (people in every
-        solution), ``certain_elsewhere`` (those of them in units that are not zero-solvar),
-        ``unproven_units``.
+        their unit on the binned linking key; null where they were not counted),
+        ``zero_solvar_units`` and ``_population`` with percentages (proven zeros only),
+        ``certain`` and ``certain_pct`` (people in every solution), ``certain_elsewhere`` (those
+        of them in units that are not zero-solvar), ``unproven_units``.
     """
     zero = (pl.col("solvar_upper_pct") == 0).fill_null(value=False)
     inhabited = units.filter(pl.col("population") > 0).with_columns(
@@ -108,7 +108,9 @@ def variability_by_size(units: pl.DataFrame, sizes: Sizes) -> pl.DataFrame:
     measures = (
         pl.len().cast(pl.Int64).alias("units"),
         pl.col("population").cast(pl.Int64).sum(),
-        pl.col("uniques").cast(pl.Int64).sum().alias("unique"),
+        pl.when(pl.col("uniques").null_count() == 0)
+        .then(pl.col("uniques").cast(pl.Int64).sum())
+        .alias("unique"),
         zero.cast(pl.Int64).sum().alias("zero_solvar_units"),
         pl.col("population").cast(pl.Int64).filter(zero).sum().alias("zero_solvar_population"),
         pl.col("certain_records").cast(pl.Int64).sum().alias("certain"),

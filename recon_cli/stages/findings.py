@@ -238,7 +238,11 @@ def _scores(
 ) -> ScoreFindings | Missing:
     commands = ("recon score",)
     if run.release.attack is None and "score" not in by_stage:
-        return Missing("the release's schema has no `attack:`, so nobody was linked", commands)
+        return Missing(
+            "nobody was linked: the release's schema does not say by what",
+            ("recon run",),
+            change="add `attack:` to the schema, `link:` with records and `score:` to the config",
+        )
     if "link" not in by_stage:
         return Missing(
             "nobody was linked: that takes records to link with, `link:` in the config",
@@ -284,7 +288,11 @@ def _uniques(
     if isinstance(variability, Missing):
         return Missing(why + variability.why, variability.commands)
     if release.attack is None:
-        return Missing(f"{why}the release's schema has no `attack:` keys", ("recon solvar",))
+        return Missing(
+            f"{why}the release's schema does not say by which columns",
+            ("recon run",),
+            change="add `attack:` to the schema",
+        )
     columns = ["size", "population", "unique", "unique_pct"]
     return UniqueFindings(variability.by_size.select(columns), is_true=False)
 

@@ -165,6 +165,27 @@ def test_a_release_that_is_not_a_census_has_its_own_words(base: Path) -> None:
     assert provenance.key == "provenance"
 
 
+def test_a_schema_without_attack_counts_nobody_as_unique(base: Path, tmp_path: Path) -> None:
+    """As every schema that `recon init` drafts."""
+    known = (ROOT / "recon_cli/schema/releases/clinic_visits.yaml").read_text()
+    schema = tmp_path / "clinic_visits.yaml"
+    schema.write_text(re.sub(r"(?m)^attack:.*\n", "", known))
+    work = tmp_path / "work"
+    shared = ("-q", "-c", ROOT / "configs" / "clinic.yaml", "--work", work)
+    shared += ("--set", f"release={schema}", "--set", "solvar.unit_seconds=0.05")
+    for stage in ("ingest", "reconstruct", "solvar"):
+        recon(stage, *shared)
+    recon("report", *shared)
+    page = (work / "report" / "report.md").read_text()
+    assert "unique people | %" not in page
+    assert "**Clinics without variability, certain records, by size**" in page
+    assert "To get it: add `attack:` to the schema, then `recon run`." in page
+    assert (
+        "nobody was linked: the release's schema does not say by what. To get it: add `attack:` to "
+        "the schema, `link:` with records and `score:` to the config, then `recon run`." in page
+    )
+
+
 def settled(findings: Findings, **changes: int) -> Findings:
     """As if an exact run had settled everything, with other sums."""
     found, variability = findings.reconstruction, findings.variability

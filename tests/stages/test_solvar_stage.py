@@ -187,6 +187,8 @@ def test_result_tables() -> None:
     assert everything["certain"] == 45
     assert everything["certain_elsewhere"] == 40
     assert everything["unproven_units"] == 1
+    uncounted = variability_by_size(units.with_columns(uniques=None), Sizes((1, 10, 50)))
+    assert uncounted["unique"].null_count() == uncounted["unique_pct"].null_count() == 4
 
 
 def test_percentiles_break_ties_at_random_but_repeatably() -> None:

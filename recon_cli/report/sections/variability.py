@@ -17,7 +17,15 @@ from recon_cli.report.findings import (
     VariabilityFindings,
 )
 from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.words import Words, count, of_units, percent, percentage, size_label
+from recon_cli.report.words import (
+    Words,
+    capitalized,
+    count,
+    of_units,
+    percent,
+    percentage,
+    size_label,
+)
 from recon_cli.score.sheet import ResultTable
 
 #: Percentiles that are drawn; the table has more.
@@ -181,30 +189,30 @@ def _percentile_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
 def _size_sheet(
     found: VariabilityFindings, uniques: UniqueFindings | Missing, words: Words
 ) -> ResultTable:
-    pairs = (
-        ("unique", "unique_pct"),
-        ("zero_solvar_units", "zero_solvar_units_pct"),
-        ("zero_solvar_population", "zero_solvar_population_pct"),
-        ("certain", "certain_pct"),
-    )
     none, people = f"{words.units} without {words.variability}", words.people
-    header = [
-        *(f"{people} in the {words.unit}", words.units, people, f"unique {people}", "%", none, "%"),
-        *(f"{people} in them", "%", "certain records", "%", f"{words.units} not settled"),
-    ]
-    by_size = found.by_size
+    shares = {
+        "zero_solvar_units": none,
+        "zero_solvar_population": f"{people} in them",
+        "certain": "certain records",
+    }
+    title = f"{none}, certain records, by size"
+    by_size = found.by_size.drop("unique", "unique_pct")
     if not isinstance(uniques, Missing):
-        by_size = by_size.drop("unique", "unique_pct").join(
+        shares = {"unique": f"unique {people}", **shares}
+        title = f"unique {people}, {title}"
+        by_size = by_size.join(
             uniques.by_size.drop("population"), on="size", how="left", maintain_order="left"
         )
     body = []
     for row in by_size.iter_rows(named=True):
         cells = [size_label(row["size"]), count(row["units"]), count(row["population"])]
-        for part, rate in pairs:
-            cells += [count(row[part]), percent(row[rate])]
+        for part in shares:
+            cells += [count(row[part]), percent(row[f"{part}_pct"])]
         body.append([*cells, count(row["unproven_units"])])
+    unsettled = f"{words.units} not settled"
+    columns = [column for name in shares.values() for column in (name, "%")]
     return result_table(
-        words.numbered("Table 7", f"Unique {people}, {none}, certain records, by size"),
-        header,
+        words.numbered("Table 7", capitalized(title)),
+        [f"{people} in the {words.unit}", words.units, people, *columns, unsettled],
         body,
     )
