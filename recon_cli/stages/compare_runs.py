@@ -15,7 +15,7 @@ from recon_cli.compare.scores import score_table
 from recon_cli.compare.summary import ProtectionSummary, summarise
 from recon_cli.config import RunConfig
 from recon_cli.config.sections.compare import Compare, Protected
-from recon_cli.errors import ReconError, StageError
+from recon_cli.errors import ConfigError, ReconError, StageError
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.pipeline.execution import plan, run_stages
 from recon_cli.pipeline.order import dependencies, stages_of
@@ -79,7 +79,22 @@ class ComparedRuns:
 
 
 def _can_link(run: Run, config: Compare) -> bool:
+    """Whether the truth says who is who, and the release what an attacker links on.
+
+    Raises:
+        ConfigError: One of them does not, and the section names a column of identifiers.
+    """
     columns = open_records("compare.truth", truth_of(run, config), run.release).columns()
+    if "id" in config.model_fields_set:
+        if config.id not in columns:
+            raise ConfigError(
+                f"compare.id: the truth has no column {config.id!r} (columns: {', '.join(columns)})"
+            )
+        if run.release.attack is None:
+            raise ConfigError(
+                f"compare.id: release {run.release.name!r} has no `attack:` to link by; add it to "
+                "the schema, or leave compare.id out"
+            )
     return run.release.attack is not None and config.id in columns
 
 

@@ -171,11 +171,9 @@ def test_a_schema_without_attack_counts_nobody_as_unique(base: Path, tmp_path: P
     schema = tmp_path / "clinic_visits.yaml"
     schema.write_text(re.sub(r"(?m)^attack:.*\n", "", known))
     work = tmp_path / "work"
-    shared = ("-q", "-c", ROOT / "configs" / "clinic.yaml", "--work", work)
-    shared += ("--set", f"release={schema}", "--set", "solvar.unit_seconds=0.05")
-    for stage in ("ingest", "reconstruct", "solvar"):
-        recon(stage, *shared)
-    recon("report", *shared)
+    settings = ("--set", f"release={schema}", "--set", "solvar.unit_seconds=0.05")
+    for stage in ("ingest", "reconstruct", "solvar", "report"):
+        recon(stage, "-q", "-c", ROOT / "configs" / "clinic.yaml", "--work", work, *settings)
     page = (work / "report" / "report.md").read_text()
     assert "unique people | %" not in page
     assert "**Clinics without variability, certain records, by size**" in page

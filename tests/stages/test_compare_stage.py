@@ -138,6 +138,7 @@ def test_a_protection_that_fails_is_named_and_the_others_are_kept(home: Path) ->
         ({"protections": {"a": {"coarser": {"levels": ["town"]}}}}, "no level 'town'"),
         ({"protections": {"a": None}, "weights": {"P1": 2}}, "weights: no table 'P1'"),
         ({"protections": {"a": None}, "truth": "gone.parquet"}, "compare.truth: missing"),
+        ({"protections": {"a": None}, "id": "pikk"}, "compare.id: the truth has no column 'pikk'"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(

@@ -172,7 +172,8 @@ class Compare(Section):
         reconstruct: How each is reconstructed.
         solvar: How the variability of each is measured; left out, it is not.
         claims: How claims about people are proven; left out, they are not.
-        id: Column of the truth with a person's identifier; without one nobody is linked.
+        id: Column of the truth with a person's identifier. Where it is left out and the truth
+            has no ``pik``, nobody is linked.
         threshold: Rates of fewer people are withheld.
     """
 
