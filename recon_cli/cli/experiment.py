@@ -92,6 +92,7 @@ def dinur_nissim(
     from recon_cli.errors import ConfigError  # noqa: PLC0415
     from recon_cli.experiment import presets  # noqa: PLC0415
     from recon_cli.report.experiment import compose_experiment, compose_one_sum  # noqa: PLC0415
+    from recon_cli.store.files import disk  # noqa: PLC0415
 
     if figure == _ONE_SUM:
         results = presets.one_sum(trials or 1000, seed)
@@ -101,6 +102,8 @@ def dinur_nissim(
         experiment = presets.FIGURES[figure] if figure else _asked(bits, queries, noises, decoder)
     except ValueError as error:
         raise ConfigError(str(error)) from error
+    with disk(to):  # before the work, not after
+        to.mkdir(parents=True, exist_ok=True)
     found = presets.run_experiment(experiment, trials or experiment.trials, seed)
     results = pl.concat(list(found), how="vertical_relaxed")
     _write(to, results, compose_experiment(experiment.title, results))
@@ -112,7 +115,6 @@ def _write(to: Path, results: pl.DataFrame, document: ReportDocument) -> None:
     from recon_cli.report.files import report_files  # noqa: PLC0415
     from recon_cli.store.files import write_bytes  # noqa: PLC0415
 
-    to.mkdir(parents=True, exist_ok=True)
     write_bytes(to / "results.csv", results.write_csv().encode())
     for name, data in report_files(document, PAGE).items():
         write_bytes(to / name, data)
@@ -136,12 +138,12 @@ def _numbers(text: str, bits: int) -> list[int]:
     for part in text.split(","):
         times, is_multiple = part.strip().removesuffix("x"), part.strip().endswith("x")
         try:
-            value = float(times) * bits if is_multiple else int(times)
-        except ValueError:
+            value = round(float(times) * bits) if is_multiple else int(times)
+        except (ValueError, OverflowError):  # infinite
             raise ValueError(f"--queries {part!r}: a number, or 5x, is expected") from None
         if value < 1:
             raise ValueError(f"--queries {part!r}: at least one query is expected")
-        found.append(round(value))
+        found.append(value)
     return found
 
 

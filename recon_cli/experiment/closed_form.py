@@ -38,7 +38,10 @@ def exact_share(bits: int, queries: int) -> float:
     """Share of bits right without noise: Eq. (below): of the solution nearest the cube's centre.
 
     All of them where the solution is the only one, weighed with its probability. The limit of
-    many bits is vertical at one half; it is read one query below.
+    many bits is vertical at one half; it is read one query below, so it needs three bits.
+
+    Raises:
+        ValueError: There are fewer bits.
     """
     unique = unique_probability(bits, queries)
     return unique + (1 - unique) * below_half(min(queries / bits, 0.5 - 1 / bits))
@@ -49,6 +52,9 @@ def below_half(ratio: float) -> float:
 
     Args:
         ratio: δ = m/n, above 0.
+
+    Raises:
+        ValueError: No solution is found there.
     """
 
     def conditions(point: FloatArray) -> list[float]:

@@ -29,6 +29,8 @@ Kind = Literal["none", "gaussian", "laplace", "bounded"]
 Decoder = Literal["auto", "least-squares", "least-absolute", "feasible"]
 #: Queries whose subsets are in memory at a time.
 _CHUNK = 2000
+#: Parameters of noise: beyond these an answer says all, or nothing.
+_LEAST, _MOST = 1e-6, 1_000_000
 #: Entries of a linear program that is still worth its time.
 _LARGE = 400_000
 
@@ -40,15 +42,24 @@ class AnswerNoise:
     Attributes:
         kind: ``none``; ``gaussian``, ``parameter`` its standard deviation; ``laplace``, ε of an
             answer; ``bounded``, uniform between −parameter and parameter.
-        parameter: Above 0, unless there is none.
+        parameter: From a millionth to a million; 0 of none.
+
+    Raises:
+        ValueError: The parameter is out of range.
     """
 
     kind: Kind
     parameter: float = 0.0
 
     def __post_init__(self) -> None:
-        if (self.kind == "none") == (self.parameter > 0):
-            raise ValueError(f"noise {self.kind}: a parameter above 0 goes with all but none")
+        if self.kind == "none":
+            if self.parameter != 0:
+                raise ValueError("noise none: it has no parameter")
+        elif not _LEAST <= self.parameter <= _MOST:
+            raise ValueError(
+                f"noise {self.kind}: a parameter from {_LEAST:g} to {_MOST:,} is expected, "
+                f"found {self.parameter:g}"
+            )
 
     @property
     def sd(self) -> float:
@@ -216,7 +227,7 @@ def describe(
 def expected_share(bits: int, queries: int, noise: AnswerNoise) -> float | None:
     """What box least squares finds for many bits; None where no equation is known."""
     if noise.kind == "none":
-        return closed_form.exact_share(bits, queries)
+        return closed_form.exact_share(bits, queries) if bits > 2 else None
     if 2 * queries <= bits:
         return None
     return closed_form.noisy_share(bits, queries, noise.sd)

@@ -32,6 +32,7 @@ from recon_cli.experiment.few_queries import (
 from recon_cli.experiment.presets import FIGURES, one_sum
 from recon_cli.experiment.subset_sums import (
     AnswerNoise,
+    Kind,
     attack,
     describe,
     expected_share,
@@ -239,8 +240,9 @@ def test_bounds() -> None:
     sd = 40.0
     assert information(1000, round(48 * sd**2), AnswerNoise("gaussian", sd)) == 1000
     assert information(1000, 1000, AnswerNoise("gaussian", sd)) < 1000
-    with pytest.raises(ValueError, match="a parameter above 0"):
-        AnswerNoise("laplace")
+    for parameter in (0.0, -1.0, math.inf, math.nan, 1e200, 1e-300):
+        with pytest.raises(ValueError, match="a parameter from 1e-06 to 1,000,000"):
+            AnswerNoise("laplace", parameter)
 
 
 def test_the_command_writes_results_and_a_page(tmp_path: Path) -> None:
@@ -255,3 +257,43 @@ def test_the_command_writes_results_and_a_page(tmp_path: Path) -> None:
     assert "simulation" in (tmp_path / "dinur-nissim.html").read_text()
     wrong = recon("experiment", "dinur-nissim", "--noise", "salt:2", "--to", tmp_path, code=2)
     assert "one of none, gaussian" in wrong.stderr
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "laplace", "bounded"])
+@pytest.mark.parametrize("parameter", [1e-6, 1e6])
+def test_any_noise_that_is_allowed_can_be_decoded(kind: Kind, parameter: float) -> None:
+    noise = AnswerNoise(kind, parameter)
+    for queries in (3, 18):
+        [shares] = attack(6, queries, [noise], trials=2, seed=1)
+        found = describe(6, queries, noise, shares)["closed_form"]
+        assert found is None or 0.5 <= float(found) <= 1
+
+
+def test_of_two_bits_no_equation_is_known(tmp_path: Path) -> None:
+    recon("experiment", "dinur-nissim", "--bits", 2, "--queries", "1,3", "--to", tmp_path)
+    assert pl.read_csv(tmp_path / "results.csv")["closed_form"].to_list() == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--queries", "infx", "--queries 'infx': a number, or 5x, is expected"),
+        ("--queries", "nanx", "--queries 'nanx': a number, or 5x, is expected"),
+        ("--queries", "0x", "--queries '0x': at least one query is expected"),
+        ("--noise", "gaussian:inf", "--noise 'gaussian:inf': noise gaussian: a parameter from"),
+        ("--noise", "none:3", "--noise 'none:3': noise none: it has no parameter"),
+    ],
+)
+def test_wrong_options_are_refused(tmp_path: Path, option: str, value: str, message: str) -> None:
+    folder = tmp_path / "results"
+    wrong = recon("experiment", "dinur-nissim", option, value, "--to", folder, code=2)
+    assert message in wrong.stderr
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("options", [("--bits", 1_000), ("--figure", "5-6", "--trials", 2)])
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, options: tuple[object, ...]) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    wrong = recon("experiment", "dinur-nissim", *options, "--to", file / "results", code=5)
+    assert f"{file / 'results'}" in wrong.stderr
