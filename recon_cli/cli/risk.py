@@ -63,7 +63,8 @@ def expected(
     """Expected risk before a release, for a target who is alone in the cell.
 
     With a second --rho also for adversaries who use the level above: under a flat prior on the
-    siblings' count, as the published sampler, and knowing the siblings.
+    siblings' count, as the published sampler, knowing the true count above, and knowing the
+    siblings.
 
     \b
     Example:
@@ -192,6 +193,7 @@ def _risks(
             yield "flat prior", exact
             sampler = expectation.expected_published_sampler(levels, p, count)
             yield "as published", sampler
+            yield "known upper", expectation.expected_known_upper(levels, p, count)
             yield "siblings known", expectation.expected_known_siblings(levels, p)
 
 

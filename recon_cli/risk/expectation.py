@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from recon_cli.noise.density import FloatArray, IntArray, discrete_gaussian
-from recon_cli.risk.one_level import TIE, log_odds, posterior
+from recon_cli.noise.density import NEGLIGIBLE, FloatArray, IntArray, discrete_gaussian, reach
+from recon_cli.risk.one_level import TIE, log_odds, posterior, require_positive
 from recon_cli.risk.published_sampler import published_log_odds
 from recon_cli.risk.two_levels import (
     SiblingPrior,
@@ -15,6 +18,10 @@ from recon_cli.risk.two_levels import (
     known_siblings_evidence,
     known_upper_evidence,
 )
+
+#: Joint values of the noises whose log-odds are in memory at a time, and all there may be.
+_AT_ONCE: Final = 1_000_000
+_MOST: Final = 1e9
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,8 @@ def expected(rho: float, p: float, *, truth: bool = True) -> ExpectedRisk:
     Raises:
         ValueError: ``rho`` or ``p`` is out of range.
     """
+    require_positive("rho", rho)
+    _require_few(rho)
     noise = discrete_gaussian(rho)
     return summarize(log_odds(noise.values + truth, rho, p), noise.p, p, truth=truth)
 
@@ -64,8 +73,13 @@ def expected_two_level(
     Raises:
         ValueError: A number is out of range.
     """
-    d2, s, weights = _upper_grid(levels, siblings, truth=truth)
-    return _with_evidence(levels.rho1, p, prior.evidence(d2, s, levels), weights, truth=truth)
+    _require_few(levels.rho1, levels.rho2, levels.rho_s)
+    d1 = discrete_gaussian(levels.rho1).values + truth
+    parts = (
+        (log_odds(d1, levels.rho1, p)[:, None] + prior.evidence(d2, s, levels), weights)
+        for d2, s, weights in _upper_points(levels, siblings, truth=truth)
+    )
+    return _summed(levels.rho1, p, parts, truth=truth)
 
 
 def expected_known_upper(
@@ -76,6 +90,7 @@ def expected_known_upper(
     Raises:
         ValueError: A number is out of range.
     """
+    _require_few(levels.rho1, levels.rho_s)
     noise = discrete_gaussian(levels.rho_s)
     upper = np.asarray(siblings + truth)
     added = known_upper_evidence(upper, siblings + noise.values, levels)
@@ -88,6 +103,7 @@ def expected_known_siblings(levels: TwoLevels, p: float, *, truth: bool = True) 
     Raises:
         ValueError: A number is out of range.
     """
+    _require_few(levels.rho1, levels.rho2)
     noise = discrete_gaussian(levels.rho2)
     added = known_siblings_evidence(noise.values + truth, np.asarray(0), levels.rho2)
     return _with_evidence(levels.rho1, p, added, noise.p, truth=truth)
@@ -101,12 +117,13 @@ def expected_published_sampler(
     Raises:
         ValueError: A number is out of range.
     """
-    d2, s, weights = _upper_grid(levels, siblings, truth=truth)
-    noise = discrete_gaussian(levels.rho1)
-    odds = np.stack(
-        [published_log_odds(np.asarray(d1), d2, s, levels, p) for d1 in noise.values + truth]
+    _require_few(levels.rho1, levels.rho2, levels.rho_s, levels.rho_both)
+    d1 = discrete_gaussian(levels.rho1).values + truth
+    parts = (
+        (np.stack([published_log_odds(each, d2, s, levels, p) for each in d1]), weights)
+        for d2, s, weights in _upper_points(levels, siblings, truth=truth)
     )
-    return summarize(odds, noise.p[:, None] * weights, p, truth=truth)
+    return _summed(levels.rho1, p, parts, truth=truth)
 
 
 def summarize(odds: FloatArray, weights: FloatArray, p: float, *, truth: bool) -> ExpectedRisk:
@@ -132,17 +149,63 @@ def _with_evidence(
     rho1: float, p: float, added: FloatArray, weights: FloatArray, *, truth: bool
 ) -> ExpectedRisk:
     """Over the noise of the geounit's own count and, independent of it, the evidence from above."""
-    noise = discrete_gaussian(rho1)
-    odds = log_odds(noise.values + truth, rho1, p)[:, None] + added.ravel()
-    return summarize(odds, noise.p[:, None] * weights.ravel(), p, truth=truth)
+    d1, step = discrete_gaussian(rho1).values + truth, _at_once(rho1)
+    own = log_odds(d1, rho1, p)[:, None]
+    parts = (
+        (own + added[at : at + step], weights[at : at + step]) for at in range(0, len(added), step)
+    )
+    return _summed(rho1, p, parts, truth=truth)
 
 
-def _upper_grid(
+def _summed(
+    rho1: float, p: float, parts: Iterable[tuple[FloatArray, FloatArray]], *, truth: bool
+) -> ExpectedRisk:
+    """Over the noise of the geounit's own count, and the parts of what is independent of it.
+
+    Args:
+        rho1: Of the geounit's own count.
+        p: The prior.
+        parts: (values of its noise × points) log-odds, and the (points,) probabilities.
+        truth: Whether the target is in.
+    """
+    own = discrete_gaussian(rho1).p[:, None]
+    sums = [summarize(odds, own * weights, p, truth=truth) for odds, weights in parts]
+    return ExpectedRisk(
+        prior=p,
+        posterior=math.fsum(each.posterior for each in sums),
+        correct=math.fsum(each.correct for each in sums),
+        tied=math.fsum(each.tied for each in sums),
+    )
+
+
+def _upper_points(
     levels: TwoLevels, siblings: int, *, truth: bool
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """(n,) d2, (n,) s and their joint probabilities."""
+) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """(n,) d2, (n,) s and their joint probabilities, some at a time."""
     if siblings < 0:
         raise ValueError(f"siblings' count: a number from 0 is expected, found {siblings}")
     above, beside = discrete_gaussian(levels.rho2), discrete_gaussian(levels.rho_s)
-    d2, s = np.meshgrid(above.values + siblings + truth, beside.values + siblings, indexing="ij")
-    return d2.ravel(), s.ravel(), np.outer(above.p, beside.p).ravel()
+    points, step = len(above.p) * len(beside.p), _at_once(levels.rho1)
+    for at in range(0, points, step):
+        i, j = np.divmod(np.arange(at, min(at + step, points)), len(beside.p))
+        d2 = above.values[i] + siblings + truth
+        yield d2, beside.values[j] + siblings, above.p[i] * beside.p[j]
+
+
+def _at_once(rho1: float) -> int:
+    """Points that are taken together with each value of the geounit's own noise."""
+    return max(_AT_ONCE // (2 * reach(rho1) + 1), 1)
+
+
+def _require_few(*rhos: float) -> None:
+    """Refuse noises of too many joint values: a sum over them would not end.
+
+    Raises:
+        ValueError: Says so, and what to change.
+    """
+    values = math.prod(2 * math.sqrt(NEGLIGIBLE / rho) + 3 for rho in rhos)
+    if values > _MOST:
+        raise ValueError(
+            f"the noises have {values:.1g} joint values, and at most {_MOST:.0g} can be summed; "
+            "choose a greater --rho, or fewer --siblings"
+        )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -15,6 +17,7 @@ from scipy.special import expit
 
 import recon_cli as recon
 from recon_cli.noise.density import FloatArray, discrete_gaussian
+from recon_cli.risk import expectation
 from recon_cli.risk.composition import compose
 from recon_cli.risk.expectation import (
     expected,
@@ -198,6 +201,42 @@ def test_three_levels_are_enumeration(
     if min(joint) > 1e-290:
         found = chain_log_odds(levels, 1 / 2)
         assert found == pytest.approx(math.log(joint[1] / joint[0]), abs=1e-8)
+
+
+def test_risks_of_two_levels_need_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = TwoLevels(0.3, 0.5, 3)
+
+    def all_risks() -> list[float]:
+        risks = [
+            expected_two_level(levels, 0.2, 2, Poisson(1.5)),
+            expected_known_upper(levels, 0.2, 2),
+            expected_known_siblings(levels, 0.2),
+            expected_published_sampler(levels, 0.2, 2, truth=False),
+        ]
+        return [x for each in risks for x in (each.posterior, each.correct, each.tied)]
+
+    whole = all_risks()
+    monkeypatch.setattr(expectation, "_AT_ONCE", 300)
+    assert_allclose(all_risks(), whole, rtol=1e-13)
+    monkeypatch.undo()
+    tracemalloc.start()
+    expected_two_level(TwoLevels(0.01, 0.02, 27), 0.5, 0, Flat())  # 7 million joint values
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
+
+
+def test_risks_that_cannot_be_summed_are_refused() -> None:
+    tiny = TwoLevels(1e-4, 1e-4, 27)
+    refused: tuple[Callable[[], object], ...] = (
+        lambda: expected(1e-18, 0.5),
+        lambda: expected_two_level(tiny, 0.5, 0, Flat()),
+        lambda: expected_published_sampler(tiny, 0.5, 0),
+        lambda: expected_known_siblings(TwoLevels(1e-9, 1e-9, 1), 0.5),
+        lambda: expected_known_upper(TwoLevels(1e-9, 1e-9, 1), 0.5, 0),
+    )
+    for risk in refused:
+        with pytest.raises(ValueError, match="choose a greater --rho"):
+            risk()
 
 
 def test_a_known_count_above_a_geounit_without_siblings_is_its_own() -> None:

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import poisson
 
 from recon_cli.noise.density import discrete_gaussian
-from recon_cli.risk.expectation import expected
+from recon_cli.risk.expectation import expected, expected_known_upper
 from recon_cli.risk.one_level import log_odds
 from recon_cli.risk.siblings import each_sibling_evidence
 from recon_cli.risk.two_levels import TwoLevels, two_level
@@ -244,6 +244,19 @@ def test_expected_before_a_release() -> None:
     )
     lines = [line.split() for line in result.stdout.splitlines()]
     assert ["0.09923", "one", "level", "0.5", "0.5237", "1.047", "0.5889", "0"] in lines
-    assert len(lines) == 1 + 4 * 14
-    for word, message in (("block=0", "found 0"), ("0.3", "LEVEL=RHO is expected")):
+    assert len(lines) == 1 + 5 * 14
+    for word, message in (
+        ("block=0", "found 0"),
+        ("0.3", "LEVEL=RHO is expected"),
+        ("block=1/10000000000000000000", "choose a greater --rho"),
+    ):
         assert message in recon("risk", "expected", "--rho", word, code=2).stderr
+
+
+def test_expected_of_a_known_count_above() -> None:
+    result = recon("risk", "expected", "--rho", "block=0.0992", "--rho", "obg=0.2465")
+    found = expected_known_upper(TwoLevels(0.0992, 0.2465, 27), 0.5, siblings=0)
+    [row] = [line.split() for line in result.stdout.splitlines() if "known upper" in line]
+    assert row[3:] == ["0.5", *(f"{x:.4g}" for x in (found.posterior, found.ratio))] + [
+        f"{x:.4g}" for x in (found.correct, found.tied)
+    ]
