@@ -28,14 +28,31 @@ _DEFAULT = "recon.yaml"
     help="The config to write.",
 )
 @click.option("--release", help="Packaged schema, or a .yaml file.  [default: the one that fits]")
+@click.option("--place", metavar="HEADER", help="Of tables: header of the column with the places.")
+@click.option(
+    "--header",
+    type=click.IntRange(min=1),
+    multiple=True,
+    metavar="ROW",
+    help="Of tables: number of a header row. Repeatable.",
+)
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bool) -> None:
+def command(
+    paths: tuple[Path, ...],
+    *,
+    to: Path,
+    release: str | None,
+    place: str | None,
+    header: tuple[int, ...],
+    force: bool,
+) -> None:
     """Write a commented config for published files.
 
     PATH is a state's zip, a folder of zips, a folder of unpacked members, tidy CSV or Parquet
     (columns geoid, table, cell, count), or tables as portals and offices publish them: CSV, TSV,
     xlsx, JSON, or zips of them. What it is and which packaged release it belongs to is found out.
     If it belongs to none, a schema is drafted from its labels. What could not be told is printed.
+    Where the rows of a table cannot be read without it, say --place or --header.
     `recon run` then does everything that the config says.
 
     \b
@@ -54,9 +71,11 @@ def command(paths: tuple[Path, ...], *, to: Path, release: str | None, force: bo
         recognise,
         schema_file,
     )
+    from recon_cli.sources import FileMapping  # noqa: PLC0415
     from recon_cli.store.files import write_bytes  # noqa: PLC0415
 
-    found = recognise(paths, release)
+    said = FileMapping(header=header, place=place)
+    found = recognise(paths, release, said)
     drafts: dict[Path, str] = {}
     if found.draft is not None:
         schema = schema_file(to, found.release)

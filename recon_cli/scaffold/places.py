@@ -10,6 +10,8 @@ import polars as pl
 
 #: More names than anybody would check.
 _MOST: Final = 5_000
+#: What a geoid is of.
+_CODE: Final = "^[A-Za-z0-9]+$"
 #: First words of the name of all places together.
 _ALL: Final = ("all", "total", "totals", "sum", "overall", "whole")
 
@@ -27,7 +29,9 @@ def draft_geoids(places: pl.Series, *, said: bool) -> Mapping[str, str] | None:
     if not 0 < len(places) <= _MOST:
         return None
     whole = [name for name in places if name.casefold().split()[0] in _ALL]
-    if (not whole and _are_codes(places)) or (said and places.str.contains("[0-9]").any()):
+    if not whole and _are_codes(places):
+        return None
+    if said and places.str.contains("[0-9]").any() and places.str.contains(_CODE).all():
         return None
     parts = [name for name in places if name not in whole]
     if len(whole) > 1 or not parts:
@@ -48,7 +52,7 @@ def _are_codes(places: pl.Series) -> bool:
 
     Numbers of several lengths do so by chance, 12 with 1: then places without any part tell.
     """
-    if not places.str.contains("^[A-Za-z0-9]+$").all():
+    if not places.str.contains(_CODE).all():
         return False
     by_length = [part for _, part in sorted(_by_length(places).items())]
     is_number = places.str.contains("^[0-9]+$").all()

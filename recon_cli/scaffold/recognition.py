@@ -24,7 +24,7 @@ from recon_cli.scaffold.tables import (
 )
 from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources import open_legacy
-from recon_cli.sources.formats import is_companion
+from recon_cli.sources.formats import NO_MAPPING, FileMapping, is_companion
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.legacy.summary import summarise
 from recon_cli.sources.tabular import document_of, open_documents
@@ -88,12 +88,17 @@ class RecognisedFiles:
         return self.protection is None and (bool(self.markers) or self.base is not None)
 
 
-def recognise(paths: Sequence[Path], release: str | None = None) -> RecognisedFiles:
+def recognise(
+    paths: Sequence[Path],
+    release: str | None = None,
+    said: FileMapping = NO_MAPPING,
+) -> RecognisedFiles:
     """Find out what ``paths`` are.
 
     Args:
         paths: Files, or folders of files.
         release: A packaged release or the path of a schema; guessed if None.
+        said: Header rows and place column of tables, where they cannot be told.
 
     Raises:
         ConfigError: There is nothing to read, or it is not clear what it is.
@@ -108,13 +113,22 @@ def recognise(paths: Sequence[Path], release: str | None = None) -> RecognisedFi
         raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
     names = packaged_releases() if release is None else (release,)
     candidates = {name: load_release(name) for name in names}
+    if _TABLES not in kinds and said != NO_MAPPING:
+        raise ConfigError(f"{files[0]}: says itself what it counts; leave out what is said of it")
     if _LEGACY in kinds:
         return _legacy(files, candidates)
     if TIDY in kinds:
         recognised = _tidy(files, candidates)
     else:
-        recognised = _tables(files, candidates, named=release is not None)
-    return _with_protection(recognised)
+        recognised = _tables(files, candidates, said, named=release is not None)
+    mapping = {**_as_keys(said), **recognised.mapping}
+    return _with_protection(replace(recognised, mapping=mapping))
+
+
+def _as_keys(said: FileMapping) -> dict[str, object]:
+    """The keys of ``ingest.mapping`` that a user has said."""
+    keys = {"header": list(said.header), "place": said.place}
+    return {name: value for name, value in keys.items() if value}
 
 
 def _with_protection(found: RecognisedFiles) -> RecognisedFiles:
@@ -223,10 +237,14 @@ def _tidy(files: tuple[Path, ...], candidates: dict[str, Release]) -> Recognised
 
 
 def _tables(
-    paths: tuple[Path, ...], candidates: Mapping[str, Release], *, named: bool
+    paths: tuple[Path, ...],
+    candidates: Mapping[str, Release],
+    said: FileMapping,
+    *,
+    named: bool,
 ) -> RecognisedFiles:
     """Files of another format: of a release that has their cells, or of one drafted from them."""
-    files = open_table_files(paths)
+    files = open_table_files(paths, said)
     source = files[0].form.name
     if named:
         ((name, schema),) = candidates.items()

@@ -40,8 +40,9 @@ from recon_cli.sources.formats import (
 )
 from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.codes import PRODUCTS
+from recon_cli.sources.formats.long import names_counts
+from recon_cli.sources.formats.place import GEOIDS
 from recon_cli.sources.formats.reading import THOUSANDS, SheetReader
-from recon_cli.sources.formats.wide import PLACES
 from recon_cli.sources.tables import companions
 from recon_cli.sources.tabular import open_documents
 from recon_cli.statement.suppression import is_marker
@@ -50,6 +51,8 @@ from recon_cli.statement.suppression import is_marker
 _TIME: Final = re.compile(r"time|time_period|date|year|period|census_year", re.IGNORECASE)
 #: Formats whose geoids are those of the US census.
 _CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
+#: Formats whose place column may be called anything.
+_BY_HEADER: Final = ("wide", "long")
 #: Formats whose columns are known by their labels alone.
 _BY_LABEL: Final = ("wide", "ons-bulk")
 
@@ -86,8 +89,12 @@ class Fit:
     doubts: tuple[str, ...] = ()
 
 
-def open_table_files(paths: Sequence[Path]) -> list[TableFile]:
+def open_table_files(paths: Sequence[Path], said: FileMapping) -> list[TableFile]:
     """Every file with counts at ``paths``, read once.
+
+    Args:
+        paths: Files.
+        said: What has to be known to read them at all.
 
     Raises:
         ConfigError: They are of several formats.
@@ -101,7 +108,7 @@ def open_table_files(paths: Sequence[Path]) -> list[TableFile]:
             if len(documents) > 1 and is_companion(document):
                 continue
             form = recognise_format(document)
-            sheet = form.read(document, beside, FileMapping())
+            sheet = form.read(document, beside, said)
             files.append(TableFile(path, form, sheet, survey(sheet)))
     forms = list(dict.fromkeys(file.form.name for file in files))
     if len(forms) > 1:
@@ -230,6 +237,14 @@ def _rest_of_mapping(
     if where:
         mapping["where"] = where
         doubts.append(f"which period is meant: the last, {', '.join(where.values())}, is taken")
+    guessed = {
+        column.header
+        for file in files
+        if file.form.name == "long"
+        for column in file.sheet.counts
+        if not names_counts(column.header)
+    }
+    doubts += [f"whether {header!r} is the count: it is taken so" for header in sorted(guessed)]
     names = {name for table in release.tables for name in table.levels}
     known = {release.geography.by_name[name].digits: name for name in names}
     found = {length for file in files for length in file.survey.lengths()}
@@ -327,7 +342,8 @@ def draft_release(files: Sequence[TableFile], name: str) -> DraftedRelease:
 def _names_codes(files: Sequence[TableFile]) -> bool:
     """Whether the headers say that the places are codes."""
     return all(
-        file.form.name != "wide" or file.sheet.headers[file.sheet.place[0]].casefold() in PLACES
+        file.form.name not in _BY_HEADER
+        or file.sheet.headers[file.sheet.place[0]].casefold() in GEOIDS
         for file in files
     )
 

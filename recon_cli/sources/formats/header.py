@@ -53,10 +53,12 @@ def header_rows(sheet: Sheet, chosen: Sequence[int]) -> tuple[int, ...]:
         (i for i, row in enumerate(sheet.head) if numbers_in(row) >= max(1, _filled(row) // 3)),
         None,
     )
+    if not first and sum(any(row) for row in sheet.head) == 1:
+        raise SourceError(f"{sheet.label}: has a header and no rows below it")
     if not first:
         raise SourceError(
-            f"{sheet.label}: cannot tell header and counts apart; "
-            "give the numbers of the header rows: mapping.header"
+            f"{sheet.label}: cannot tell header and counts apart; give the numbers of the header "
+            "rows: mapping.header (`recon init --header 1`)"
         )
     rows = [first - 1]
     while rows[0] > 0 and _filled(sheet.head[rows[0] - 1]) > 1:

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
-from recon_cli.sources.formats.header import header_rows
+from recon_cli.sources.formats.header import header_rows, numbers_in
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.formats.wide import place_column
+from recon_cli.sources.formats.place import guessed_place, place_column
 from recon_cli.sources.tabular import Document, Sheet, read_sheet
+from recon_cli.statement.suppression import is_marker
 
-_VALUES: Final = ("value", "count", "obs_value", "observation", "n", "persons", "number")
+#: Headers of counts, in small letters.
+_VALUES: Final = (
+    "value", "count", "counts", "obs_value", "observation", "obs", "frequency", "freq",
+)  # fmt: skip
+#: Headers of counts that are also those of a column of a table with a row a place.
+_NOUNS: Final = (
+    "n", "number", "persons", "people", "population", "residents", "households", "families",
+    "stays", "patients", "cases", "admissions", "visits", "pupils", "students", "births", "deaths",
+    "records",
+)  # fmt: skip
 _FLAGS: Final = ("flag", "flags", "status", "symbol", "obs_status", "obs_flag", "conf_status")
+_WHOLE: Final = re.compile(r"[0-9]+|[0-9]{1,3}([.,' \u00a0\u202f][0-9]{3})+")
+#: A table with a row a count has a place, something that is counted by, and the count.
+_FEWEST_COLUMNS: Final = 3
 
 
 def recognises(document: Document) -> bool:
-    """A column named like a value, and columns of words beside it."""
+    """A column of counts by its name or its place, and columns of words beside it."""
     try:
         sheet = read_sheet(document)
         rows = header_rows(sheet, ())
     except SourceError:
         return False
-    headers = sheet.head[rows[-1]]
-    return _value(headers) is not None and len([each for each in headers if each]) > 2
+    return _value(sheet, rows[-1]) is not None
 
 
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
@@ -38,7 +51,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     sheet = read_sheet(document, mapping.sheet)
     rows = header_rows(sheet, mapping.header)
     headers = sheet.head[rows[-1]]
-    value = _value(headers)
+    value = _value(sheet, rows[-1])
     if value is None:
         raise SourceError(
             f"{sheet.label}: expected a column named {', '.join(_VALUES)}; found "
@@ -63,9 +76,47 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     )
 
 
-def _value(headers: Sequence[str]) -> int | None:
-    lower = [header.casefold() for header in headers]
-    return next((lower.index(name) for name in _VALUES if name in lower), None)
+def names_counts(header: str) -> bool:
+    """Whether a header says that its column has counts."""
+    return header.casefold() in (*_VALUES, *_NOUNS)
+
+
+def _value(sheet: Sheet, header: int) -> int | None:
+    """The column of counts.
+
+    A noun may as well be the header of one count of many of a place, and the last column has a
+    name of its own: then places stand in several rows, or no other column has numbers.
+    """
+    headers = sheet.head[header]
+    lower = [each.casefold() for each in headers]
+    filled = [i for i, each in enumerate(headers) if each]
+    if len(filled) < _FEWEST_COLUMNS:
+        return None
+    if (by_name := _first(lower, _VALUES)) is not None:
+        return by_name
+    body = [row for row in sheet.head[header + 1 :] if any(row)]
+    place = guessed_place(headers) or 0
+    repeats = len({row[place] for row in body}) < len(body)
+    numbers = [i for i in filled if i != place and _are_counts([row[i] for row in body])]
+    by_noun = _first(lower, _NOUNS)
+    if by_noun is not None:
+        return by_noun if repeats or numbers in ([], [by_noun]) else None
+    last = filled[-1]
+    return last if repeats and numbers == [last] and _are_whole(row[last] for row in body) else None
+
+
+def _first(headers: Sequence[str], names: Sequence[str]) -> int | None:
+    return next((headers.index(name) for name in names if name in headers), None)
+
+
+def _are_counts(cells: Sequence[str]) -> bool:
+    """Whether all are numbers or stand for suppressed ones, and some are numbers."""
+    numbers = numbers_in(cells)
+    return 0 < numbers == sum(not is_marker(cell) for cell in cells)
+
+
+def _are_whole(cells: Iterable[str]) -> bool:
+    return all(is_marker(cell) or _WHOLE.fullmatch(cell) for cell in cells)
 
 
 def _names(sheet: Sheet, header: int, place: int, column: int) -> bool:

@@ -6,20 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from recon_cli.errors import SourceError
 from recon_cli.sources.formats.codes import table_of
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_geo_id
 from recon_cli.sources.formats.header import header_rows, joined_headers
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, Sheet, read_sheet
+from recon_cli.sources.formats.place import place_column
+from recon_cli.sources.tabular import Document, read_sheet
 
-#: Headers of columns with geoids, in small letters.
-PLACES: Final = (
-    "geoid", "geo_id", "geocode", "geography code", "geography_code", "geo code", "area code",
-    "area_code", "fips", "code", "geo", "ref_area", "id", "area",
-)  # fmt: skip
 _LABEL: Final = re.compile(r"!!|;|:")
 
 
@@ -66,39 +61,6 @@ def label_parts(label: str) -> tuple[str, ...]:
     (('Total', 'Male', 'Under 5 years'), ('Males', '65 and over'))
     """
     return tuple(part.strip() for part in _LABEL.split(label) if part.strip())
-
-
-def place_column(sheet: Sheet, headers: Sequence[str], header: int, mapping: FileMapping) -> int:
-    """The column with the geoids.
-
-    Raises:
-        SourceError: It has to be named.
-    """
-    if mapping.place is not None:
-        if mapping.place not in headers:
-            raise SourceError(
-                f"{sheet.where(header + 1)}: no column {mapping.place!r} (mapping.place); found "
-                + ", ".join(map(repr, filter(None, headers)))
-            )
-        return headers.index(mapping.place)
-    lower = [each.casefold() for each in headers]
-    found = next((lower.index(name) for name in PLACES if name in lower), None)
-    if found is None and _has_names(sheet.head[header + 1 :]):
-        return 0
-    if found is None:
-        raise SourceError(
-            f"{sheet.where(header + 1)}: which of the columns "
-            f"{', '.join(map(repr, filter(None, headers)))} has the places? name it geoid, or say "
-            "mapping.place"
-        )
-    return found
-
-
-def _has_names(body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first column has words, another one in every row."""
-    first = [row[0] for row in body if any(row)]
-    words = [cell for cell in first if len(cell) > 1 and not cell[0].isdigit()]
-    return len(first) > 1 and len(words) == len(first) == len(set(words))
 
 
 def _is_words(cells: Sequence[str]) -> bool:

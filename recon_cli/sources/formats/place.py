@@ -1,0 +1,72 @@
+"""Which column of an office's table has the places."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.formats.mapping import FileMapping
+from recon_cli.sources.tabular import Sheet
+
+#: Headers of columns with geoids, in small letters.
+GEOIDS: Final = (
+    "geoid", "geo_id", "geocode", "geography code", "geography_code", "geo code", "area code",
+    "area_code", "fips", "code", "geo", "ref_area", "id", "area",
+)  # fmt: skip
+#: Headers of columns with names of places; two of them in one table may be places in places.
+_NAMES: Final = frozenset((
+    "place", "places", "location", "site", "area name", "geography", "region", "country", "state",
+    "province", "county", "district", "municipality", "borough", "city", "town", "village",
+    "parish", "ward", "zone", "neighbourhood", "neighborhood", "community", "school", "hospital",
+    "clinic", "practice", "unit",
+))  # fmt: skip
+
+
+def place_column(sheet: Sheet, headers: Sequence[str], header: int, mapping: FileMapping) -> int:
+    """The column with the places: the one that is named, or told by its header or its words.
+
+    Args:
+        sheet: The sheet.
+        headers: Of its columns.
+        header: Index of the last header row.
+        mapping: What the user says.
+
+    Raises:
+        SourceError: It has to be named.
+    """
+    if mapping.place is not None:
+        if mapping.place not in headers:
+            raise SourceError(
+                f"{sheet.where(header + 1)}: no column {mapping.place!r} (mapping.place); found "
+                + ", ".join(map(repr, filter(None, headers)))
+            )
+        return headers.index(mapping.place)
+    found = guessed_place(headers)
+    if found is None and _has_names(sheet.head[header + 1 :]):
+        return 0
+    if found is None:
+        raise SourceError(
+            f"{sheet.where(header + 1)}: which of the columns "
+            f"{', '.join(map(repr, filter(None, headers)))} has the places? name it Place, or say "
+            f"mapping.place (`recon init --place {shlex.quote(headers[0])}` if it is the first)"
+        )
+    return found
+
+
+def guessed_place(headers: Sequence[str]) -> int | None:
+    """The column whose header alone says that it has the places."""
+    lower = [each.casefold() for each in headers]
+    coded = next((lower.index(name) for name in GEOIDS if name in lower), None)
+    if coded is not None:
+        return coded
+    named = [i for i, each in enumerate(lower) if each in _NAMES]
+    return named[0] if len(named) == 1 else None
+
+
+def _has_names(body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first column has words, another one in every row."""
+    first = [row[0] for row in body if any(row)]
+    words = [cell for cell in first if len(cell) > 1 and not cell[0].isdigit()]
+    return len(first) > 1 and len(words) == len(first) == len(set(words))

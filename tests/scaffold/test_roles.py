@@ -1,0 +1,84 @@
+"""Which columns of an office's file are counts and places, as far as init can tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recon_cli.config import Ingest, load_config
+from tests.support.command_line import recon
+
+AREAS = ("Ashby", "Elm", "All areas")
+ROWS = [
+    f"{area},{tenure},{size},{count}"
+    for area, counts in zip(AREAS, ((1, 4, 2, 0), (3, 5, 0, 1), (4, 9, 2, 1)), strict=True)
+    for (tenure, size), count in zip(
+        ((t, s) for t in ("Owner", "Renter") for s in ("1", "2+")), counts, strict=True
+    )
+]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["Area", "Place", "Ward"])
+@pytest.mark.parametrize("count", ["Count", "Households", "Haushalte"])
+def test_a_row_a_count_whatever_the_count_is_called(place: str, count: str) -> None:
+    Path("houses.csv").write_text("\n".join([f"{place},Tenure,Size,{count}", *ROWS, ""]))
+    done = recon("init", "houses.csv")
+    assert "a row a count, with dimensions" in done.stdout
+    assert ("whether 'Haushalte' is the count" in done.stdout) == (count == "Haushalte")
+    assert "12 cells, all equal" in recon("run", "--until", "reconstruct").stdout
+
+
+@pytest.mark.parametrize(
+    "header", ["Place,Kind,Persons,Men,Women", "Place,Kind,Men,Women,Persons", "Place,Kind,,,Stays"]
+)
+def test_a_row_a_place_stays_one(header: str) -> None:
+    names = [name or f"Group {i}" for i, name in enumerate(header.split(","))]
+    rows = ["Ashby,town,9,4,5", "Elm,village,7,3,4", "Oak,town,5,5,0"]
+    Path("wide.csv").write_text("\n".join([",".join(names), *rows, ""]))
+    assert "a row a place, a column a cell" in recon("init", "wide.csv").stdout
+
+
+def test_a_place_column_that_cannot_be_told_is_named_on_the_command_line() -> None:
+    Path("orte.csv").write_text("\n".join(["Ort,Tenure,Size,Count", *ROWS, ""]))
+    refused = recon("init", "orte.csv", code=4).stderr
+    assert "`recon init --place Ort`" in " ".join(refused.split())
+    recon("init", "orte.csv", "--place", "Ort")
+    mapping = load_config(Path("recon.yaml")).section(Ingest).mapping
+    assert mapping is not None
+    assert mapping.place == "Ort"
+    assert "all equal" in recon("run", "--until", "reconstruct").stdout
+
+
+def test_header_rows_that_cannot_be_told_are_named_on_the_command_line() -> None:
+    Path("years.csv").write_text("Place,2020,2021\nAshby,9,4\nElm,7,3\n")
+    assert "`recon init --header 1`" in recon("init", "years.csv", code=4).stderr
+    assert "2 rows of places" in recon("init", "years.csv", "--header", 1).stdout
+    mapping = load_config(Path("recon.yaml")).section(Ingest).mapping
+    assert mapping is not None
+    assert mapping.header == (1,)
+
+
+def test_a_header_alone_is_said_to_have_no_rows() -> None:
+    Path("empty.csv").write_text("Area,Sex,Age,Count\n")
+    assert "has a header and no rows below it" in recon("init", "empty.csv", code=4).stderr
+
+
+def test_tidy_files_are_told_nothing() -> None:
+    Path("tidy.csv").write_text("geoid,table,cell,count\nA1,T,1,2\n")
+    assert (
+        "says itself what it counts" in recon("init", "tidy.csv", "--place", "geoid", code=2).stderr
+    )
+
+
+def test_names_with_numbers_are_names_under_any_header() -> None:
+    Path("wards.csv").write_text("Area,Total,Men,Women\nWard 1,9,4,5\nWard 2,7,3,4\n")
+    recon("init", "wards.csv")
+    mapping = load_config(Path("recon.yaml")).section(Ingest).mapping
+    assert mapping is not None
+    assert mapping.geoids == {"Ward 1": "A1", "Ward 2": "A2"}
