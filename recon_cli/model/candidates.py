@@ -117,6 +117,40 @@ def find_candidates(
     Returns:
         The candidates, and for each unit whether it is listed.
     """
+    unit, atoms, listed = _under_no_zero(grain, units, strata, impossible, limit)
+    mentioned = _mentioned(strata, unit, atoms)
+    return _in_order(unit[mentioned], atoms[mentioned]), listed
+
+
+def find_unmentioned(
+    grain: Grain, units: int, strata: Sequence[Stratum], impossible: Sequence[RowGroup] = ()
+) -> Candidates:
+    """The histogram cells that no zero rules out and no row mentions: nothing bounds their people.
+
+    Args:
+        grain: The working grain.
+        units: Number of units in the batch.
+        strata: All geounits that the units lie in.
+        impossible: Structural zeros.
+    """
+    unit, atoms, _ = _under_no_zero(grain, units, strata, impossible, None)
+    unmentioned = ~_mentioned(strata, unit, atoms)
+    return _in_order(unit[unmentioned], atoms[unmentioned])
+
+
+def _in_order(unit: IntArray, atoms: AtomArray) -> Candidates:
+    order = np.lexsort((*atoms.T[::-1], unit))
+    return Candidates(unit[order], atoms[order])
+
+
+def _under_no_zero(
+    grain: Grain,
+    units: int,
+    strata: Sequence[Stratum],
+    impossible: Sequence[RowGroup],
+    limit: ListingLimit | None,
+) -> tuple[IntArray, AtomArray, BoolArray]:
+    """Unit and atoms of every cell that no zero rules out, and which units are listed."""
     nowhere: frozenset[int] = frozenset()
     listed = np.full(units, limit is None or limit.mean > 0)
     unit = np.flatnonzero(listed)
@@ -141,10 +175,7 @@ def find_candidates(
         unit, atoms = unit[can_be], atoms[can_be]
         unit, atoms = _cut(strata, unit, atoms, done=[have, now], now=have | now)
         have |= now
-    mentioned = _mentioned(strata, unit, atoms)
-    unit, atoms = unit[mentioned], atoms[mentioned]
-    order = np.lexsort((*atoms.T[::-1], unit))
-    return Candidates(unit[order], atoms[order]), listed
+    return unit, atoms, listed
 
 
 def _steps(grain: Grain, strata: Sequence[Stratum]) -> list[list[int]]:

@@ -12,16 +12,13 @@ from scipy import sparse
 from recon_cli.errors import SourceError
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
-from recon_cli.publication import Publication
+from recon_cli.publication import MOST_PEOPLE, Publication
 from recon_cli.statement.costs import CountCosts, count_costs
 from recon_cli.statement.intervals import CountIntervals, count_intervals
 from recon_cli.statement.stored_counts import StoredCounts
 
 BoolArray = npt.NDArray[np.bool_]
 Names = npt.NDArray[np.str_]
-
-#: Records of a partition are held in memory, some hundred bytes each.
-MOST_PEOPLE = 50_000_000
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from recon_cli.model.candidates import BoolArray, Stratum
-from recon_cli.model.counts import MOST_PEOPLE, PartitionCounts
+from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import PatternPlan, Plan
+from recon_cli.publication import MOST_PEOPLE
 from recon_cli.statement.intervals import CountIntervals
 
 

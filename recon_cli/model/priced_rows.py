@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from recon_cli.model.counts import MOST_PEOPLE
 from recon_cli.model.dense_domain import (
     BoolArray,
     DenseDomain,
@@ -25,6 +24,7 @@ from recon_cli.model.dense_domain import (
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.row_costs import SHORTAGE, RowCosts, row_costs
+from recon_cli.publication import MOST_PEOPLE
 from recon_cli.statement.costs import SCALE, CountCosts
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from recon_cli.report.document import Answer, Hyperlink
 from recon_cli.report.findings import (
+    AuditFindings,
     ClaimFindings,
     Findings,
     Missing,
@@ -18,6 +19,7 @@ from recon_cli.report.words import Words, enumerate_words, of_people, of_units, 
 
 #: Tables and files that are named one by one.
 _NAMED = 8
+_AGAIN = "Run this again on what you would publish: only that shows what is left."
 #: What a share of the people given away has to be before their size class is worth a hint.
 _MOST = 0.5
 #: How many times its share of all people that has to be.
@@ -57,7 +59,7 @@ def make_answers(
         Answer("Rule", rule_in_words(findings.rule, words, examined=examined)),
         _who(findings, words, pages),
         _tables(found, words, pages),
-        Answer("What may help", _help(found, words)),
+        Answer("What may help", _help(findings, found, words)),
         Answer("How sure", _sureness(findings, words)),
         Answer("When, from what", _origin(findings)),
     ]
@@ -106,12 +108,16 @@ def _tables(found: ReconstructionFindings, words: Words, pages: Sequence[PlacePa
     return Answer("By which tables", text)
 
 
-def _help(found: ReconstructionFindings, words: Words) -> str:
+def _help(findings: Findings, found: ReconstructionFindings, words: Words) -> str:
     """Where most certain records are, and what can be tried; nothing is promised."""
-    tries = (
-        "coarser columns, fewer tables, suppressed or rounded counts (`recon protect`). Run this "
-        "again on what you would publish: only that shows what is left."
-    )
+    audit = findings.audit
+    if isinstance(audit, AuditFindings) and audit.recovered:
+        return (
+            "Counts that were protected follow from the others, so that further ones have to be "
+            f"protected with them: `recon protect suppress` finds which. {_AGAIN}"
+        )
+    protection = "other protection" if findings.laws else "suppressed or rounded counts"
+    tries = f"coarser columns, fewer tables, {protection} (`recon protect`). {_AGAIN}"
     sizes, total = found.by_size.slice(1), found.whole["certain"]
     if not total or sizes.is_empty():
         return f"Try {tries}"

@@ -97,6 +97,11 @@ class ReconstructionFindings:
         return row
 
     @property
+    def is_counted(self) -> bool:
+        """Whether the tables say how many people every unit has."""
+        return not self.uncounted
+
+    @property
     def knows_unique_units(self) -> bool:
         """Whether no further unit may have exactly one reconstruction."""
         return self.whole["undecided_units"] == self.whole["open_units"] == 0
@@ -158,6 +163,11 @@ class ClaimFindings:
     whole: int
     by_known: pl.DataFrame
     surprise: pl.DataFrame
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the tables bound the people of every unit."""
+        return not self.manifest.statuses.get("open", 0)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -273,6 +283,11 @@ class AuditFindings:
     manifest: Manifest
     by_table: pl.DataFrame
 
+    @property
+    def recovered(self) -> int:
+        """Protected counts that follow from the others."""
+        return self.manifest.statuses.get("recovered", 0)
+
 
 @dataclass(frozen=True)
 class LeaveOneOutFindings:
@@ -334,6 +349,7 @@ class Findings:
         audit: ``audit/``; None where no counts were audited.
         risk: ``risk/``; None where no noisy counts were measured.
         laws: By which the counts were published, in words; none where all are exact.
+        assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
     """
 
     release: Release
@@ -352,3 +368,4 @@ class Findings:
     audit: AuditFindings | Missing | None = None
     risk: RiskFindings | None = None
     laws: tuple[str, ...] = ()
+    assumes_zeros: bool = False

@@ -14,6 +14,7 @@ from recon_cli.report.findings import (
     ScoreFindings,
     VariabilityFindings,
 )
+from recon_cli.report.proven import proof_conditions
 from recon_cli.report.verdict import audit_verdict, claims_verdict, records_verdict
 from recon_cli.report.words import (
     Words,
@@ -55,8 +56,8 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         _precision(findings.scores, words) if isinstance(findings.scores, ScoreFindings) else []
     )
     if isinstance(findings.claims, ClaimFindings):
-        notes = [_examined(findings.claims, words), *_gaps(reconstruction, words)]
-        notes += _conditions(findings.laws)
+        notes = [_examined(findings, findings.claims, words), *_gaps(reconstruction, words)]
+        notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
         verdict = claims_verdict(findings.claims, findings.rule, words)
         verdicts = _alarms_first(verdict, findings.audit)
         sentences = [*verdicts, *_disclosed(findings.claims, words), *precision]
@@ -74,7 +75,8 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         "Only whole records were examined: some of their columns may be disclosed all the same. "
         f"{findings.claims.remedy} examines every combination of columns."
     )
-    notes += [*_gaps(reconstruction, words), *_conditions(findings.laws)]
+    notes += _gaps(reconstruction, words)
+    notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
     return Headline(tuple(sentences), tuple(notes))
 
 
@@ -107,24 +109,31 @@ def _disclosed(claims: ClaimFindings, words: Words) -> list[str]:
 
 
 def _people(people: int, claims: ClaimFindings, words: Words) -> str:
-    if people == claims.people:
+    if people == claims.people and claims.is_counted:
         return f"**All {of_people(people, words)}** are"
+    if people == claims.people:
+        return f"**At least {of_people(people, words)}** are"
     share = percentage(people, claims.people)
     return f"**At least {people:,} of {of_people(claims.people, words)}** ({share}) are"
 
 
-def _examined(claims: ClaimFindings, words: Words) -> str:
-    totals, statuses = claims.manifest.totals, claims.manifest.statuses
+def _examined(findings: Findings, claims: ClaimFindings, words: Words) -> str:
+    statuses = claims.manifest.statuses
     text = (
         f"Every combination of {words.listed(claims.columns)} was examined, each {words.unit} "
         "alone: its neighbours' counts may settle more."
     )
-    left = totals["units"] - statuses.get("complete", 0)
-    if left:
+    if statuses.get("partial", 0):
         text += (
-            f" Of {of_units(left, words)} some combinations were not decided within the budget "
-            f"(`claims.unit_seconds`), or nothing bounds the {words.people}."
+            f" Of {of_units(statuses['partial'], words)} some combinations were not decided within "
+            "the budget (`claims.unit_seconds`)."
         )
+    if not claims.is_counted:
+        text += (
+            f" Of {of_units(statuses['open'], words)} the tables do not bound the {words.people}: "
+            "only what simple bounds prove is counted there"
+        )
+        text += "; a narrower law (`protection.yaml`) may prove more." if findings.laws else "."
     return text
 
 
@@ -135,7 +144,7 @@ def _one(reconstruction: ReconstructionFindings, words: Words) -> str:
     if not people:
         proven = "has" if is_known else "is proven to have"
         return f"**No {words.unit}** {proven} exactly one possible reconstruction."
-    if people == everybody:
+    if people == everybody and reconstruction.is_counted:
         return f"**All {of_people(people, words)}** {where}."
     return (
         f"{_at_least(is_known)}**{people:,} of {of_people(everybody, words)}** "
@@ -151,7 +160,7 @@ def _certain(reconstruction: ReconstructionFindings, words: Words) -> str:
     if not certain:
         proven = "appears" if is_known else "is proven to appear"
         return f"**No record** ({what}) {proven} {where}."
-    if certain == everybody:
+    if certain == everybody and reconstruction.is_counted:
         return f"**Every record** ({what}) appears {where}."
     noun, verb = ("record", "appears") if certain == 1 else ("records", "appear")
     return (
@@ -234,13 +243,6 @@ def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
     if not reconstruction.manifest.notes["verified"]:
         notes.append("The records were not compared with the published counts: `recon verify`.")
     return notes
-
-
-def _conditions(laws: tuple[str, ...]) -> list[str]:
-    """What every proof rests on besides the counts."""
-    if not laws:
-        return []
-    return [f"What is proven here is proven if the counts were published by: {'; '.join(laws)}."]
 
 
 def _why_hedged(hedge: str, variability: VariabilityFindings | Missing, words: Words) -> str:

@@ -28,6 +28,27 @@ _SUMS = (
 )
 
 
+def proof_conditions(laws: Sequence[str], *, assumes_zeros: bool) -> list[str]:
+    """What every proof rests on besides the counts, a sentence each.
+
+    Args:
+        laws: By which the counts were published, in words; none where all are exact.
+        assumes_zeros: Whether structural zeros that the schema assumes were taken for granted.
+    """
+    conditions = []
+    if laws:
+        named = "; ".join(laws)
+        conditions.append(
+            f"What is proven here is proven if the counts were published by: {named}."
+        )
+    if assumes_zeros:
+        conditions.append(
+            "What is proven here is proven if no record has what the schema assumes that none has "
+            "(`structural_zeros`; `reconstruct.assumptions: false` does without)."
+        )
+    return conditions
+
+
 def claimed_records(release: Release, columns: Sequence[str], claims: pl.DataFrame) -> pl.DataFrame:
     """What verified claims prove of histogram cells.
 

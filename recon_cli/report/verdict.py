@@ -21,7 +21,9 @@ def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words) -> str:
             f"**Not proven:** {words.nobody} is known to be given away, on these columns and in "
             f"these {words.units}."
         )
-    return _verdict(words.people, given, claims.people, rule, least="at least ")
+    return _verdict(
+        words.people, given, claims.people, rule, least="at least ", counted=claims.is_counted
+    )
 
 
 def records_verdict(found: ReconstructionFindings, rule: Rule) -> str:
@@ -31,12 +33,14 @@ def records_verdict(found: ReconstructionFindings, rule: Rule) -> str:
         which = "certain" if found.knows_certain_records else "proven certain"
         return f"**Unknown:** no whole record is {which}, and parts of records were not examined."
     least = "" if found.knows_certain_records else "at least "
-    return _verdict("whole records", certain, found.people, rule, least=least)
+    return _verdict(
+        "whole records", certain, found.people, rule, least=least, counted=found.is_counted
+    )
 
 
 def audit_verdict(audit: AuditFindings) -> str | None:
     """What is proven of counts that were protected; None where nothing is."""
-    recovered, cells = audit.manifest.statuses.get("recovered", 0), audit.manifest.totals["cells"]
+    recovered, cells = audit.recovered, audit.manifest.totals["cells"]
     if not recovered:
         return None
     return (
@@ -45,10 +49,10 @@ def audit_verdict(audit: AuditFindings) -> str | None:
     )
 
 
-def _verdict(what: str, given: int, people: int, rule: Rule, *, least: str) -> str:
+def _verdict(what: str, given: int, people: int, rule: Rule, *, least: str, counted: bool) -> str:
     number = f"{least}{given:,} of {people:,} ({percentage(given, people)})"
     if given == people:
-        number = f"all {people:,}"
+        number = f"all {people:,}" if counted else f"at least {given:,}"
     if 100 * given > rule.tolerated * people:
         return f"**Yes, {what} are given away:** {number}."
     within = "Not proven to be more" if least and given < people else "No more"

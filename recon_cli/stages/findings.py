@@ -88,6 +88,12 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     rule = Rule(report.rule, report.tolerated)
     scores = _scores(run, by_stage, microdata, is_study=compares)
     claims = _claims(claimed)
+    if (
+        isinstance(claims, ClaimFindings)
+        and isinstance(reconstruction, ReconstructionFindings)
+        and set(claims.columns) <= set(reconstruction.known)  # certain on all is so on some
+    ):
+        claims = replace(claims, whole=max(claims.whole, reconstruction.whole["certain"]))
     return Findings(
         run.release,
         manifests,
@@ -107,6 +113,9 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         laws=laws_of(_open(run.work, by_stage["ingest"], "tables"), run.release)
         if "ingest" in by_stage
         else (),
+        assumes_zeros=not isinstance(microdata, Missing)
+        and run.release.has_assumptions
+        and bool(microdata.manifest.notes["assumptions"]),
     )
 
 

@@ -149,10 +149,11 @@ class Located:
     microdata: Folder
     names: Mapping[str, str]
 
-    @property
+    @cached_property
     def release(self) -> Release:
-        """The schema."""
-        return self.run.release
+        """The schema, with the structural zeros that the records were made under."""
+        assumed = bool(self.microdata.manifest.notes["assumptions"])
+        return self.run.release if assumed else self.run.release.without_assumptions()
 
     @cached_property
     def published(self) -> Publication:

@@ -12,6 +12,7 @@ from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import plural
 from recon_cli.report.claims import certificate_sentence, claim_sentence
+from recon_cli.report.proven import proof_conditions
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
 from recon_cli.report.words import Words, of_people, of_units, percentage, words_of
 from recon_cli.schema import Level, Table
@@ -138,17 +139,19 @@ def _named(located: Located, level: Level) -> GeounitName:
 
 
 def _notes(located: Located) -> tuple[str, ...]:
-    laws = located.published.protection.statements
-    if laws:
+    statements = located.published.protection.statements
+    laws: tuple[str, ...] = ()
+    if statements:
         from recon_cli.statement import describe_law  # noqa: PLC0415 - loads numpy
 
-        named = "; ".join(dict.fromkeys(describe_law(each.law) for each in laws))
-        return (f"What is proven here is proven if the counts were published by: {named}.",)
-    if located.measured is not None:
-        return ()
+        laws = tuple(dict.fromkeys(describe_law(each.law) for each in statements))
+    assumes_zeros = located.release.has_assumptions
+    notes = proof_conditions(laws, assumes_zeros=assumes_zeros)
+    if located.measured is not None or laws:
+        return tuple(notes)
     if (located.run.work / "solvar").is_dir():
-        return ("solvar/ was made from other records: run `recon solvar` again.",)
-    return ("Solution variability is not measured: run `recon solvar`.",)
+        return (*notes, "solvar/ was made from other records: run `recon solvar` again.")
+    return (*notes, "Solution variability is not measured: run `recon solvar`.")
 
 
 def _unit_view(located: Located, why: Why) -> GeounitView:

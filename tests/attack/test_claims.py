@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -17,7 +18,7 @@ from scipy import sparse
 
 from recon_cli.attack.claims.disclosure import disclosing_groups
 from recon_cli.attack.claims.groups import make_groups
-from recon_cli.attack.claims.partition import ClaimOptions, find_claims
+from recon_cli.attack.claims.partition import ClaimOptions, VerifiedClaims, find_claims
 from recon_cli.attack.claims.settle import PROOFS, Proof, Sets, SettledSets, settle
 from recon_cli.attack.reconstruction.partition import reconstruct
 from recon_cli.attack.variability.histogram import HistogramCells
@@ -27,7 +28,14 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.dual_bounds import SCALE
-from tests.support.enumeration import Solution, TooManyError, relaxed_solutions, solutions
+from tests.support.enumeration import (
+    Record,
+    Solution,
+    TooManyError,
+    published_rows,
+    relaxed_solutions,
+    solutions,
+)
 from tests.support.populations import (
     possible_records,
     publish,
@@ -118,11 +126,12 @@ def test_claims_and_disclosures_equal_enumeration(seed: int, people: int) -> Non
     for row in result.units.iter_rows(named=True):
         unit = row[release.geoid_column]
         found = result.claims.filter(pl.col(release.geoid_column) == unit)
+        every = [groups_of(release, each, result.columns, unit) for each in spaces[unit]]
         if row["status"] == "open":
-            assert found.is_empty()
+            unmentioned = unmentioned_records(release, published, unit)
+            hold_in_all(result, unit, [*every, *with_one_more(release, result, every, unmentioned)])
             continue
         assert row["status"] == "complete"
-        every = [groups_of(release, each, result.columns, unit) for each in spaces[unit]]
         expected = expected_claims(every, len(result.columns))
         assert claims_of(found, result.columns) == expected
         alone = tables_alone[unit]
@@ -164,6 +173,69 @@ def test_claims_of_intervals_hold_and_lack_none_of_a_unit_alone(seed: int, peopl
         every = [groups_of(release, each, result.columns, unit) for each in spaces[unit]]
         for key, (count, is_exact) in expected_claims(every, len(result.columns)).items():
             assert found[key] >= (count, is_exact)
+
+
+@examples(100)
+@given(seed=SEEDS, people=st.integers(0, 4))
+def test_what_bounds_prove_of_units_that_nothing_bounds_holds(seed: int, people: int) -> None:
+    """Solutions with up to two people more than a flag needs are some of all that there are."""
+    release, published = released(seed, people, exact=True)
+    flagged = {"below": 2, "complementary": True}
+    anything: tuple[Any, ...] = (
+        {"suppressed": flagged},
+        {"suppressed": {**flagged, "flagged": "may-be-zero"}},
+    )
+    with mock.patch("tests.support.protecting.LAWS", anything):
+        published = protect(release, published, seed, exact=0.3)
+    assume(not published.is_exact)
+    most = pl.col("high").fill_null(pl.col("low") + 2)
+    few = replace(published, counts=published.counts.with_columns(high=most))
+    try:
+        whole = solutions(release, few, release.tables, limit=600)
+    except TooManyError:
+        assume(False)
+        raise
+    microdata = reconstruct(release, published, release.tables, seed=seed).microdata
+    result = find_claims(release, published, release.tables, microdata, OPTIONS)
+    for unit in result.units[release.geoid_column]:
+        every = [groups_of(release, each, result.columns, unit) for each in whole]
+        unmentioned = unmentioned_records(release, published, unit)
+        hold_in_all(result, unit, [*every, *with_one_more(release, result, every, unmentioned)])
+
+
+def unmentioned_records(release: Release, published: Publication, unit: str) -> list[Record]:
+    """The unit's records that no published cell and no structural zero speaks of."""
+    values = itertools.product(*(feature.values for feature in release.features))
+    domain = [(unit, value) for value in values]
+    rows = published_rows(release, published, release.tables, domain)
+    mentioned = {i for row in rows for i in row.weights}
+    return [record for i, record in enumerate(domain) if i not in mentioned]
+
+
+def with_one_more(
+    release: Release,
+    result: VerifiedClaims,
+    every: list[Counter[Values]],
+    records: list[Record],
+) -> list[Counter[Values]]:
+    """Each solution with one of some records more."""
+    more = [
+        groups_of(release, frozenset({(record, 1)}), result.columns, record[0])
+        for record in records
+    ]
+    return [people + one for people in every for one in more]
+
+
+def hold_in_all(result: VerifiedClaims, unit: str, every: list[Counter[Values]]) -> None:
+    """The unit's claims and disclosures hold in some of its solutions."""
+    place = pl.col(result.claims.columns[0]) == unit
+    for key, (count, is_exact) in claims_of(result.claims.filter(place), result.columns).items():
+        sizes = {people[key] for people in every}
+        assert sizes == {count} if is_exact else min(sizes) >= count
+    disclosures = result.disclosures.filter(place)
+    for known, *least in disclosures.drop(disclosures.columns[0]).iter_rows():
+        most = expected_disclosures(every, known)
+        assert all(found <= true for found, true in zip(least, most, strict=True))
 
 
 @examples(25)

@@ -28,13 +28,13 @@ from recon_cli.attack.reconstruction.solution import (
 )
 from recon_cli.model.candidates import BoolArray
 from recon_cli.model.components import Component, split_components
-from recon_cli.model.counts import MOST_PEOPLE, PartitionCounts, arrange_counts
+from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import build_systems
 from recon_cli.progress import OnProgress, ignore_progress
-from recon_cli.publication import Publication
+from recon_cli.publication import MOST_PEOPLE, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort

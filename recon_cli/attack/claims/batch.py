@@ -22,6 +22,7 @@ from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.duplicate_columns import MergedProgram, merge_duplicate_columns
 from recon_cli.model.grain import IntArray
+from recon_cli.publication import OPEN
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
@@ -48,8 +49,11 @@ class UnitPrograms:
         rows: The relaxed rows.
         incumbent: A solution: people in each candidate.
         unit: For each candidate its unit.
-        is_open: For each unit whether nothing can be claimed of it: the tables do not bound its
-            people, or some are missing from the incumbent.
+        is_excluded: For each unit whether nothing can be claimed of it: people are missing from
+            the incumbent, or it stands for places that are not listed.
+        is_open: For each unit whether nothing bounds its people: then only what propagation
+            proves is claimed.
+        unbounded: Histogram cells of these that no row mentions.
         seeds: For each unit the seed of the solver's own choices.
         seconds: Deterministic seconds for each unit.
     """
@@ -57,7 +61,9 @@ class UnitPrograms:
     rows: LinearConstraints
     incumbent: IntArray
     unit: IntArray
+    is_excluded: BoolArray
     is_open: BoolArray
+    unbounded: HistogramCells
     seeds: tuple[int, ...]
     seconds: float
 
@@ -161,20 +167,32 @@ class _Batch:
         self.proof = np.zeros(len(self.lower), dtype=np.int64)
         self.deterministic_time = np.zeros(len(programs.is_open))
         self.undecided: BoolArray = np.zeros(len(self.lower), dtype=bool)
+        self._bound_open(bounds)
         for array in (self.lower, self.upper):
-            array[programs.is_open[self.groups.unit]] = 0
+            array[programs.is_excluded[self.groups.unit]] = 0
         self.open_units = dict(self._open_units(bounds))
 
     def _by_cell(self, values: IntArray) -> IntArray:
         cells = len(self.histogram.unit)
         return np.bincount(self.histogram.of_cell, values, cells).astype(np.int64)
 
+    def _bound_open(self, bounds: Bounds) -> None:
+        """Bound the groups of units whose people nothing bounds, by propagation."""
+        upper = self._by_cell(bounds.upper)
+        for unit in np.flatnonzero(self.programs.is_open).tolist():
+            mine = self.groups.in_unit(unit, self.histogram)
+            beyond = self.groups.in_unit(unit, self.histogram, self.programs.unbounded)
+            self.lower[mine.groups] = mine.sums(self.cell_lower[mine.cells])
+            is_unbounded = beyond.sums(np.ones(beyond.alike.shape[1], dtype=np.int64)) > 0
+            most = mine.sums(upper[mine.cells])
+            self.upper[mine.groups] = np.where(is_unbounded, OPEN, most)
+
     def _open_units(self, bounds: Bounds) -> Iterator[tuple[int, _OpenUnit]]:
         """The units that propagation leaves open, with the bounds that it gives their groups."""
         unit, upper = self.programs.unit, self._by_cell(bounds.upper)
         for component in split_components(self.programs.rows, bounds, unit, targets=unit, pack=1):
             of_unit = int(unit[component.columns[0]])
-            if self.programs.is_open[of_unit]:
+            if self.programs.is_open[of_unit] or self.programs.is_excluded[of_unit]:
                 continue
             mine = self.groups.in_unit(of_unit, self.histogram)
             groups, cells = mine.groups, mine.cells
@@ -290,7 +308,11 @@ class _Batch:
             least[row] = np.bincount(unit, covered, units)
         for unit_number, space in self.open_units.items():
             least[:, unit_number] = self._least_in(unit_number, space, flat)
-        least[:, self.programs.is_open] = 0
+        for unit_number in np.flatnonzero(self.programs.is_open).tolist():
+            mine = self.groups.in_unit(unit_number, self.histogram)
+            covered = mine.unions(flat[:, mine.groups]).astype(np.int64)
+            least[:, unit_number] = covered @ self.cell_lower[mine.cells]
+        least[:, self.programs.is_excluded] = 0
         return least.reshape(len(KINDS), self.groups.columns, units)
 
     def _least_in(self, unit: int, space: _OpenUnit, chosen: BoolArray) -> IntArray:

@@ -91,14 +91,24 @@ class Groups:
         covered: BoolArray = np.logical_or.reduce(is_chosen[self.of_held], axis=0)
         return covered
 
-    def in_unit(self, unit: int, histogram: HistogramCells) -> UnitGroups:
-        """The groups of one unit, over its histogram cells."""
+    def in_unit(
+        self, unit: int, histogram: HistogramCells, others: HistogramCells | None = None
+    ) -> UnitGroups:
+        """The groups of one unit, over its histogram cells, or over others of it.
+
+        Args:
+            unit: The unit.
+            histogram: Has the held cells.
+            others: Further histogram cells.
+        """
+        among = histogram if others is None else others
         groups = self.of_unit(unit)
         places, of_group = np.unique(self.place[groups], return_inverse=True)
-        cells = slice(*np.searchsorted(histogram.unit, [unit, unit + 1]).tolist())
+        cells = slice(*np.searchsorted(among.unit, [unit, unit + 1]).tolist())
         alike = np.zeros((len(places), cells.stop - cells.start), dtype=_subsets(self.columns))
-        for column, values in enumerate(histogram.groups.T):
-            same = values[self.held[places], None] == values[cells]
+        held = histogram.groups[self.held[places]]
+        for column, (own, values) in enumerate(zip(held.T, among.groups[cells].T, strict=True)):
+            same = own[:, None] == values
             alike |= same.astype(alike.dtype) << column
         subset = self.subset[groups].astype(alike.dtype)
         return UnitGroups(groups, cells, subset, of_group.ravel().astype(np.int64), alike)

@@ -23,7 +23,12 @@ from recon_cli.attack.claims.trivial import TrivialGroups
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.reconstruction.partition import count_statuses
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
-from recon_cli.attack.variability.histogram import HistogramCells, histogram_masks, histogram_of
+from recon_cli.attack.variability.histogram import (
+    HistogramCells,
+    histogram_masks,
+    histogram_of,
+    unbounded_histogram,
+)
 from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
@@ -74,7 +79,8 @@ class VerifiedClaims:
             `recon_cli.attack.claims.surprise.with_surprise` for the chances of guessing.
         units: One row a unit: its geoid, ``population``, ``claims``, ``exact_claims``,
             ``undecided`` (groups of people for which effort ended first), ``status``
-            (``complete``, ``partial``, ``open``: nothing can be claimed) and ``seconds``.
+            (``complete``, ``partial``, ``open``: nothing bounds its people, and what propagation
+            proves is claimed alone) and ``seconds``.
         disclosures: One row a unit with people and number of columns ``known``: the least number
             of people of whom at most so many columns settle another one, by kind of disclosure:
             ``identity``, ``attribute``, ``inferential``.
@@ -201,7 +207,9 @@ def _find_with_plan(
     # Units are taken alone, so that a region with too many candidates to list is cut.
     for system in build_systems(plan, counts, batch, whole_regions=published.is_exact):
         watched = quarantine_of_batch(quarantine, counts, system)
-        programs = _programs(plan, counts, system, microdata, options, missing=missing)
+        programs = _programs(
+            plan, counts, system, microdata, options, columns=columns, missing=missing
+        )
         histogram = histogram_of(plan, system.candidates, columns)
         name = counts.region_geoids[int(system.regions[0])]
         with errors_naming(f"{plan.release.region.name}s from", name):
@@ -223,6 +231,7 @@ def _programs(
     microdata: pl.DataFrame,
     options: ClaimOptions,
     *,
+    columns: tuple[str, ...],
     missing: pl.Series | None,
 ) -> UnitPrograms:
     geoids = counts.geoids.gather(system.units)
@@ -230,6 +239,8 @@ def _programs(
     is_missing = np.zeros(len(system.units), dtype=bool)
     if missing is not None:
         is_missing = geoids.is_in(missing.implode()).to_numpy()
+    is_excluded = is_missing | ~counts.is_listed[system.units]
+    is_open = ~system.is_bounded & ~is_excluded
     rows = relax(system.rows, np.isin(system.row_geounit, system.units), unit)
     # Of a region that is cut not all people of a coarser geounit are here.
     checked = system.rows if counts.intervals is None else rows
@@ -237,7 +248,9 @@ def _programs(
         rows=rows,
         incumbent=encode_incumbent(plan, counts, system, microdata, is_missing, rows=checked),
         unit=unit,
-        is_open=~system.is_bounded | is_missing,
+        is_excluded=is_excluded,
+        is_open=is_open,
+        unbounded=unbounded_histogram(plan, system, columns),
         seeds=tuple(digest_seed(options.seed, "claims", geoid) for geoid in geoids),
         seconds=options.unit_seconds,
     )
@@ -350,7 +363,8 @@ class _BatchFrames:
         of_claim = groups.unit[self.claimed]
         exact = verified.lower[self.claimed] == verified.upper[self.claimed]
         left = np.bincount(groups.unit[verified.undecided & (groups.subset > 0)], minlength=units)
-        status = np.where(self.programs.is_open, 2, np.where(left > 0, 1, 0))
+        is_open = self.programs.is_open | self.programs.is_excluded
+        status = np.where(is_open, 2, np.where(left > 0, 1, 0))
         columns: dict[str, Any] = {
             self.plan.release.geoid_column: self.geoids,
             "population": self.people,

@@ -11,7 +11,7 @@ import polars as pl
 
 from recon_cli.attack.variability.batch import BatchVariability, Distances
 from recon_cli.attack.variability.distance import BoolArray
-from recon_cli.attack.variability.histogram import HistogramCells
+from recon_cli.attack.variability.histogram import HistogramCells, with_open_ends
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
@@ -90,6 +90,8 @@ class BatchFrames:
             exact=intervals.is_exact,
         )
         frame = frame.filter((pl.col("lower") > 0) | (pl.col("lower") < pl.col("upper")))
+        columns = self.histogram.columns
+        frame = with_open_ends(frame, self.plan, self.counts, self.system, columns)
         return frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
     def regions(self) -> pl.DataFrame:

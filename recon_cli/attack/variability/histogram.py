@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.model.candidates import Candidates
+from recon_cli.model.candidates import Candidates, find_unmentioned
 from recon_cli.model.components import Component
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.system import System
-from recon_cli.publication import Coverage
+from recon_cli.publication import MOST_PEOPLE, Coverage
 from recon_cli.schema import Release, Table
 
 
@@ -89,6 +89,52 @@ class HistogramCells:
             labels = pl.Series(name, list(groups.labels), dtype=groups.dtype)
             columns.append(labels.gather(self.groups[:, at]))
         return pl.DataFrame(columns)
+
+
+def unbounded_histogram(plan: Plan, system: System, columns: tuple[str, ...]) -> HistogramCells:
+    """The histogram cells of open units with records that no row mentions: nothing bounds them."""
+    found = Candidates(np.empty(0, np.int64), np.empty((0, len(plan.grain.sizes)), np.int16))
+    if not system.is_bounded.all() and system.is_listed.all():
+        found = find_unmentioned(plan.grain, len(system.units), system.strata, plan.impossible)
+    is_open = ~system.is_bounded[found.unit]
+    return histogram_of(plan, Candidates(found.unit[is_open], found.atoms[is_open]), columns)
+
+
+def with_open_ends(
+    intervals: pl.DataFrame,
+    plan: Plan,
+    counts: PartitionCounts,
+    system: System,
+    columns: tuple[str, ...],
+) -> pl.DataFrame:
+    """Intervals of histogram cells, with ``upper`` null and ``exact`` false where nothing bounds.
+
+    Args:
+        intervals: The geoid column, ``columns``, ``lower``, ``upper``, perhaps ``exact``.
+        plan: The plan.
+        counts: The partition.
+        system: The batch.
+        columns: Columns of its histogram cells.
+    """
+    beyond = unbounded_histogram(plan, system, columns).frame(plan, counts, system)
+    marked = intervals.join(
+        beyond.with_columns(beyond=True),
+        on=beyond.columns,
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    # Where there are too many histogram cells to list, any of an open unit may be unbounded.
+    unlisted = counts.geoids.gather(system.units).filter(~(system.is_bounded | system.is_listed))
+    is_open = (
+        pl.col("beyond").fill_null(value=False)
+        | (pl.col("upper") >= MOST_PEOPLE)
+        | pl.col(beyond.columns[0]).is_in(unlisted.implode())
+    )
+    ends = [pl.when(~is_open).then("upper").alias("upper")]
+    if "exact" in intervals.columns:
+        ends.append(pl.col("exact") & ~is_open)
+    return marked.with_columns(ends).drop("beyond")
 
 
 def histogram_of(plan: Plan, candidates: Candidates, columns: tuple[str, ...]) -> HistogramCells:

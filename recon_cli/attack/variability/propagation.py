@@ -7,7 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from recon_cli.attack.variability.histogram import histogram_columns, histogram_masks, histogram_of
+from recon_cli.attack.variability.histogram import (
+    histogram_columns,
+    histogram_masks,
+    histogram_of,
+    with_open_ends,
+)
 from recon_cli.model.bounds import propagate
 from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import arrange_counts
@@ -55,11 +60,9 @@ def propagated_intervals(
         frame = histogram.frame(plan, counts, system).with_columns(
             lower=pl.Series(lower), upper=pl.Series(upper)
         )
-        frames.append(
-            frame.filter(pl.col("upper") > 0).select(
-                pl.col(name).cast(dtype) for name, dtype in schema.items()
-            )
-        )
+        frame = frame.filter(pl.col("upper") > 0)
+        frame = with_open_ends(frame, plan, counts, system, columns)
+        frames.append(frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items()))
     return pl.concat(frames)
 
 
