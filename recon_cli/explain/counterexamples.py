@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from recon_cli.explain.facts import BoolArray, Facts, RecordCounts
+from recon_cli.explain.facts import EVERYWHERE, BoolArray, Facts, RecordCounts
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.constraints import LinearConstraints
@@ -260,7 +260,8 @@ class _RecordWriter:
     def __init__(self, problem: ImplicationProblem) -> None:
         facts = problem.facts
         self._people = problem.people
-        enclosing = np.flatnonzero(facts.covers[:, facts.unit]).tolist()
+        published = [geoid != EVERYWHERE for geoid in facts.geoids]
+        enclosing = np.flatnonzero(facts.covers[:, facts.unit] & published).tolist()
         fewest = min((facts.cells[g] for g in enclosing), key=lambda each: len(each.cells))
         self._differences = fewest.differences
         self._removed: list[int] = []

@@ -23,6 +23,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 #: Records whose cells are looked up in one go.
 _CHUNK = 2_000
+#: Geoid of the geounit that structural zeros are of: it has all others inside.
+EVERYWHERE = ""
 
 
 class Scope(IntEnum):
@@ -151,6 +153,11 @@ class Facts:
     high: tuple[IntArray, ...]
 
     @cached_property
+    def table_number(self) -> dict[str, int]:
+        """Name of a table → its place among the schema's."""
+        return {name: number for number, name in enumerate(self.release.table_by_name)}
+
+    @cached_property
     def first(self) -> IntArray:
         """The number of each geounit's first fact, and one past the last fact of all."""
         sizes = [len(pattern.cells) for pattern in self.cells]
@@ -239,6 +246,8 @@ def facts_around(
 ) -> Facts:
     """The facts of a unit, of the geounits that it lies in, or of its whole region.
 
+    Structural zeros are facts, too, as counts of zero of a geounit `EVERYWHERE`.
+
     Args:
         release: The schema.
         published: The unit's partition.
@@ -261,13 +270,18 @@ def facts_around(
             patterns[pattern] = used_cells
     used = inside.filter(pl.col("pattern").is_in(list(patterns)))
     ends = _ends(published, used, patterns)
+    geoids, cells = used["geoid"].to_list(), [patterns[pattern] for pattern in used["pattern"]]
+    if release.impossible:
+        geoids.append(EVERYWHERE)
+        cells.append(_structural_zeros(release))
+        ends.append((np.zeros(len(release.impossible), dtype=np.int64),) * 2)
     return Facts(
         release=release,
         scope=scope,
         unit=units.index(unit),
         units=units,
-        geoids=tuple(used["geoid"].to_list()),
-        cells=tuple(patterns[pattern] for pattern in used["pattern"]),
+        geoids=tuple(geoids),
+        cells=tuple(cells),
         low=tuple(low for low, _ in ends),
         high=tuple(high for _, high in ends),
     )
@@ -329,6 +343,17 @@ def _pattern_cells(
     release: Release, tables: Sequence[Table], published: Publication, pattern: int
 ) -> PatternCells:
     cells = tuple(published.coverage[pattern].published_cells(tables))
+    return _cells_of(release, published.coverage[pattern].level, cells)
+
+
+def _structural_zeros(release: Release) -> PatternCells:
+    """Structural zeros as the cells of a table."""
+    cells = tuple(Cell(number, masks) for number, masks in enumerate(release.impossible, start=1))
+    table = Table("structural zero", "#", (release.geography.unit.name,), cells)
+    return _cells_of(release, table.name, tuple((table, cell) for cell in cells))
+
+
+def _cells_of(release: Release, level: str, cells: tuple[tuple[Table, Cell], ...]) -> PatternCells:
     inside = []
     for f, feature in enumerate(release.features):
         rows = {
@@ -341,4 +366,4 @@ def _pattern_cells(
         f: np.array([int(value).bit_count() for value in release.features[f].values])
         for f in {cell.tally for _, cell in cells if cell.tally is not None}
     }
-    return PatternCells(published.coverage[pattern].level, cells, tuple(inside), picked)
+    return PatternCells(level, cells, tuple(inside), picked)

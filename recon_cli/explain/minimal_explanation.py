@@ -27,7 +27,7 @@ from recon_cli.explain.counterexamples import (
     ImplicationResult,
     decide_implication,
 )
-from recon_cli.explain.facts import Facts, PublishedCell, RecordCounts, Scope
+from recon_cli.explain.facts import EVERYWHERE, Facts, PublishedCell, RecordCounts, Scope
 from recon_cli.model.grain import IntArray
 from recon_cli.schema import bits
 from recon_cli.solve.cp_sat import Effort
@@ -275,10 +275,10 @@ def reading_cost(facts: Facts, fact: int) -> int:
     conditions = sum(
         mask != full for mask, full in zip(cell.cell.masks, facts.release.full, strict=True)
     )
-    table = list(facts.release.table_by_name).index(cell.table.name)
+    table = facts.table_number.get(cell.table.name, 0)
     plain = 1000 + 20 * conditions + 2 * table + (300 if cell.cell.tally is not None else 0)
     home = facts.units[facts.unit]
-    if cell.geoid == home:
+    if cell.geoid in {home, EVERYWHERE}:
         return plain * _COST_OWN
     return plain * (_COST_ENCLOSING if home.startswith(cell.geoid) else _COST_OTHER)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from recon_cli.explain.facts import PublishedCell, Scope
+from recon_cli.explain.facts import EVERYWHERE, PublishedCell, Scope
 from recon_cli.explain.minimal_explanation import Explanation
 from recon_cli.report.view import CellLine, GeounitName, Reason, ReasonLine, RecordKind
 from recon_cli.report.words import words_of
@@ -43,12 +43,12 @@ def reason_of(
     )
 
 
-def _reading_order(unit: str) -> Callable[[tuple[int, PublishedCell]], tuple[bool, bool, int]]:
-    """Own cells first, then those of enclosing geounits, then others; in published order."""
+def _reading_order(unit: str) -> Callable[[tuple[int, PublishedCell]], tuple[bool, ...]]:
+    """Own cells first, then those of enclosing geounits, then others; structural zeros last."""
 
-    def key(numbered: tuple[int, PublishedCell]) -> tuple[bool, bool, int]:
-        number, cell = numbered
-        return cell.geoid != unit, not unit.startswith(cell.geoid), number
+    def key(numbered: tuple[int, PublishedCell]) -> tuple[bool, ...]:
+        _, cell = numbered
+        return cell.geoid == EVERYWHERE, cell.geoid != unit, not unit.startswith(cell.geoid)
 
     return key
 
@@ -56,7 +56,8 @@ def _reading_order(unit: str) -> Callable[[tuple[int, PublishedCell]], tuple[boo
 def _line(cell: PublishedCell, unit: str, release: Release, names: Mapping[str, str]) -> ReasonLine:
     name = GeounitName(cell.level.replace("_", " "), cell.geoid, names.get(cell.geoid, ""))
     return ReasonLine(
-        geounit=None if cell.geoid == unit else name,
+        geounit=None if cell.geoid in {unit, EVERYWHERE} else name,
+        is_published=cell.geoid != EVERYWHERE,
         table=cell.table.name,
         cell=CellLine(
             code=cell.table.codes[cell.cell.number - 1],

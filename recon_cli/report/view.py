@@ -132,17 +132,19 @@ class RecordKind:
 
 @dataclass(frozen=True)
 class ReasonLine:
-    """A published cell in an argument.
+    """A published cell in an argument, or a structural zero.
 
     Attributes:
         geounit: Whose cell it is; None for the geounit that is shown.
         table: The table's name.
         cell: The cell, with all that it counts in words.
+        is_published: False for a structural zero.
     """
 
     geounit: GeounitName | None
     table: str
     cell: CellLine
+    is_published: bool = True
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,12 @@ class Reason:
         if len(self.lines) == 1:
             return f"this cell alone; {self.note}"
         necessity = "none can be omitted" if self.is_minimal else "some may be unnecessary"
-        return f"these {len(self.lines)} cells, {necessity}; {self.note}"
+        cells = sum(line.is_published for line in self.lines)
+        zeros = len(self.lines) - cells
+        what = f"{cells} cell{'s' if cells != 1 else ''}"
+        if zeros:
+            what += f" and {zeros} structural zero{'s' if zeros > 1 else ''}"
+        return f"these {what}, {necessity}; {self.note}"
 
 
 @dataclass(frozen=True)
