@@ -349,6 +349,7 @@ class Findings:
         audit: ``audit/``; None where no counts were audited.
         risk: ``risk/``; None where no noisy counts were measured.
         laws: By which the counts were published, in words; none where all are exact.
+        unlisted: Units that stand for all places that the published files do not list.
         assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
     """
 
@@ -368,4 +369,5 @@ class Findings:
     audit: AuditFindings | Missing | None = None
     risk: RiskFindings | None = None
     laws: tuple[str, ...] = ()
+    unlisted: int = 0
     assumes_zeros: bool = False

@@ -56,7 +56,8 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         _precision(findings.scores, words) if isinstance(findings.scores, ScoreFindings) else []
     )
     if isinstance(findings.claims, ClaimFindings):
-        notes = [_examined(findings, findings.claims, words), *_gaps(reconstruction, words)]
+        notes = [_examined(findings, findings.claims, words)]
+        notes += _gaps(reconstruction, words, findings.unlisted)
         notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
         verdict = claims_verdict(findings.claims, findings.rule, words)
         verdicts = _alarms_first(verdict, findings.audit)
@@ -75,7 +76,7 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         "Only whole records were examined: some of their columns may be disclosed all the same. "
         f"{findings.claims.remedy} examines every combination of columns."
     )
-    notes += _gaps(reconstruction, words)
+    notes += _gaps(reconstruction, words, findings.unlisted)
     notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
     return Headline(tuple(sentences), tuple(notes))
 
@@ -227,9 +228,15 @@ def _hedge(sentences: list[str]) -> str | None:
     return None
 
 
-def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
+def _gaps(reconstruction: ReconstructionFindings, words: Words, unlisted: int) -> list[str]:
     """What the records do not show."""
     notes = []
+    if unlisted:
+        notes.append(
+            f"{of_units(unlisted, words)} of those counted here "
+            f"{'stands' if unlisted == 1 else 'stand'} for all that are not listed: the "
+            f"{words.people} that published totals have beyond the {words.units} that are."
+        )
     if reconstruction.unknown:
         notes.append(
             f"The tables in use do not show {words.listed(reconstruction.unknown)}: unknown."

@@ -247,6 +247,26 @@ def test_bounded_intervals_leave_room_for_more_certain_records(
     assert "No block has exactly one" in text
 
 
+def test_nobody_is_called_all_where_nobody_was_counted(base: Path) -> None:
+    findings = settled(findings_of(reported.attacked(base)), one_population=2015, certain=2015)
+    found = findings.reconstruction
+    assert isinstance(found, ReconstructionFindings)
+    assert "given away: all 2,015." in headline(findings)
+    text = headline(replace(findings, reconstruction=replace(found, uncounted=3)))
+    assert "given away: at least 2,015." in text
+    assert "All 2,015" not in text
+    assert "Every record" not in text
+
+
+def test_what_proofs_rest_on_is_said(base: Path) -> None:
+    findings = findings_of(reported.toy(base))
+    assert "structural_zeros" not in headline(findings)
+    text = headline(replace(findings, assumes_zeros=True, laws=("rounded (base 3)",), unlisted=2))
+    assert "if no record has what the schema assumes that none has" in text
+    assert "if the counts were published by: rounded (base 3)" in text
+    assert "2 blocks of those counted here stand for all that are not listed" in text
+
+
 def test_what_the_budget_left_open_is_said(base: Path) -> None:
     findings = settled(findings_of(reported.attacked(base)), undecided_units=2)
     assert isinstance(findings.variability, VariabilityFindings)
