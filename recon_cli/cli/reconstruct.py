@@ -59,6 +59,7 @@ def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
     units, inhabited = totals["units"], totals.get("inhabited", totals["units"])
     unique = totals.get("unique", statuses.get("unique", 0))
     verified = f"{totals['cells_compared']:,} cells, all equal"
+    assumes_zeros = run.release.has_assumptions and manifest.notes["assumptions"]
     show(
         title_of(outcome),
         [
@@ -71,6 +72,7 @@ def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
             (f"  {people} in them", share(totals["people_in_unique"], totals["people"])),
             ("not proven", share(inhabited - unique, inhabited)),
             ("certain, at least", share(totals["certain"], totals["people"])),
+            *([("proven if", "what the schema assumes holds")] if assumes_zeros else []),
             ("verified", verified if manifest.notes["verified"] else "no"),
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
         ],
