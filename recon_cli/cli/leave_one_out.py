@@ -59,17 +59,19 @@ def print_leave_one_out(run: Run, outcome: StageOutcome) -> None:
     import polars as pl  # noqa: PLC0415 - slow imports when needed
 
     from recon_cli.stages.leave_one_out_pieces import read_differences  # noqa: PLC0415
+    from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415
 
+    words = words_of_run(run)
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
     unknown = statuses.get("open", 0) + statuses.get("quarantined", 0)
     facts: list[Fact] = [
         ("learnt", ", ".join(manifest.notes["gains"])),
-        ("people left out", f"{totals['people']:,}"),
+        (f"{words.people} left out", f"{totals['people']:,}"),
         ("  distinct runs", f"{totals['records']:,}"),
         ("  not known", share(unknown, totals["people"])),
         ("undecided", share(statuses.get("partial", 0), totals["people"])),
-        ("seconds", seconds(manifest.run.wall_seconds, totals["people"])),
+        ("seconds", seconds(manifest.run.wall_seconds, totals["people"], words.people)),
     ]
     show(title_of(outcome), facts)
     ends = (pl.col(name).round(1).cast(pl.String).fill_null("–") for name in ("low", "high"))
@@ -86,4 +88,4 @@ def print_leave_one_out(run: Run, outcome: StageOutcome) -> None:
             pl.concat_str(*ends, separator="–"),
         )
     )
-    show_table(table, ["who", "measure", "people", "with %", "without %", "points", "interval"])
+    show_table(table, ["who", "measure", words.people, "with %", "without %", "points", "interval"])

@@ -57,10 +57,12 @@ def command(options: RunOptions, *, draws: int | None, shard: str | None, force:
 
 def print_link(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.stages.source_labels import with_labels  # noqa: PLC0415
 
     manifest = outcome.manifest
-    totals, notes, people = manifest.totals, manifest.notes, plural(run.release.record)
+    totals, notes, words = manifest.totals, manifest.notes, words_of_run(run)
+    people = words.people
     left_out = [(f"  left out, {why}", f"{n:,}") for why, n in sorted(manifest.statuses.items())]
     beyond = [
         (f"  left out, {name}: elsewhere", f"{n:,}")
@@ -70,11 +72,11 @@ def print_link(run: Run, outcome: StageOutcome) -> None:
     show(
         title_of(outcome),
         [
-            ("sources", ", ".join(notes["sources"])),
-            ("attackers", ", ".join(notes["attackers"]) or "none: agreement only"),
+            ("sources", with_labels(run, manifest, notes["sources"])),
+            ("attackers", with_labels(run, manifest, notes["attackers"]) or "none: agreement only"),
             (people, f"{totals['people']:,}"),
             ("  with an id", share(totals["linkable"], totals["people"])),
-            (plural(run.release.geography.unit.name).replace("_", " "), f"{totals['units']:,}"),
+            (words.units, f"{totals['units']:,}"),
             ("putative links", f"{totals['putative']:,}"),
             ("confirmed", share(totals["confirmed"], totals["putative"])),
             *left_out,

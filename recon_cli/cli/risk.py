@@ -119,6 +119,9 @@ def release(options: RunOptions, *, force: bool) -> None:
 
 def print_release(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
+    from recon_cli.progress import plural  # noqa: PLC0415 - slow imports when needed
+
+    people = plural(run.release.record).replace("_", " ")
     import polars as pl  # noqa: PLC0415
 
     from recon_cli.stages.risk import read_summary  # noqa: PLC0415
@@ -127,9 +130,9 @@ def print_release(run: Run, outcome: StageOutcome) -> None:
     show(
         title_of(outcome),
         [
-            ("people", f"{totals['people']:,}"),
+            (people, f"{totals['people']:,}"),
             ("cells at risk", f"{totals['cells']:,}"),
-            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"], people)),
         ],
     )
     summary = read_summary(run.work).select(

@@ -80,40 +80,47 @@ def command(
     if page is not None:
         write_page(run, rates, page, notes)
     if options.verbosity >= 0:
-        _print_tables(rates, tables)
-        _print_facts(outcome, page)
+        _print_tables(run, rates, tables)
+        _print_facts(run, outcome, page)
 
 
 def print_score(run: Run, outcome: StageOutcome) -> None:
     """Print the first tables and the summary of a finished stage."""
     from recon_cli.stages.score import read_rates  # noqa: PLC0415 - imports polars
 
-    _print_tables(read_rates(run), ())
-    _print_facts(outcome, None)
+    _print_tables(run, read_rates(run), ())
+    _print_facts(run, outcome, None)
 
 
-def _print_tables(rates: pl.DataFrame, asked: tuple[str, ...]) -> None:
+def _print_tables(run: Run, rates: pl.DataFrame, asked: tuple[str, ...]) -> None:
     """Print the tables that were asked for; without any, the totals of the first ones."""
     import polars as pl  # noqa: PLC0415 - slow imports when needed
 
-    from recon_cli.score.sheet import brief  # noqa: PLC0415
+    from recon_cli.report.score_tables import brief, table_title  # noqa: PLC0415
     from recon_cli.score.sizes import ALL  # noqa: PLC0415
-    from recon_cli.score.tables import TITLES  # noqa: PLC0415
+    from recon_cli.score.tables import TABLES  # noqa: PLC0415
+    from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415
 
-    for name in TITLES if "all" in asked else (asked or _SHOWN):
+    words = words_of_run(run)
+    for name in TABLES if "all" in asked else (asked or _SHOWN):
         rows = rates.filter(pl.col("table") == name)
         if not asked:
             rows = rows.filter(pl.col("block_size") == ALL)
-        for sheet in brief(TITLES[name], rows):
+        for sheet in brief(table_title(name, words), rows, words):
             _print(sheet)
 
 
-def _print_facts(outcome: StageOutcome, page: Path | None) -> None:
-    notes = outcome.manifest.notes
+def _print_facts(run: Run, outcome: StageOutcome, page: Path | None) -> None:
+    from recon_cli.pipeline.stages import LINK  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.stages.source_labels import with_labels  # noqa: PLC0415
+    from recon_cli.store import open_folder  # noqa: PLC0415
+
+    notes, links = outcome.manifest.notes, open_folder(run.work, LINK, "links").manifest
     show(
         title_of(outcome),
         [
             ("tables", ", ".join(notes["tables"])),
+            ("sources", with_labels(run, links, links.notes["sources"])),
             ("zero variability", notes["zero_variability"]),
             ("intervals", notes["intervals"]),
             ("withheld", f"{notes['withheld']:,} rates"),

@@ -59,21 +59,18 @@ def command(options: RunOptions, *, mode: str | None, shard: str | None, force: 
 
 def print_solvar(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415 - slow imports when needed
     from recon_cli.stages.solvar_pieces import read_variability_by_size  # noqa: PLC0415
 
-    manifest = outcome.manifest
-    totals, statuses, people = manifest.totals, manifest.statuses, plural(run.release.record)
+    manifest, words = outcome.manifest, words_of_run(run)
+    totals, statuses, people = manifest.totals, manifest.statuses, words.people
     inhabited = totals.get("inhabited", totals["units"])
     places = run.release.geography.unit.name, run.release.region.name
     facts: list[Fact] = [
         ("mode", _MODES[manifest.notes["mode"]].format(*places).replace("_", " ")),
         (people, f"{totals['people']:,}"),
-        (
-            plural(run.release.geography.unit.name).replace("_", " "),
-            f"{totals['units']:,}, {inhabited:,} with {people}",
-        ),
-        ("zero solvar", share(totals["zero"], inhabited)),
+        (words.units, f"{totals['units']:,}, {inhabited:,} with {people}"),
+        (words.zero, share(totals["zero"], inhabited)),
         (f"  {people} in them", share(totals["people_in_zero"], totals["people"])),
         ("certain records", share(totals["certain"], totals["people"])),
         ("proven", share(statuses.get("proven", 0), totals["units"])),
@@ -82,5 +79,4 @@ def print_solvar(run: Run, outcome: StageOutcome) -> None:
     show(title_of(outcome), facts)
     columns = ["size", "units", "zero_solvar_units_pct", "certain_pct"]
     by_size = read_variability_by_size(run.work).select(columns)
-    units = plural(run.release.geography.unit.name).replace("_", " ")
-    show_table(by_size, [people, units, "zero solvar %", "certain %"])
+    show_table(by_size, [people, words.units, f"{words.zero} %", "certain %"])

@@ -23,7 +23,6 @@ _FIGURES = {
     "cells": "non-zero cells",
     "certain": "certain",
     "pairs": "pairs swapped",
-    "zero": "with zero solvar",
     "putative": "putative links",
     "confirmed": "confirmed",
 }
@@ -116,13 +115,13 @@ def _print(work: Path, folders: Sequence[FolderStatus], run: Run | None) -> None
     if not folders:
         click.echo("  no stage has run here")
     label = max((len(each.name) for each in folders), default=0)
-    facts = []
+    facts, zero = [], _zero(run)
     for each in folders:
         release = _release(run, each.status.last)
         lines = [_state(each.status)]
         if each.status.last is not None:
             manifest = each.status.last
-            for parts in (_figures(manifest, release), _making(manifest, each.size)):
+            for parts in (_figures(manifest, release, zero), _making(manifest, each.size)):
                 lines += flow(parts, max(terminal_width() - label - 4, 20))
         facts.append((each.name, "\n".join(lines)))
     show_facts(facts)
@@ -138,7 +137,14 @@ def _state(status: StageStatus) -> str:
     return f"{text}: {'; '.join(status.reasons)}" if status.reasons else text
 
 
-def _figures(manifest: Manifest, release: Release | None) -> list[str]:
+def _zero(run: Run | None) -> str:
+    """What the units have that no other solution differs in."""
+    from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415
+
+    return "no variability" if run is None else words_of_run(run).zero
+
+
+def _figures(manifest: Manifest, release: Release | None, zero: str) -> list[str]:
     """People, units, how they came out, and what else counts."""
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.progress.tally import outcomes  # noqa: PLC0415
@@ -154,9 +160,8 @@ def _figures(manifest: Manifest, release: Release | None) -> list[str]:
     if statuses.pop(unit, None) is not None:  # `recon ingest` counts geounits by level
         statuses = {plural(name) if n != 1 else name: n for name, n in statuses.items()}
     facts += outcomes(statuses)
-    return facts + [
-        f"{totals[key]:,} {called}" for key, called in _FIGURES.items() if key in totals
-    ]
+    figures = {**_FIGURES, "zero": f"with {zero}"}
+    return facts + [f"{totals[key]:,} {called}" for key, called in figures.items() if key in totals]
 
 
 def _making(manifest: Manifest, size: int) -> list[str]:

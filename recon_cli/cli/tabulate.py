@@ -71,9 +71,10 @@ def command(
     if options.load().top.work is not None:
         run_and_print("tabulate", options, force=force)
         return
-    written = write_tables(options.run(force=force))
+    run = options.run(force=force)
+    written = write_tables(run)
     if options.verbosity >= 0:
-        _print(written, f"tabulate: wrote {written.path}")
+        _print(run, written, f"tabulate: wrote {written.path}")
 
 
 def print_tabulate(run: Run, outcome: StageOutcome) -> None:
@@ -82,16 +83,19 @@ def print_tabulate(run: Run, outcome: StageOutcome) -> None:
 
     written = tabulated(run, outcome)
     title = title_of(outcome) if outcome.skipped else f"tabulate: wrote {written.path}"
-    _print(written, title)
+    _print(run, written, title)
 
 
-def _print(written: Tabulated, title: str) -> None:
+def _print(run: Run, written: Tabulated, title: str) -> None:
+    from recon_cli.progress import plural  # noqa: PLC0415 - slow imports when needed
+
+    people = plural(run.release.record).replace("_", " ")
     show(
         title,
         [
             ("format", written.format),
-            ("people", f"{written.people:,}"),
+            (people, f"{written.people:,}"),
             ("non-zero cells", f"{written.cells:,}"),
-            ("seconds", seconds(written.seconds, written.people)),
+            ("seconds", seconds(written.seconds, written.people, people)),
         ],
     )

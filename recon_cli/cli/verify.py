@@ -38,22 +38,23 @@ def command(options: RunOptions, *, tables: str | None) -> None:
 
     run = options.run()
     verdict = verify(run, tables_value(tables))
+    people = plural(run.release.record).replace("_", " ")
     unit = plural(run.release.geography.unit.name).replace("_", " ")
     if verdict.ok:
         if options.verbosity >= 0:
             show(
                 "verify: every published cell is reproduced",
                 [
-                    ("people", f"{verdict.people:,}"),
+                    (people, f"{verdict.people:,}"),
                     (unit, f"{verdict.units:,}"),
                     ("tables", f"{len(verdict.tables):,}"),
                     ("cells compared", f"{verdict.cells_compared:,}"),
-                    ("seconds", seconds(verdict.seconds, verdict.people)),
+                    ("seconds", seconds(verdict.seconds, verdict.people, people)),
                 ],
             )
         return
     count = verdict.mismatches.height
-    lines = [_line(row) for row in verdict.mismatches.head(_SHOWN).iter_rows(named=True)]
+    lines = [_line(row, people) for row in verdict.mismatches.head(_SHOWN).iter_rows(named=True)]
     if count > _SHOWN:
         lines.append(f"  and {count - _SHOWN:,} more")
     raise VerificationError(
@@ -61,8 +62,8 @@ def command(options: RunOptions, *, tables: str | None) -> None:
     )
 
 
-def _line(row: dict[str, Any]) -> str:
-    cell = "people outside the published geounits"
+def _line(row: dict[str, Any], people: str) -> str:
+    cell = f"{people} outside the published geounits"
     if row["table"] is not None:
         cell = f"table {row['table']}, cell {row['cell']} ({row['code']})"
     return (

@@ -23,19 +23,14 @@ from recon_cli.report.document import (
 )
 from recon_cli.report.headline import Headline
 from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.words import Words, enumerate_words, size_label, words_of
+from recon_cli.report.words import Words, capitalized, enumerate_words, size_label, words_of
 from recon_cli.schema import Release
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
 
-#: Measure of risk → what it is called, with its unit; the first that was taken leads the text.
-#: What is proven on any columns comes before whole records, which can be nobody's beside it.
-RISKS: Final[Mapping[Measure, str]] = {
-    "gain": "precision for nonmodal uniques less guessing, points",
-    "disclosed": "people of whom something is proven, %",
-    "agreement": "reconstructed records that are true, %",
-    "certain": "people with a proven record, %",
-}
+#: Measures of risk; the first that was taken leads the text. What is proven on any columns comes
+#: before whole records, which can be nobody's beside it.
+RISKS: Final[tuple[Measure, ...]] = ("gain", "disclosed", "agreement", "certain")
 _NONE: Final = "–"
 
 
@@ -61,6 +56,7 @@ def compose_comparison(
     words = words_of(release)
     taken = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
     by: Measure = risk or taken[0]
+    risks = enumerate_words([_risk_words(each, words) for each in taken])
     choices = [_choice(each, taken) for each in summaries]
     beaten, best = dominated_by(choices), undominated(choices)
     of = {each.name: each for each in summaries}
@@ -71,15 +67,15 @@ def compose_comparison(
             tuple(_sentences([of[each.name] for each in best], by, words)),
             (
                 "On the frontier: no other protection here is as good in every error (of cells "
-                f"and people of {words.units}, of coarser cells) and in every risk "
-                f"({enumerate_words([_risk_words(each) for each in taken])}), and better in one. "
-                "Other attacks, and other truths, may order them otherwise.",
+                f"and {words.people} of {words.units}, of coarser cells) and in every risk "
+                f"({risks}), and better in one. Other attacks, and other truths, may "
+                "order them otherwise.",
             ),
         ),
         facts=(
             KeyFigure("protections", str(len(summaries))),
             KeyFigure("on the frontier", str(len(best))),
-            KeyFigure("people", f"{max(each.people for each in summaries):,}"),
+            KeyFigure(words.people, f"{max(each.people for each in summaries):,}"),
         ),
         terms=tuple(_terms(words, summaries)),
         sections=(
@@ -92,15 +88,28 @@ def compose_comparison(
             ReportSection("table", "The numbers", sheets=(_sheet(summaries, beaten, words),)),
             *_score_sections(scores, words),
             ReportSection(
-                "errors", "Errors by level, table and size", sheets=tuple(_error_sheets(errors))
+                "errors",
+                "Errors by level, table and size",
+                sheets=tuple(_error_sheets(errors, words)),
             ),
             _commands(summaries),
         ),
     )
 
 
-def _risk_words(by: Measure) -> str:
-    return RISKS[by].rpartition(",")[0]
+def _risk_words(by: Measure, words: Words) -> str:
+    """What a measure of risk is called."""
+    return {
+        "gain": f"precision less guessing for unique {words.nonmodal}",
+        "disclosed": f"{words.people} of {words.whom} something is proven",
+        "agreement": "reconstructed records that are true",
+        "certain": f"{words.people} with a proven record",
+    }[by]
+
+
+def _risk_axis(by: Measure, words: Words) -> str:
+    """The same with its unit."""
+    return f"{_risk_words(by, words)}, {'points' if by == 'gain' else '%'}"
 
 
 def _choice(summary: ProtectionSummary, taken: Sequence[Measure]) -> Choice:
@@ -122,11 +131,13 @@ def _sentences(best: Sequence[ProtectionSummary], by: Measure, words: Words) -> 
     for before, each in zip([None, *best], best, strict=False):
         risk = each.measure(by) or 0.0
         what = (
-            f"**{each.name}** has an error of {each.unit_error:.2f} people in a cell of a "
-            f"{words.unit}"
+            f"**{each.name}** has an error of {each.unit_error:.2f} {words.people} in a cell "
+            f"of a {words.unit}"
         )
         if before is None:
-            sentences.append(f"{what}, the least, and a risk of {risk:.1f} ({RISKS[by]}).")
+            sentences.append(
+                f"{what}, the least, and a risk of {risk:.1f} ({_risk_axis(by, words)})."
+            )
             continue
         change = risk - (before.measure(by) or 0.0)
         more = each.unit_error - before.unit_error
@@ -185,19 +196,21 @@ def _figure(
     words: Words,
 ) -> Figure:
     """A panel for each measure of risk that was taken."""
-    accuracy = [("unit_error", f"mean error of a {words.unit}'s cell, people")]
+    accuracy = [("unit_error", f"mean error of a {words.unit}'s cell, {words.people}")]
     if coarse:
-        accuracy.append(("region_error", f"mean error of a {coarse}'s cell, people"))
+        accuracy.append(("region_error", f"mean error of a {coarse}'s cell, {words.people}"))
     risks = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
     looks = _looks(choices)
     panels = tuple(
-        _panel(summaries, looks, risk, error, axis) for risk in risks for error, axis in accuracy
+        _panel(summaries, looks, risk, error, (axis, capitalized(_risk_axis(risk, words))))
+        for risk in risks
+        for error, axis in accuracy
     )
     return Figure(
         name="frontier",
         title="Each protection as a dot: down and to the left is better",
         caption="Errors without their sign. On the frontier, or dominated, by all charts together "
-        "and by people of a unit.",
+        f"and by {words.people} of a {words.unit}.",
         alt=" ".join(_reading(each, words) for each in summaries),
         chart=Chart(panels, columns=len(accuracy)),
         sheets=(),
@@ -220,8 +233,9 @@ def _panel(
     looks: Mapping[str, Look],
     risk: Measure,
     error: str,
-    axis: str,
+    axes: tuple[str, str],
 ) -> CurvePanel:
+    """A measure of risk over an error; ``axes`` are what the error and the risk are called."""
     points: dict[Look, list[CurvePoint]] = {look: [] for look in looks.values()}
     for each in summaries:
         x, y = getattr(each, error), each.measure(risk)
@@ -231,17 +245,19 @@ def _panel(
     low = min((point.y for point in every), default=0.0)
     curves = tuple(Curve(look, tuple(some), is_line=False) for look, some in points.items() if some)
     return CurvePanel(
-        RISKS[risk].capitalize(),
-        Scale(axis, 0.0, max((point.x for point in every), default=1.0) * 1.02 or 1.0),
+        axes[1],
+        Scale(axes[0], 0.0, max((point.x for point in every), default=1.0) * 1.02 or 1.0),
         Scale("", min(low, 0.0), max((point.y for point in every), default=1.0) * 1.02 or 1.0),
         curves,
     )
 
 
 def _reading(each: ProtectionSummary, words: Words) -> str:
-    said = [f"error {each.unit_error:.2f} people in a cell of a {words.unit}"]
+    said = [f"error {each.unit_error:.2f} {words.people} in a cell of a {words.unit}"]
     said += [
-        f"{RISKS[name]} {value:.1f}" for name in RISKS if (value := each.measure(name)) is not None
+        f"{_risk_axis(name, words)} {value:.1f}"
+        for name in RISKS
+        if (value := each.measure(name)) is not None
     ]
     return f"{each.name}: {'; '.join(said)}."
 
@@ -251,8 +267,9 @@ def _sheet(
 ) -> ResultTable:
     header = (
         "protection", "what it is", "dominated by", f"error in a {words.unit}'s cell",
-        "a coarser one's", f"people of a {words.unit}", "no number, %", "proven record, %",
-        "something proven, %", "true records, %", "nonmodal uniques, %", "guessed, %", "gain",
+        "a coarser one's", f"{words.people} of a {words.unit}", "no number, %", "proven record, %",
+        "something proven, %", "true records, %", f"unique {words.nonmodal}, %", "guessed, %",
+        "gain",
     )  # fmt: skip
     rows = [
         (
@@ -283,7 +300,7 @@ def _score_sections(scores: pl.DataFrame | None, words: Words) -> tuple[ReportSe
     """Reconstructions and links beside the truth, for everybody and by size."""
     if scores is None:
         return ()
-    names = ("true records, %", "by coarse columns", "links right, %", "nonmodal", "modal")
+    names = ("true records, %", "by coarse columns", "links right, %", words.nonmodal, words.modal)
 
     def cells(row: Mapping[str, float | None]) -> tuple[str, ...]:
         return tuple(_number(row[name], 1) for name in scores.columns[2:])
@@ -297,25 +314,24 @@ def _score_sections(scores: pl.DataFrame | None, words: Words) -> tuple[ReportSe
         for row in scores.filter(pl.col("block_size") != ALL).iter_rows(named=True)
     ]
     text = (
-        "What Tables 11 and 15 to 17 of the 2010 study show of alternatives: reconstructed "
-        "records that the truth has, and links by an attacker who knows the truth's own linking "
-        "columns that are right.",
+        "Reconstructed records that the truth has, and links by an attacker who knows the truth's "
+        "own linking columns that are right.",
     )
-    header = (f"people in the {words.unit}", *names)
+    header = (f"{words.people} in the {words.unit}", *names)
     return (
         ReportSection(
             "scores",
             "Reconstructions beside the truth",
             text,
             sheets=(
-                result_table("Everybody", ("protection", *names), whole),
+                result_table(capitalized(words.everybody), ("protection", *names), whole),
                 result_table("By size", ("protection", *header), by_size, words=2),
             ),
         ),
     )
 
 
-def _error_sheets(errors: Mapping[str, pl.DataFrame]) -> list[ResultTable]:
+def _error_sheets(errors: Mapping[str, pl.DataFrame], words: Words) -> list[ResultTable]:
     """By table, and by number of people; a column a protection."""
     names = list(errors)
     joined = pl.concat(
@@ -325,24 +341,29 @@ def _error_sheets(errors: Mapping[str, pl.DataFrame]) -> list[ResultTable]:
     by_table = joined.filter(size=ALL)
     by_size = joined.filter(pl.col("size") != ALL, pl.col("table").is_in([ALL, TOTAL]))
     tables = [
-        (f"{row['level']}, {_table_words(row['table'])}", *(_number(row[n], 2) for n in names))
+        (
+            f"{row['level']}, {_table_words(row['table'], words)}",
+            *(_number(row[n], 2) for n in names),
+        )
         for row in by_table.iter_rows(named=True)
     ]
     sizes = [
         (
-            f"{row['level']}, {_table_words(row['table'])}, {size_label(row['size'])}",
+            f"{row['level']}, {_table_words(row['table'], words)}, {size_label(row['size'])}",
             *(_number(row[n], 2) for n in names),
         )
         for row in by_size.iter_rows(named=True)
     ]
     return [
-        result_table("Mean absolute error by table, in people", ("cells of", *names), tables),
-        result_table("By people in the geounit", ("cells of", *names), sizes),
+        result_table(
+            f"Mean absolute error by table, in {words.people}", ("cells of", *names), tables
+        ),
+        result_table(f"By {words.people} in the geounit", ("cells of", *names), sizes),
     ]
 
 
-def _table_words(name: str) -> str:
-    return {ALL: "all tables", TOTAL: "everybody"}.get(name, name)
+def _table_words(name: str, words: Words) -> str:
+    return {ALL: "all tables", TOTAL: words.everybody}.get(name, name)
 
 
 def _commands(summaries: Sequence[ProtectionSummary]) -> ReportSection:
@@ -369,20 +390,22 @@ def _terms(words: Words, summaries: Sequence[ProtectionSummary]) -> list[Term]:
         Term(
             "Proven record",
             "it is in every set of records that fits what is published. What was swapped or made "
-            "of noise is published as if exact: there a proven record may be of nobody.",
+            "of noise is published as if exact: there a proven record may be of "
+            f"{words.nobody}.",
         ),
         Term(
             "Something proven",
-            "of people with some values, all that fit share another one (attribute disclosure).",
+            f"of {words.people} with some values, all that fit share another one (attribute "
+            "disclosure).",
         ),
     ]
     if any(each.agreement is not None for each in summaries):
         terms += [
-            Term("True record", f"a person of the truth has it in the same {words.unit}."),
+            Term("True record", f"a {words.person} of the truth has it in the same {words.unit}."),
             Term(
-                "Nonmodal unique",
-                f"a person alone in the {words.unit} with what an attacker knows, whose other "
-                "values are not its most frequent ones; guessed: by the better of two guessers "
+                capitalized(f"unique {words.nonmodal}"),
+                f"alone in the {words.unit} with what an attacker knows, with other values "
+                "than its most frequent ones; guessed: by the better of two guessers "
                 "who see the truth's frequencies, the same for all protections.",
             ),
         ]

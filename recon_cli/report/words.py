@@ -70,6 +70,17 @@ class Words:
         return "solvar" if self.is_study else "variability"
 
     @property
+    def zero(self) -> str:
+        """What a unit has that no other solution differs in."""
+        return "zero solvar" if self.is_study else "no variability"
+
+    @property
+    def modal(self) -> str:
+        """People whose values are the most frequent."""
+        people = self.people
+        return f"modal {people}" if self.is_study else f"{people} like most of their {self.unit}"
+
+    @property
     def nonmodal(self) -> str:
         """People whose values are not the most frequent."""
         people = self.people
@@ -79,11 +90,7 @@ class Words:
 
     def panel(self, name: str) -> str:
         """Who is in a panel of the rates, to begin a line with."""
-        nonmodal = capitalized(self.nonmodal)
-        people = capitalized(self.people)
-        modal = (
-            f"Modal {self.people}" if self.is_study else f"{people} like most of their {self.unit}"
-        )
+        nonmodal, modal = capitalized(self.nonmodal), capitalized(self.modal)
         named = {
             "all": capitalized(self.everybody),
             "nonmodal": nonmodal,

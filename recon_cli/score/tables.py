@@ -24,23 +24,23 @@ from recon_cli.score.rates import (
 )
 from recon_cli.score.study import KEYS, published
 
-#: Table → its title. The order is that of reports.
-TITLES = {
-    "table07_uniques": "Table 7. People unique on their keys in their block, by block size",
-    "table08_agreement": "Table 8. Agreement of records, by block size",
-    "table09_overall": "Table 9. Putative and confirmed re-identification, everybody",
-    "table10_zero_solvar": "Table 10. Zero-solvar blocks: nonmodal people, and the unique of them",
-    "table11_agreement_alternatives": "Table 11. Agreement of alternatives, by block size",
-    "table12_all": "Table 12. Re-identification of all people, by block size",
-    "table13_nonmodal": "Table 13. Re-identification of nonmodal people, by block size",
-    "table14_modal": "Table 14. Re-identification of modal people, by block size",
-    "table15_all_alternatives": "Table 15. Alternatives: all people, by block size",
-    "table16_nonmodal_alternatives": "Table 16. Alternatives: nonmodal people, by block size",
-    "table17_modal_alternatives": "Table 17. Alternatives: modal people, by block size",
-    "uniques_by_size": "People unique on their keys in their block, by block size",
-    "zero_solvar_by_size": "Zero-solvar blocks, by block size",
-    "guessers": "Closed forms of the guessers: modal share and Σp², with and without oneself",
-}
+#: The tables, in the order of reports.
+TABLES = (
+    "table07_uniques",
+    "table08_agreement",
+    "table09_overall",
+    "table10_zero_solvar",
+    "table11_agreement_alternatives",
+    "table12_all",
+    "table13_nonmodal",
+    "table14_modal",
+    "table15_all_alternatives",
+    "table16_nonmodal_alternatives",
+    "table17_modal_alternatives",
+    "uniques_by_size",
+    "zero_solvar_by_size",
+    "guessers",
+)
 
 _MAIN = {
     "table12_all": {"all": EVERYBODY},
@@ -175,7 +175,7 @@ def _families(collected: Collected, sources: Sources) -> list[TableFamily]:
 
 
 def _in_order(rows: pl.DataFrame, sources: Sequence[str]) -> pl.DataFrame:
-    tables = {name: at for at, name in enumerate(TITLES)}
+    tables = {name: at for at, name in enumerate(TABLES)}
     names = {name: at for at, name in enumerate(sources)}
     return rows.sort(
         pl.col("table").replace_strict(tables, return_dtype=pl.Int32),

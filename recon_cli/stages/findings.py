@@ -8,7 +8,6 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.linkage.specification import CEF, CEF_ATKR, HDF
 from recon_cli.config.sections.report import Report
 from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
@@ -44,6 +43,7 @@ from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.contributions import read_contributions
 from recon_cli.stages.lineage import made_from, own_source
+from recon_cli.stages.source_labels import file_labels
 from recon_cli.store import Folder, Manifest, Stage, open_folder
 from recon_cli.store.protection import laws_of
 from recon_cli.store.published import read_coverage, read_names
@@ -282,7 +282,7 @@ def _scores(
         for name in ("rates", "gains")
     )
     own = None if isinstance(microdata, Missing) else own_source(links.manifest, microdata)
-    labels = {} if is_study else _labels(links.manifest, own)
+    labels = {} if is_study else file_labels(links.manifest, own)
     names = [pl.col(name).replace(labels) for name in ("source", "against")]
     rates = rates.with_columns(names)
     gains = gains.with_columns(*names, pl.col("guesser").replace(labels))
@@ -318,16 +318,6 @@ def _uniques(
         )
     columns = ["size", "population", "unique", "unique_pct"]
     return UniqueFindings(variability.by_size.select(columns), is_true=False)
-
-
-def _labels(links: Manifest, own: str | None) -> dict[str, str]:
-    """The names that the program gives by itself, in words; who gave other names reads those."""
-    given = {CEF: "the truth", HDF: "the tabulated records", CEF_ATKR: "the truth's own list"}
-    given |= {"MDG": "the most frequent values", "PRG": "a draw in proportion"}
-    if own is not None:
-        given[own] = "the reconstruction"
-    named = {*links.notes["sources"], *links.notes["attackers"], *links.notes["guessers"]}
-    return {name: said for name, said in given.items() if name in named}
 
 
 def _outdated(score: Folder, links: Folder, solvar: Manifest | None) -> str | None:

@@ -14,15 +14,17 @@ from recon_cli.errors import ConfigError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import LINK, RECONSTRUCT, SCORE, SOLVAR
 from recon_cli.progress import Task
+from recon_cli.report.score_tables import lay_out, table_title
 from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.control import Control
 from recon_cli.score.gains import make_gains
 from recon_cli.score.rates import Rules
-from recon_cli.score.sheet import ResultTable, lay_out
+from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import Sizes
-from recon_cli.score.tables import TITLES, Sources, make_rates
+from recon_cli.score.tables import Sources, make_rates
 from recon_cli.stages.confidence_scores import calibrate_confidence, open_confidence
 from recon_cli.stages.lineage import made_from, own_source
+from recon_cli.stages.run_words import words_of_run
 from recon_cli.store import Folder, Manifest, open_folder
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.manifest import MANIFEST
@@ -88,7 +90,7 @@ def score(run: Run) -> StageOutcome:
         collected = _collect(run, config, folders, zero, seed)
         rates = make_rates(collected, sources, replace(rules, kind=collected.kind), config.compare)
         gains = make_gains(collected, sources, replace(rules, kind=collected.kind))
-        for name, data in {**result_files(rates), **gain_files(gains)}.items():
+        for name, data in {**result_files(run, rates), **gain_files(gains)}.items():
             stage.staging.write_extra("score", name, data)
         if confidence is not None:
             calibrated = calibrate_confidence(
@@ -114,19 +116,22 @@ def read_rates(run: Run) -> pl.DataFrame:
     return pl.read_parquet(io.BytesIO(folder.read_extra(f"{RATES}.parquet")))
 
 
-def sheets(rates: pl.DataFrame) -> dict[str, ResultTable]:
+def sheets(run: Run, rates: pl.DataFrame) -> dict[str, ResultTable]:
     """The tables that there are, laid out."""
-    names = rates["table"].unique(maintain_order=True)
-    return {name: lay_out(TITLES[name], rates.filter(pl.col("table") == name)) for name in names}
+    words = words_of_run(run)
+    return {
+        name: lay_out(table_title(name, words), rates.filter(pl.col("table") == name), words)
+        for name in rates["table"].unique(maintain_order=True)
+    }
 
 
-def result_files(rates: pl.DataFrame) -> dict[str, bytes]:
+def result_files(run: Run, rates: pl.DataFrame) -> dict[str, bytes]:
     """File name → bytes: all rates, and each table as Parquet, CSV and Markdown."""
     files = {
         f"{RATES}.parquet": parquet_bytes(rates),
         f"{RATES}.csv": rates.write_csv().encode(),
     }
-    for name, sheet in sheets(rates).items():
+    for name, sheet in sheets(run, rates).items():
         rows = rates.filter(pl.col("table") == name)
         files[f"{name}.parquet"] = parquet_bytes(rows)
         files[f"{name}.csv"] = rows.write_csv(float_precision=4).encode()
@@ -159,9 +164,9 @@ def find_zero(run: Run) -> Zero:
         folder = open_folder(run.work, RECONSTRUCT, "blocks")
         note = "blocks/: proven to have one solution"
         if not is_protected:
-            note += "; run `recon solvar` for the study's measure"
+            note += "; `recon solvar` may prove more"
         return Zero(folder, pl.col("status") == "unique", note)
-    note = "unknown: no solvar/ and no blocks/ in the work folder, so no Table 10"
+    note = "unknown: no solvar/ and no blocks/ in the work folder"
     return Zero(None, pl.lit(value=False), note)
 
 

@@ -11,9 +11,8 @@ from recon_cli.errors import ConfigError
 from recon_cli.markdown import markdown_table
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import LINK, SCORE
-from recon_cli.progress import plural
-from recon_cli.score.sheet import lay_out
-from recon_cli.score.tables import TITLES
+from recon_cli.report.score_tables import lay_out, table_title
+from recon_cli.stages.run_words import words_of_run
 from recon_cli.store import open_folder
 from recon_cli.store.files import write_bytes
 
@@ -47,20 +46,20 @@ def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:
     """The text of the page: what was run, the large differences, the tables."""
     found = open_folder(run.work, SCORE, "score").manifest.notes
     linked = open_folder(run.work, LINK, "truth").manifest
-    unit = plural(run.release.geography.unit.name).replace("_", " ")
+    words = words_of_run(run)
     parts = [
         "# Who is re-identified, and how much better than guessing",
         "",
         "Made by `recon score --page`; do not edit.",
         "",
-        f"- Release `{run.release.name}`: {linked.totals['people']:,} people in "
-        f"{linked.totals['units']:,} {unit}; seed {linked.seed}.",
+        f"- Release `{run.release.name}`: {linked.totals['people']:,} {words.people} in "
+        f"{linked.totals['units']:,} {words.units}; seed {linked.seed}.",
         f"- Sources: {', '.join(linked.notes['sources'])}.",
         f"- Attacker files: {', '.join(linked.notes['attackers']) or 'none'}.",
         f"- Intervals: {found['intervals']}. Zero variability: {found['zero_variability']}.",
         "",
-        "A cell is the rate in percent, its interval, and the count that it is of the people or, "
-        "for precision, of the putative links.",
+        "A cell is the rate in percent, its interval, and the count that it is of the "
+        f"{words.people} or, for precision, of the putative links.",
         "",
         *_differences(rates),
     ]
@@ -70,7 +69,7 @@ def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:
         rows = rates.filter(pl.col("table") == name)
         for against in rows["against"].unique(maintain_order=True):
             here = rows.filter(pl.col("against") == against)
-            parts.append(lay_out(f"{TITLES[name]}: {against}", here).markdown())
+            parts.append(lay_out(f"{table_title(name, words)}: {against}", here, words).markdown())
     return "\n".join(parts)
 
 

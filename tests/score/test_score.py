@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -14,14 +15,16 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from recon_cli.errors import ConfigError
+from recon_cli.report.score_tables import brief, lay_out, table_title
+from recon_cli.report.words import Words, words_of
+from recon_cli.schema import load_release
 from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.control import Control, label_classes, rounded
 from recon_cli.score.rates import Rules
-from recon_cli.score.sheet import brief, lay_out
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.study import KEYS, published
 from recon_cli.score.sums import Sums, concat, stack, weighted
-from recon_cli.score.tables import TITLES, Sources, make_rates
+from recon_cli.score.tables import TABLES, Sources, make_rates
 from tests.support.attacks import SF1, aged, attack, people, swapped
 
 SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))
@@ -346,7 +349,7 @@ def test_sizes_are_checked() -> None:
 
 def test_every_published_rate_can_stand_beside_ours() -> None:
     values = published("wp31995")
-    assert set(values["table"]) < set(TITLES)
+    assert set(values["table"]) < set(TABLES)
     assert not values.select(KEYS).is_duplicated().any()
     pick = {"panel": "nonmodal_unique", "against": "CEF_atkr", "rate": "precision"}
     zero = values.filter(table="table10_zero_solvar", **pick)
@@ -376,12 +379,29 @@ def test_alternatives_have_tables_of_their_own() -> None:
 def test_sheets() -> None:
     _, counted, _ = attacked()
     rates = rates_of(counted)
-    sheet = lay_out("Title", rates.filter(table="table13_nonmodal"))
+    words = words_of(load_release("sf1_2010"), is_study=True)
+    sheet = lay_out("Title", rates.filter(table="table13_nonmodal"), words)
     text = sheet.markdown()
     assert text.startswith("## Title\n\n| block size | source | CEF_atkr: people |")
     widths = {line.count("|") for line in text.splitlines()[2:]}
     assert widths == {len(sheet.header) + 1}
-    narrow = brief("Title", rates.filter(table="table13_nonmodal"))
+    narrow = brief("Title", rates.filter(table="table13_nonmodal"), words)
     assert [each.title for each in narrow] == ["Title: CEF_atkr", "Title: COMRCL"]
     assert all(len(row) == len(each.header) for each in narrow for row in each.rows)
-    assert brief("Title", rates.clear()) == []
+    assert brief("Title", rates.clear(), words) == []
+
+
+def test_tables_are_told_in_the_words_of_the_release() -> None:
+    stays = Words("hospital", "hospitals", {}, person="stay", people="stays")
+    _, counted, _ = attacked()
+    rates = rates_of(counted).filter(table="uniques_by_size")
+    sheets = [lay_out("", rates, stays), *brief("", rates, stays)]
+    said = [table_title(name, stays) for name in TABLES]
+    said += [text for sheet in sheets for text in (*sheet.header, *(row[0] for row in sheet.rows))]
+    assert "Re-identification of stays unlike most of their hospital, by hospital size" in said
+    assert {"unique", "unique, unlike most", "unique, like most"} <= set(said)
+    assert not re.search(r"people|block|Table \d|[Nn]onmodal|solvar", " ".join(said))
+    study = words_of(load_release("sf1_2010"), is_study=True)
+    assert table_title("table13_nonmodal", study) == (
+        "Table 13. Re-identification of nonmodal people, by block size"
+    )

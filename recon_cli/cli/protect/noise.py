@@ -51,11 +51,14 @@ def command(options: RunOptions, *, strategy: str | None, force: bool) -> None:
     run_and_print("noise", options.setting(noise__strategy=strategy), force=force)
 
 
-def print_noise(_run: Run, outcome: StageOutcome) -> None:
+def print_noise(run: Run, outcome: StageOutcome) -> None:
     """Print what was measured, what it spent, and the summary."""
     import polars as pl  # noqa: PLC0415 - slow imports when needed
 
+    from recon_cli.progress import plural  # noqa: PLC0415
+
     totals, notes = outcome.manifest.totals, outcome.manifest.notes
+    people = plural(run.release.record).replace("_", " ")
     unit = "ρ" if notes["mechanism"] == "gaussian" else "ε"
     rows = [
         (row["level"], row["query"], f"{row['cells']:,}", f"{_value(row['budget']):.6f}",
@@ -72,10 +75,10 @@ def print_noise(_run: Run, outcome: StageOutcome) -> None:
             ("spent", spent(notes, "")),
             ("whole strategy", spent(notes, "whole_")),
             ("noise", str(notes["source"])),
-            ("people", f"{totals['people']:,}"),
+            (people, f"{totals['people']:,}"),
             ("measurements", f"{totals['cells']:,}"),
             ("  below zero", share(totals["negative"], totals["cells"])),
-            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"], people)),
         ],
     )
 

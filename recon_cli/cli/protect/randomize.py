@@ -43,8 +43,11 @@ def command(options: RunOptions, *, force: bool) -> None:
     run_and_print("randomize", options, force=force)
 
 
-def print_randomize(_run: Run, outcome: StageOutcome) -> None:
+def print_randomize(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
+    from recon_cli.progress import plural  # noqa: PLC0415 - slow imports when needed
+
+    people = plural(run.release.record).replace("_", " ")
     totals, found = outcome.manifest.totals, outcome.manifest.notes["epsilon"]
     answers = totals["people"] * len(found)
     show(
@@ -54,9 +57,9 @@ def print_randomize(_run: Run, outcome: StageOutcome) -> None:
                 (name, "no finite ε" if value is None else f"ε {value:.3g}")
                 for name, value in found.items()
             ),
-            ("people", f"{totals['people']:,}"),
+            (people, f"{totals['people']:,}"),
             ("answers replaced", share(totals["changed"], answers)),
             ("counts estimated", f"{totals['cells']:,}"),
-            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"], people)),
         ],
     )

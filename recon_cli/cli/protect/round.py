@@ -56,19 +56,22 @@ def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
 
 def print_round(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage, and what is known to undo it."""
+    from recon_cli.progress import plural  # noqa: PLC0415 - slow imports when needed
+
+    people = plural(run.release.record).replace("_", " ")
     totals, copies = outcome.manifest.totals, outcome.manifest.notes["copies"]
     many = f"{copies['cells']:,} cells, {copies['margins']:,} different, one {copies['most']} times"
     show(
         title_of(outcome),
         [
             ("law", str(outcome.manifest.notes["law"])),
-            ("people", f"{totals['people']:,}"),
+            (people, f"{totals['people']:,}"),
             ("cells above zero", f"{totals['cells']:,}"),
             ("  changed", share(totals["changed"], totals["cells"])),
             ("  published as zero", share(totals["false_zeros"], totals["cells"])),
             ("  published twice or more", share(totals["repeated"], totals["cells"])),
             ("    not alike", share(totals["fixed"], totals["repeated"])),
             (f"copies in a {run.release.geography.unit.name}", many),
-            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"], people)),
         ],
     )

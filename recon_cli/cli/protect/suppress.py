@@ -64,17 +64,20 @@ def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     run_and_print("suppress", options.setting(suppress__to=to), force=force)
 
 
-def print_suppress(_run: Run, outcome: StageOutcome) -> None:
+def print_suppress(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage, and what published zeros mean."""
+    from recon_cli.progress import plural  # noqa: PLC0415 - slow imports when needed
+
+    people = plural(run.release.record).replace("_", " ")
     totals, notes = outcome.manifest.totals, outcome.manifest.notes
     suppressed, primary = totals["suppressed"], totals["primary"]
     facts = [
-        ("people", f"{totals['people']:,}"),
+        (people, f"{totals['people']:,}"),
         ("counts above zero", f"{totals['cells']:,}"),
         ("suppressed", f"{suppressed:,}"),
         (f"  primary, below {notes['below']} or dominated", share(primary, suppressed)),
         ("  complementary", share(suppressed - primary, suppressed)),
-        ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+        ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"], people)),
     ]
     if notes["zeros"] == "publish":
         facts.append(("warning", "zeros are published, so every flag says at least 1"))

@@ -58,6 +58,9 @@ def command(options: RunOptions, *, force: bool) -> None:
 
 def print_topdown(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
+    from recon_cli.progress import plural  # noqa: PLC0415 - slow imports when needed
+
+    people = plural(run.release.record).replace("_", " ")
     totals, notes = outcome.manifest.totals, outcome.manifest.notes
     show(
         title_of(outcome),
@@ -65,8 +68,8 @@ def print_topdown(run: Run, outcome: StageOutcome) -> None:
             ("levels", ", ".join(notes["levels"])),
             *((str(each["strategy"]), spent(each, "")) for each in notes["products"]),
             ("neighbours", NEIGHBOURS[notes["products"][0]["neighbours"]]),
-            ("people", f"{totals['people']:,}, of {totals['true_people']:,}"),
-            (f"{run.release.geography.unit.name}s with people", f"{totals['units']:,}"),
-            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
+            (people, f"{totals['people']:,}, of {totals['true_people']:,}"),
+            (f"{plural(run.release.geography.unit.name)} with {people}", f"{totals['units']:,}"),
+            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"], people)),
         ],
     )
