@@ -72,7 +72,10 @@ def contradiction(
             f"in {names} no true counts within what they state fit together; {message}; is the law "
             "declared for them the right one?"
         )
-    return ContradictionError(f"published counts contradict each other: {message}{others}")
+    schema = f"does the schema of release {plan.release.name!r} say what the tables count?"
+    return ContradictionError(
+        f"published counts contradict each other: {message}{others}; {schema}"
+    )
 
 
 def _partial_message(

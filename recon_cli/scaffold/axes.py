@@ -23,11 +23,13 @@ class Axis:
         name: Of the feature.
         labels: The published categories but the total.
         has_total: Whether everybody is a category, too.
+        rest: The value of those who are in none of the categories, if somebody may be.
     """
 
     name: str
     labels: tuple[str, ...]
     has_total: bool
+    rest: str = ""
 
     @property
     def intervals(self) -> tuple[Interval, ...] | None:
@@ -98,7 +100,7 @@ def grid_of_paths(paths: Sequence[Path]) -> Grid | None:
         if len(words) == 1:
             name = words[0]
             continue
-        axes.append(_axis(name, words, len(axes) + 1))
+        axes.append(feature_axis(name, words, len(axes) + 1))
         chosen = [
             (*each, None if is_total(path[at]) else path[at])
             for each, path in zip(chosen, paths, strict=True)
@@ -133,7 +135,7 @@ def grid_of_phrases(labels: Sequence[str]) -> Grid | None:
         axes = []
         for i, words in enumerate((firsts, seconds)):
             has_total = any(cell[i] is None and cell[1 - i] is not None for cell in cells)
-            axes.append(_axis("", [*["total"] * has_total, *words], i + 1))
+            axes.append(feature_axis("", [*["total"] * has_total, *words], i + 1))
         return Grid(tuple(axes), tuple(cells))
     return None
 
@@ -143,7 +145,14 @@ def _parted(phrase: Path, at: int) -> tuple[str, str] | None:
     return (" ".join(phrase[:at]), " ".join(phrase[at:])) if len(phrase) > abs(at) else None
 
 
-def _axis(name: str, words: Sequence[str], number: int) -> Axis:
+def feature_axis(name: str, words: Sequence[str], number: int) -> Axis:
+    """The feature whose categories are ``words``, a total perhaps among them.
+
+    Args:
+        name: Its name, if the labels say it.
+        words: Its labels.
+        number: Of the axis, for a name that nothing says.
+    """
     own = tuple(word for word in words if not is_total(word))
     usual = "age" if all(map(interval, own)) else f"feature_{number}"
     return Axis(slug(name) or usual, own, len(own) < len(words))

@@ -59,21 +59,26 @@ def crossed_table(name: str, code: str, grid: Grid) -> TableDraft:
     features: dict[str, object] = {}
     recodes: dict[str, object] = {}
     groups: list[tuple[str, bool]] = []
+    has_rest = False
     values_of: list[dict[str, list[str]]] = []
     for axis in grid.axes:
         values, unions = _categories(axis)
-        features[axis.name] = {"categories": values}
+        rest = [axis.rest] if axis.rest else []
+        features[axis.name] = {"categories": [*values, *rest]}
         by = axis.name
         if unions:
             by = f"{axis.name}_groups"
             recodes[by] = {"of": axis.name, "groups": unions}
         groups.append((by, axis.has_total))
+        has_rest = has_rest or bool(rest)
         own = unions.values() if unions else ([value] for value in values)
         values_of.append(dict(zip(axis.labels, own, strict=True)))
     everybody = (None,) * len(grid.axes)
     whole = Grid.full(grid.axes).cells
     cells: list[object]
-    if grid.cells == whole:
+    if has_rest:
+        cells = [_where(grid.axes, values_of, cell) for cell in grid.cells]
+    elif grid.cells == whole:
         cells = _crossed(groups)
     elif grid.cells == (everybody, *whole):
         cells = ["total", *_crossed(groups)]

@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, cell_text
 from recon_cli.sources.formats.reading import THOUSANDS
-from recon_cli.statement.suppression import is_marker
+from recon_cli.statement.suppression import is_marker, threshold_of
 
 #: As many texts in place of counts as are worth naming.
 _MOST_TEXTS: Final = 8
+#: Rows that are looked at to see what adds up.
+_MOST_ROWS: Final = 2_000
 _COUNT: Final = r"^[0-9]+(\.0)?$"
 #: Counts that are multiples of a base by a smaller chance than this are taken for rounded.
 _CHANCE: Final = 1e-6
+
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,41 @@ def survey_rows(files: Sequence[pl.DataFrame]) -> tuple[set[str], int | None]:
 def _unless_by_chance(divisor: int, positive: int) -> int | None:
     is_chance = divisor < 2 or positive * math.log(divisor) <= -math.log(_CHANCE)
     return None if is_chance else divisor
+
+
+def published_intervals(
+    sheet: CountSheet, columns: Sequence[CountColumn], base: int | None
+) -> tuple[FloatArray, FloatArray]:
+    """Least and greatest true counts of columns in a sheet's first rows.
+
+    Args:
+        sheet: The sheet.
+        columns: Which of its columns.
+        base: What the counts look rounded to.
+
+    Returns:
+        Two arrays (rows × columns); a suppressed count is from 0 to what its marker says, or
+        without end, and a rounded one less than a base away.
+    """
+    batch = next(iter(sheet.sheet.rows(sheet.skip))).head(_MOST_ROWS)
+    rows = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet))
+    texts = rows.select(_count_text(sheet, each.at).alias(str(each.at)) for each in columns)
+    away = 0 if base is None else base - 1
+    low, high = np.zeros(texts.shape), np.full(texts.shape, np.inf)
+    for i, column in enumerate(texts):
+        for j, text in enumerate(column):
+            if (number := _number(text)) is not None:
+                low[j, i], high[j, i] = max(number - away, 0), number + away
+            elif (below := threshold_of(text)) is not None:
+                high[j, i] = below - 1
+    return low, high
+
+
+def _number(text: str) -> int | None:
+    plain = text.removesuffix(".0")
+    if match := THOUSANDS.fullmatch(plain):
+        plain = plain.replace(match[1], "")
+    return int(plain) if plain.isdecimal() else None
 
 
 def has_digits(text: str) -> bool:

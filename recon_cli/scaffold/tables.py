@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import ConfigError, ReconError, SourceError
+from recon_cli.scaffold.addition import combinations, grid_of_sums
 from recon_cli.scaffold.axes import (
     Grid,
     axes_of_dimensions,
@@ -28,7 +29,13 @@ from recon_cli.scaffold.schema_draft import (
     draft_schema,
     tree_table,
 )
-from recon_cli.scaffold.survey import Survey, has_digits, survey
+from recon_cli.scaffold.survey import (
+    Survey,
+    has_digits,
+    published_intervals,
+    rounding_base,
+    survey,
+)
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats import (
     CountColumn,
@@ -381,7 +388,15 @@ def _table(file: TableFile, number: int) -> TableDraft:
     spelled = (counts[0].code or "").endswith("N") and not by_label
     code = f"{name}_###{'N' * spelled}"
     if all(len(path) == 1 for path in paths):
-        phrases = grid_of_phrases([path[0] for path in paths])
+        labels = [path[0] for path in paths]
+        phrases = None if combinations(labels) else grid_of_phrases(labels)
+        if phrases is None:
+            ends = published_intervals(sheet, counts, rounding_base([file.survey]))
+            summed = grid_of_sums(labels, *ends)
+            if summed is not None:
+                table = crossed_table(name, code, summed.grid)
+                return replace(table, doubts=(*table.doubts, *summed.doubts))
+            phrases = grid_of_phrases(labels)
         if phrases is not None:
             table = crossed_table(name, code, phrases)
             first, second = (axis.labels[0] for axis in phrases.axes)

@@ -1,0 +1,198 @@
+"""Features of a table whose labels do not say them: labels whose counts add up to the total."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from recon_cli.scaffold.axes import Axis, Grid, feature_axis, slug
+from recon_cli.sources.formats.vocabulary import is_total
+
+#: More labels are not searched for sums.
+_MOST_LABELS: Final = 200
+#: More kinds of people are no schema to begin with.
+_MOST_KINDS: Final = 5_000
+#: Labels that a doubt lists.
+_SHOWN: Final = 4
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SummedGrid:
+    """A grid that counts told.
+
+    Attributes:
+        grid: Each feature's labels are categories that add up to the total, or one label and the
+            rest.
+        doubts: What they could not tell.
+    """
+
+    grid: Grid
+    doubts: tuple[str, ...]
+
+
+def combinations(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Labels that are other labels side by side: ``Male Heart`` beside ``Male`` and ``Heart``.
+
+    >>> combinations(["Total", "Male", "Heart", "Male Heart", "Male Lung"])
+    {'Male Heart': ('Male', 'Heart')}
+    """
+    known = {tuple(label.split()): label for label in labels if not is_total(label)}
+    return {
+        label: parts
+        for words, label in known.items()
+        for other in [{each: name for each, name in known.items() if each != words}]
+        if (parts := _parts(words, other)) is not None
+    }
+
+
+def _parts(words: tuple[str, ...], known: Mapping[tuple[str, ...], str]) -> tuple[str, ...] | None:
+    if not words:
+        return ()
+    for end in range(1, len(words) + 1):
+        first = known.get(words[:end])
+        rest = None if first is None else _parts(words[end:], known)
+        if first is not None and rest is not None:
+            return (first, *rest)
+    return None
+
+
+def grid_of_sums(labels: Sequence[str], low: FloatArray, high: FloatArray) -> SummedGrid | None:
+    """The grid of labels by their counts; None where there is no total, or too much is left over.
+
+    Labels in a row whose counts can add up to the total in every place are one feature, unless a
+    label combines two of them. Every other label is a feature of its own, which people have or
+    have not: that is true whatever it is.
+
+    Args:
+        labels: Of the columns.
+        low: (places × columns) Least true counts.
+        high: (places × columns) Greatest true counts, infinite where nothing says.
+    """
+    totals = [i for i, label in enumerate(labels) if is_total(label)]
+    crossed = combinations(labels)
+    singles = [i for i, label in enumerate(labels) if i not in totals and label not in crossed]
+    has_doubles = len(set(labels)) < len(labels)
+    if len(totals) != 1 or not 0 < len(singles) <= _MOST_LABELS or has_doubles:
+        return None
+    apart = {
+        frozenset(pair) for parts in crossed.values() for pair in itertools.combinations(parts, 2)
+    }
+    if any(len(pair) == 1 for pair in apart):
+        return None
+    total = totals[0]
+    names = [labels[i] for i in singles]
+    ends = (low[:, singles], high[:, singles], low[:, total], high[:, total])
+    runs, is_only = _Addends(names, *ends, apart).runs()
+    axes = _axes(runs)
+    if prod(len(axis.labels) + bool(axis.rest) for axis in axes) > _MOST_KINDS:
+        return None
+    at = {label: i for i, axis in enumerate(axes) for label in axis.labels}
+    cells = []
+    for label in labels:
+        cell: list[str | None] = [None] * len(axes)
+        for part in () if is_total(label) else crossed.get(label, (label,)):
+            cell[at[part]] = part
+        cells.append(tuple(cell))
+    return SummedGrid(Grid(tuple(axes), tuple(cells)), _doubts(runs, is_only=is_only))
+
+
+@dataclass(frozen=True)
+class _Addends:
+    """Labels whose counts may add up to the total.
+
+    Attributes:
+        names: The labels.
+        low: (places × labels) Least counts.
+        high: (places × labels) Greatest counts.
+        total_low: (places) Least totals.
+        total_high: (places) Greatest totals.
+        apart: Pairs of labels of different features.
+    """
+
+    names: Sequence[str]
+    low: FloatArray
+    high: FloatArray
+    total_low: FloatArray
+    total_high: FloatArray
+    apart: Set[frozenset[str]]
+
+    def runs(self) -> tuple[list[tuple[str, ...]], bool]:
+        """The labels cut into runs that add up, as many as can be; and whether in one way only.
+
+        A label that is in none is a run of its own.
+        """
+        # From each label on: labels in runs, number of runs, length of the first, how many ways.
+        best = [(0, 0, 0, 1)]
+        for start in reversed(range(len(self.names))):
+            covered, count, _, ways = best[0]
+            options = [(covered, count, 1, ways)]
+            for length in self._lengths(start):
+                covered, count, _, ways = best[length - 1]
+                options.append((covered + length, count + 1, length, ways))
+            most = max(options)[:2]
+            equal = [option for option in options if option[:2] == most]
+            best.insert(0, (*most, equal[0][2], sum(option[3] for option in equal)))
+        runs, start = list[tuple[str, ...]](), 0
+        while start < len(self.names):
+            runs.append(tuple(self.names[start : start + best[start][2]]))
+            start += best[start][2]
+        return runs, best[0][3] == 1
+
+    def _lengths(self, start: int) -> list[int]:
+        """Numbers of labels, two or more, that from one on can add up to the total."""
+        found = []
+        least, most = self.low[:, start].copy(), self.high[:, start].copy()
+        for at in range(start + 1, len(self.names)):
+            least += self.low[:, at]
+            most += self.high[:, at]
+            before = self.names[start:at]
+            if any({self.names[at], each} in self.apart for each in before):
+                break
+            if (least > self.total_high).any():
+                break
+            says_something = (most - least < self.total_low).any()
+            if says_something and (most >= self.total_low).all():
+                found.append(at - start + 1)
+        return found
+
+
+def _axes(runs: Sequence[tuple[str, ...]]) -> list[Axis]:
+    """A feature a run, one of all ages."""
+    axes: list[Axis] = []
+    for run in runs:
+        if len(run) == 1:
+            name = slug(run[0])
+            axes.append(Axis(name, run, has_total=True, rest=f"not_{name}"))
+            continue
+        axis = feature_axis("", ["total", *run], len(axes) + 1)
+        same = next((i for i, each in enumerate(axes) if each.name == axis.name), None)
+        if same is None:
+            axes.append(axis)
+        else:
+            axes[same] = Axis(axis.name, (*axes[same].labels, *axis.labels), has_total=True)
+    return axes
+
+
+def _doubts(runs: Sequence[tuple[str, ...]], *, is_only: bool) -> tuple[str, ...]:
+    several = [", ".join(run) for run in runs if len(run) > 1]
+    alone = [run[0] for run in runs if len(run) == 1]
+    doubts = []
+    if len(several) > 1 or alone:
+        doubts += [f"whether {run} are one feature: their counts add up so" for run in several]
+    if several and not is_only:
+        doubts.append("whether no other labels are one feature: counts add up in other ways, too")
+    if alone:
+        shown = ", ".join(alone[:_SHOWN]) + ", …" * (len(alone) > _SHOWN)
+        doubts.append(
+            f"what excludes {shown}: as a count that adds up to the total with others was not "
+            "found, it is something that somebody has or has not, whatever else"
+        )
+    return tuple(doubts)
