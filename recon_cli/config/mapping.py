@@ -15,6 +15,7 @@ def _text(value: object) -> object:
     return as_list([str(each) if type(each) is int else each for each in many])
 
 
+Columns = Annotated[dict[str, str | None], BeforeValidator(keys_as_text)]
 Texts = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_text)]
 HeaderRows = Annotated[
     tuple[Annotated[int, Field(ge=1)], ...],
@@ -48,6 +49,7 @@ class Mapping(BaseModel):
         levels: Read only the rows of these levels.
         where: Header → the values of that column whose rows are read.
         columns: Header of a column of counts → code of its cell; nothing to leave it out.
+        columns_of: File name → ``columns`` of that file alone, where files share headers.
         dimensions: Header of a dimension column → how it is read.
         table: The table that all counts are of.
         thousands: What is between groups of three digits.
@@ -62,9 +64,8 @@ class Mapping(BaseModel):
     geoids: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
     levels: Texts = ()
     where: Annotated[dict[str, Texts], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
-    columns: Annotated[dict[str, str | None], BeforeValidator(keys_as_text)] = Field(
-        default_factory=dict
-    )
+    columns: Columns = Field(default_factory=dict)
+    columns_of: dict[str, Columns] = Field(default_factory=dict)
     dimensions: dict[str, Dimension] = Field(default_factory=dict)
     table: str | None = None
     thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = None

@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from recon_cli.sources.formats.count_sheet import CountSheet
 from recon_cli.sources.formats.vocabulary import Interval, interval, is_total, plain
 from recon_cli.sources.formats.wide import label_parts
 
+#: Begins the name of a feature that nothing names; a number follows.
+_NAMELESS: Final = "feature_"
 #: Words of a label, outermost first.
 Path = tuple[str, ...]
 
@@ -30,6 +33,11 @@ class Axis:
     labels: tuple[str, ...]
     has_total: bool
     rest: str = ""
+
+    @property
+    def is_nameless(self) -> bool:
+        """Whether the labels do not say what the categories are of."""
+        return self.name.startswith(_NAMELESS)
 
     @property
     def intervals(self) -> tuple[Interval, ...] | None:
@@ -60,6 +68,27 @@ class Grid:
     def has_everybody(self) -> bool:
         """Whether a cell counts everybody."""
         return any(not any(cell) for cell in self.cells)
+
+
+def settle_names(grid: Grid, known: Sequence[Axis]) -> Grid:
+    """The grid with names that no other categories have.
+
+    Args:
+        grid: A table's.
+        known: The axes of the tables before it: the same categories are the same feature.
+    """
+    axes: list[Axis] = []
+    for axis in grid.axes:
+        same = [each for each in known if each.labels == axis.labels and each.rest == axis.rest]
+        if same and (axis.is_nameless or axis.name == same[0].name):
+            axes.append(replace(axis, name=same[0].name))
+            continue
+        taken = {each.name for each in (*known, *axes)}
+        stem = "feature" if axis.is_nameless else axis.name
+        fresh = (f"{stem}_{number}" for number in itertools.count(1 if axis.is_nameless else 2))
+        name = axis.name if axis.name not in taken else next(n for n in fresh if n not in taken)
+        axes.append(replace(axis, name=name))
+    return replace(grid, axes=tuple(axes))
 
 
 def axes_of_dimensions(
@@ -154,7 +183,7 @@ def feature_axis(name: str, words: Sequence[str], number: int) -> Axis:
         number: Of the axis, for a name that nothing says.
     """
     own = tuple(word for word in words if not is_total(word))
-    usual = "age" if all(map(interval, own)) else f"feature_{number}"
+    usual = "age" if all(map(interval, own)) else f"{_NAMELESS}{number}"
     return Axis(slug(name) or usual, own, len(own) < len(words))
 
 

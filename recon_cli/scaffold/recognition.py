@@ -11,16 +11,15 @@ from typing import Final
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.fetch import catalogued_releases, load_catalogue
 from recon_cli.publication import PROTECTION
+from recon_cli.scaffold.drafting import draft_release, release_name
 from recon_cli.scaffold.suppression import drafted_reading
 from recon_cli.scaffold.survey import rounding_base, survey_rows
 from recon_cli.scaffold.tables import (
     Fit,
-    draft_release,
     fit,
     markers_of,
     open_table_files,
     product_of,
-    release_name,
 )
 from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources import open_legacy

@@ -150,7 +150,7 @@ def _axis_doubts(grid: Grid) -> tuple[str, ...]:
     doubts = [
         f"the name of {axis.name}, which the labels do not have"
         for axis in grid.axes
-        if axis.name.startswith("feature_")
+        if axis.is_nameless
     ]
     doubts += [
         f"whether somebody is in none or several of {axis.name}'s categories; as there is no "
@@ -250,7 +250,7 @@ def draft_schema(
 
 
 def _all_doubts(tables: Sequence[TableDraft], doubts: Sequence[str]) -> tuple[str, ...]:
-    return (*(doubt for table in tables for doubt in table.doubts), *doubts)
+    return tuple(dict.fromkeys([*(each for table in tables for each in table.doubts), *doubts]))
 
 
 def _families(tables: Sequence[TableDraft], levels: Sequence[str]) -> Iterator[str]:

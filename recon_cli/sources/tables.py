@@ -89,8 +89,8 @@ def open_tables(
     folder = Path(tempfile.mkdtemp(prefix="recon-tables-"))
     try:
         readers = [
-            SheetReader(sheet, release, mapping, has_statements=protection is not None)
-            for sheet in sheets
+            SheetReader(sheet, release, said, has_statements=protection is not None)
+            for sheet, said in sheets
         ]
         if protection is None and all(reader.is_wide for reader in readers):
             opened = _wide_source(release, readers, folder, unpublished, group_counts)
@@ -104,11 +104,13 @@ def open_tables(
     return opened
 
 
-def open_sheets(source: str, paths: Sequence[Path | str], mapping: FileMapping) -> list[CountSheet]:
-    """The sheets at ``paths``, with the roles of their columns.
+def open_sheets(
+    source: str, paths: Sequence[Path | str], mapping: FileMapping
+) -> list[tuple[CountSheet, FileMapping]]:
+    """The sheets at ``paths``, with the roles of their columns, and what is said of each.
 
     Raises:
-        ConfigError: No paths, or no such format.
+        ConfigError: No paths, no such format, or something is said of a file that is not there.
         SourceError: A file is missing or of another format.
     """
     if not paths:
@@ -116,7 +118,8 @@ def open_sheets(source: str, paths: Sequence[Path | str], mapping: FileMapping) 
     if source not in FORMATS:
         raise ConfigError(f"source: no format {source!r} (formats: {', '.join(FORMATS)})")
     form = FORMATS[source]
-    sheets: list[CountSheet] = []
+    sheets: list[tuple[CountSheet, FileMapping]] = []
+    names: set[str] = set()
     for path in map(Path, paths):
         documents = open_documents(path)
         beside = (*documents, *companions(path))
@@ -129,7 +132,13 @@ def open_sheets(source: str, paths: Sequence[Path | str], mapping: FileMapping) 
                     f"{document.label}: is no file of {form.title}; `recon init {path}` tells "
                     "what it is"
                 )
-            sheets.append(form.read(document, beside, mapping).with_geoids(mapping.geoids))
+            names.add(document.name)
+            said = mapping.of_file(document.name)
+            sheets.append((form.read(document, beside, said).with_geoids(mapping.geoids), said))
+    if unknown := sorted(set(mapping.columns_of) - names):
+        raise ConfigError(
+            f"mapping.columns_of: no file {unknown[0]!r}; found {', '.join(sorted(names))}"
+        )
     return sheets
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class FileMapping:
         levels: Only rows of geounits of these levels are read, if there are any.
         where: Header → the values of that column whose rows are read.
         columns: Header of a column of counts → code of its cell; None for a column to leave out.
+        columns_of: File name → ``columns`` of that file alone, where files share headers.
         dimensions: Header of a dimension column → how it is read.
         table: The table that all counts are of.
         thousands: What is between groups of three digits.
@@ -44,10 +45,16 @@ class FileMapping:
     levels: Sequence[str] = ()
     where: Mapping[str, Sequence[str]] = field(default_factory=dict)
     columns: Mapping[str, str | None] = field(default_factory=dict)
+    columns_of: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     dimensions: Mapping[str, DimensionMapping] = field(default_factory=dict)
     table: str | None = None
     thousands: str | None = None
     unpublished: Sequence[str] = ()
+
+    def of_file(self, name: str) -> FileMapping:
+        """What is said of one file."""
+        own = self.columns_of.get(name)
+        return self if own is None else replace(self, columns={**self.columns, **own})
 
 
 NO_MAPPING = FileMapping()

@@ -1,0 +1,265 @@
+"""A schema drafted from published tables that no release fits, and what reads them by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.scaffold.addition import combinations, grid_of_sums
+from recon_cli.scaffold.axes import (
+    Axis,
+    Grid,
+    axes_of_dimensions,
+    grid_of_paths,
+    grid_of_phrases,
+    label_paths,
+    settle_names,
+    slug,
+    tree,
+)
+from recon_cli.scaffold.places import draft_geoids, levels_of
+from recon_cli.scaffold.schema_draft import (
+    Draft,
+    TableDraft,
+    crossed_table,
+    draft_schema,
+    tree_table,
+)
+from recon_cli.scaffold.survey import has_digits, published_intervals, rounding_base
+from recon_cli.scaffold.tables import PERIOD, Fit, TableFile, require_cells, rest_of_mapping
+from recon_cli.schema import Release, parse_release
+from recon_cli.sources.formats import CountColumn, FileMapping
+from recon_cli.sources.formats.place import GEOIDS
+from recon_cli.sources.formats.reading import THOUSANDS
+from recon_cli.statement.suppression import is_marker
+
+#: Formats whose geoids are those of the US census.
+_CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
+#: Formats whose place column may be called anything.
+_BY_HEADER: Final = ("wide", "long")
+#: Formats whose columns are known by their labels alone.
+_BY_LABEL: Final = ("wide", "ons-bulk")
+
+
+#: A file's name, and for each header of a count its cell's code; None for one that is left out.
+FileColumns = tuple[str, Mapping[str, str | None]]
+
+
+@dataclass(frozen=True)
+class DraftedRelease:
+    """A schema drafted from files, and what reads them by it.
+
+    Attributes:
+        draft: The schema.
+        release: The same, built.
+        fit: The files and their mapping.
+    """
+
+    draft: Draft
+    release: Release
+    fit: Fit
+
+
+def draft_release(files: Sequence[TableFile], name: str) -> DraftedRelease:
+    """A schema from the labels or the dimensions of the files.
+
+    Args:
+        files: The files.
+        name: Of the release.
+
+    Raises:
+        SourceError: The files have neither labels nor dimensions.
+    """
+    places = pl.concat([file.survey.geoids for file in files]).unique().sort()
+    census = files[0].form.name in _CENSUS
+    geoids = None if census else draft_geoids(places, said=_names_codes(files))
+    if geoids is not None:
+        files = [_with_geoids(file, geoids) for file in files]
+        places = pl.concat([file.survey.geoids for file in files]).unique().sort()
+    tables, columns = _tables(files)
+    title = files[0].path.name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+    named = {} if geoids is None else levels_of(geoids)
+    draft = draft_schema(name, title, tables, places, named, census=census)
+    release = parse_release(draft.text, source=f"{name}.yaml")
+    mapping, doubts = rest_of_mapping(files, release)
+    if columns:
+        mapping |= _column_keys(columns)
+        pairs = dict.fromkeys(pair for _, own in columns for pair in own.items())
+        if left_out := [header for header, code in pairs if code is None]:
+            shown = ", ".join(map(repr, left_out[:4])) + ", …" * (len(left_out) > 4)
+            doubts.append(f"whether {shown} are counts: they are left out")
+    else:
+        for file in files:
+            require_cells(file, release, FileMapping())
+    if geoids is not None:
+        mapping["geoids"] = dict(geoids)
+        doubts.append(
+            f"the codes of places: {len(geoids)} names are numbered (mapping.geoids); if some are "
+            "parts of others, their geoids must begin with those"
+        )
+    return DraftedRelease(draft, release, Fit(tuple(files), mapping, tuple(doubts)))
+
+
+def _tables(
+    files: Sequence[TableFile],
+) -> tuple[list[TableDraft], list[FileColumns]]:
+    """The tables of files, and for each file that labels alone explain: header → code.
+
+    Files with the same headers have the same table.
+
+    Raises:
+        ConfigError: They are of the same places, too.
+    """
+    tables: dict[str, TableDraft] = {}
+    columns: list[FileColumns] = []
+    axes: list[Axis] = []
+    seen: dict[tuple[str, ...], tuple[list[TableFile], TableDraft]] = {}
+    for file in files:
+        headers = tuple(each.header for each in _counts(file))
+        by_label = file.form.name in _BY_LABEL
+        if by_label and headers in seen:
+            same, table = seen[headers]
+            for before in same:
+                _require_other_places(before, file)
+            same.append(file)
+        else:
+            table, own_axes = _table(file, len(tables) + 1, axes)
+            axes += own_axes
+            tables.setdefault(table.name, table)
+            seen[headers] = [file], table
+        if by_label:
+            codes = (f"{table.name}_{i:03}" for i in range(1, len(headers) + 1))
+            own = dict(zip(headers, codes, strict=True))
+            of_file = {each.header: own.get(each.header) for each in file.sheet.counts}
+            columns.append((file.name, of_file))
+    return list(tables.values()), columns
+
+
+def _require_other_places(before: TableFile, file: TableFile) -> None:
+    """Refuse two files with the same headers and the same places.
+
+    Raises:
+        ConfigError: They are two publications.
+    """
+    again = before.survey.geoids.filter(before.survey.geoids.is_in(file.survey.geoids.implode()))
+    if len(again):
+        raise ConfigError(
+            f"{before.path} and {file.path} have the same headers and {len(again)} places in "
+            f"common ({again[0]}): one config reads one publication; write one for each of them"
+        )
+
+
+def _column_keys(columns: Sequence[FileColumns]) -> dict[str, object]:
+    """Keys of ``ingest.mapping``: by file where files share headers of different cells.
+
+    Raises:
+        ConfigError: Such files have one name.
+    """
+    pairs = [pair for _, own in columns for pair in own.items()]
+    together = dict(pairs)
+    if all(together[header] == code for header, code in pairs):
+        return {"columns": together}
+    names = [name for name, _ in columns]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ConfigError(f"two files are called {twice[0]} and share headers; rename one of them")
+    return {"columns_of": dict(columns)}
+
+
+def _names_codes(files: Sequence[TableFile]) -> bool:
+    """Whether the headers say that the places are codes."""
+    return all(
+        file.form.name not in _BY_HEADER
+        or file.sheet.headers[file.sheet.place[0]].casefold() in GEOIDS
+        for file in files
+    )
+
+
+def _with_geoids(file: TableFile, geoids: Mapping[str, str]) -> TableFile:
+    sheet = file.sheet.with_geoids(geoids)
+    mapped = file.survey.geoids.replace(dict(geoids)).sort()
+    return replace(file, sheet=sheet, survey=replace(file.survey, geoids=mapped))
+
+
+def release_name(path: Path) -> str:
+    """A name for a release, from a file's."""
+    return slug(path.resolve().name.partition(".")[0]) or "release"
+
+
+def _table(
+    file: TableFile, number: int, known: Sequence[Axis]
+) -> tuple[TableDraft, tuple[Axis, ...]]:
+    """A table, and its features; those with the categories of a known one have its name."""
+    sheet = file.sheet
+    if sheet.dimensions:
+        axes = axes_of_dimensions([each.name for each in sheet.dimensions], _categories(file))
+        if len(sheet.counts) > 1:
+            columns = grid_of_paths([each.parts for each in sheet.counts])
+            axes += columns.axes if columns else ()
+        name = "_".join(axis.name for axis in axes).upper() or f"TABLE{number}"
+        grid = settle_names(Grid.full(axes), known)
+        return crossed_table(name, f"{name}_###", grid), grid.axes
+    counts = _counts(file)
+    paths = label_paths(replace(sheet, counts=counts))
+    by_label = file.form.name in _BY_LABEL
+    if not all(paths) or not counts:
+        raise SourceError(
+            f"{sheet.sheet.label}: its columns ({sheet.counts[0].header}, …) have no labels, so no "
+            "schema can be drafted; give --release NAME or a schema.yaml"
+        )
+    published = None if by_label else counts[0].table
+    name = published or f"TABLE{number}"
+    spelled = (counts[0].code or "").endswith("N") and not by_label
+    code = f"{name}_###{'N' * spelled}"
+    told = _grid(file, counts, paths)
+    if told is None:
+        return tree_table(name, code, tree(paths)), ()
+    grid = settle_names(told[0], known)
+    table = crossed_table(name, code, grid)
+    return replace(table, doubts=(*table.doubts, *told[1])), grid.axes
+
+
+def _grid(
+    file: TableFile, counts: Sequence[CountColumn], paths: Sequence[tuple[str, ...]]
+) -> tuple[Grid, tuple[str, ...]] | None:
+    """What labels and counts say of the features, and doubts; None if the labels are a tree."""
+    if all(len(path) == 1 for path in paths):
+        labels = [path[0] for path in paths]
+        phrases = None if combinations(labels) else grid_of_phrases(labels)
+        if phrases is None:
+            ends = published_intervals(file.sheet, counts, rounding_base([file.survey]))
+            if (summed := grid_of_sums(labels, *ends)) is not None:
+                return summed.grid, summed.doubts
+            phrases = grid_of_phrases(labels)
+        if phrases is not None:
+            first, second = (axis.labels[0] for axis in phrases.axes)
+            taken = f"whether '{first} {second}' is {first!r} with {second!r}: it is taken so"
+            return phrases, (taken,)
+    grid = grid_of_paths(paths)
+    return None if grid is None else (grid, ())
+
+
+def _categories(file: TableFile) -> dict[str, list[tuple[str, str]]]:
+    """Categories of the rows that are counts."""
+    chosen = {file.sheet.headers[at]: values for at, values in file.sheet.where.items()}
+    return {
+        name: [each for each in categories if each[0] in chosen.get(name, (each[0],))]
+        for name, categories in file.survey.categories.items()
+    }
+
+
+def _counts(file: TableFile) -> tuple[CountColumn, ...]:
+    """Columns that may be counts: no decimals, no periods."""
+    return tuple(
+        each
+        for each in file.sheet.counts
+        if not PERIOD.fullmatch(each.header)
+        and not any(
+            has_digits(text) and not THOUSANDS.fullmatch(text) and not is_marker(text)
+            for text in file.survey.texts.get(each.at, ())
+        )
+    )
