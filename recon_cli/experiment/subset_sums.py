@@ -20,6 +20,7 @@ from recon_cli.experiment.decoders import (
     round_bits,
     within,
 )
+from recon_cli.noise.budget import best_guess
 from recon_cli.seeding import generator
 
 FloatArray = npt.NDArray[np.float64]
@@ -254,7 +255,7 @@ def information(bits: int, queries: int, noise: AnswerNoise) -> float:
 def _any_attacker(queries: int, noise: AnswerNoise, total: float | None) -> float | None:
     if noise.kind == "gaussian":
         return closed_form.any_attacker_gaussian(queries, noise.sd)
-    return None if total is None else closed_form.any_attacker_private(total)
+    return None if total is None else best_guess(total)
 
 
 def results_frame(rows: Sequence[dict[str, float | int | str | None]]) -> pl.DataFrame:

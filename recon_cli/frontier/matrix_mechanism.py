@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from recon_cli.statement.noise import geometric_variance
+
 FloatArray = npt.NDArray[np.float64]
 
 #: How far XA may be from Q.
@@ -56,11 +58,6 @@ class StrategyError:
         """(queries,) variances with geometric noise of ε in all; of a strategy of integers."""
         found: FloatArray = geometric_variance(epsilon / self.sensitivity) * self.spread
         return found
-
-
-def geometric_variance(epsilon: float) -> float:
-    """Of the two-sided geometric distribution: 2α/(1−α)², α = exp(−ε)."""
-    return float(1 / (2 * np.sinh(epsilon / 2) ** 2))
 
 
 def strategy_error(Q: FloatArray, A: FloatArray, *, replaced: bool = False) -> StrategyError:

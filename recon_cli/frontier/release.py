@@ -15,13 +15,14 @@ from recon_cli.frontier.matrix_mechanism import (
     STRATEGIES,
     FloatArray,
     StrategyError,
-    geometric_variance,
     strategy_error,
 )
 from recon_cli.frontier.optimum import best_split
 from recon_cli.frontier.randomized_response import accuracy
 from recon_cli.model.grain import refine
+from recon_cli.noise.budget import best_guess
 from recon_cli.schema import Release, Table
+from recon_cli.statement.noise import geometric_variance
 
 Noise = Literal["laplace", "geometric", "gaussian"]
 EVEN, OPTIMUM = "even", "optimum"
@@ -225,7 +226,7 @@ def one_count(epsilons: Sequence[float], people: int, delta: float) -> pl.DataFr
             "laplace": math.sqrt(2) / epsilon,
             "geometric": math.sqrt(geometric_variance(epsilon)),
             "gaussian": math.sqrt(1 / (2 * rho_of(epsilon, delta))),
-            "any_attacker": 1 / (1 + math.exp(-epsilon)),
+            "any_attacker": best_guess(epsilon),
         }
         for epsilon in epsilons
     )

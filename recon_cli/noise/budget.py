@@ -66,6 +66,11 @@ def precision(
     return found
 
 
+def best_guess(epsilon: float) -> float:
+    """How often a fair bit can be guessed under ε in all, at most: e^ε/(1 + e^ε)."""
+    return 1 / (1 + math.exp(-epsilon))
+
+
 def prior_of(text: str) -> float:
     """A prior.
 

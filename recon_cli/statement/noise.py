@@ -13,6 +13,11 @@ from recon_cli.publication import OPEN
 from recon_cli.statement.law import FLAGGED, BoolArray, FloatArray, IntArray, Law
 
 
+def geometric_variance(epsilon: float) -> float:
+    """Of two-sided geometric noise: 2α/(1 − α)² with α = e^−ε, which is 1/(2 sinh²(ε/2))."""
+    return 1 / (2 * math.sinh(epsilon / 2) ** 2)
+
+
 class _Noise(Law):
     """The count and a symmetric integer; published numbers may be negative."""
 
@@ -94,9 +99,8 @@ class Geometric(_Noise):
 
     @property
     def noise_variance(self) -> float:
-        """2e^−ε/(1 − e^−ε)²."""
-        share = math.exp(-self.epsilon)
-        return 2 * share / (1 - share) ** 2
+        """See `geometric_variance`."""
+        return geometric_variance(self.epsilon)
 
     def _offset_cost(self, offset: IntArray) -> FloatArray:
         return np.abs(offset) * self.epsilon

@@ -21,7 +21,6 @@ from recon_cli.frontier.matrix_mechanism import (
     FloatArray,
     SpanError,
     _p_identity,
-    geometric_variance,
     haar,
     identity,
     optimised,
@@ -39,6 +38,7 @@ from recon_cli.frontier.randomized_response import (
 )
 from recon_cli.frontier.release import NoiseLaw, frontier, rho_of, table_workload
 from recon_cli.schema import load_release
+from recon_cli.statement.noise import Geometric, geometric_variance
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
 
@@ -113,6 +113,7 @@ def test_geometric_noise_on_integers_is_a_little_less_than_laplace() -> None:
     k = np.arange(-4000, 4001)
     p = (1 - math.exp(-0.1)) / (1 + math.exp(-0.1)) * np.exp(-0.1 * abs(k))
     assert geometric_variance(0.1) == pytest.approx(float(p @ k**2))
+    assert Geometric(epsilon=0.1).noise_variance == geometric_variance(0.1)
     error = strategy_error(np.eye(3), identity(np.eye(3)))
     assert error.geometric_variance(1.0)[0] < error.laplace_variance(1.0)[0]
 
