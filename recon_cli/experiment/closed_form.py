@@ -13,7 +13,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq, minimize_scalar, root
-from scipy.special import gammaln, ndtr, ndtri
+from scipy.special import gammaln, ndtr
 from scipy.stats import binom
 
 FloatArray = npt.NDArray[np.float64]
@@ -96,16 +96,6 @@ def small_noise_share(bits: int, queries: int, sd: float) -> float:
     return float(ndtr(math.sqrt(max(queries - bits / 2, 0)) / (4 * sd)))
 
 
-def queries_for(bits: int, sd: float, share: float) -> float:
-    """How many queries make so large a share right, by `small_noise_share`."""
-    return bits / 2 + float(4 * sd * ndtri(share)) ** 2
-
-
-def laplace_share(queries: int, epsilon: float) -> float:
-    """Of least absolute deviations for m ≫ n: Φ(ε√m/4), worth twice the queries."""
-    return float(ndtr(epsilon * math.sqrt(queries) / 4))
-
-
 def sum_accuracy(bits: int, epsilon: float) -> float:
     """Mean of 1 − |S̃ − S|/S for one sum S of fair bits with rounded Laplace noise: Eq. (onesum)."""
     k = np.arange(1, bits + 1)
@@ -116,11 +106,6 @@ def sum_accuracy(bits: int, epsilon: float) -> float:
 def any_attacker_gaussian(queries: int, sd: float) -> float:
     """Share that nobody exceeds under normal noise: Φ(√(m/2)/2σ), knowing all other bits."""
     return float(ndtr(math.sqrt(queries / 2) / (2 * sd)))
-
-
-def any_attacker_private(epsilon: float) -> float:
-    """Share that nobody exceeds under ε in all: e^ε/(1+e^ε)."""
-    return 1 / (1 + math.exp(-epsilon))
 
 
 def fano_share(bits: int, information: float) -> float:
@@ -145,8 +130,3 @@ def sum_entropy(bits: int) -> float:
     k = np.arange(bits + 1)
     log_mass = gammaln(bits + 1) - gammaln(k + 1) - gammaln(bits - k + 1) - bits * math.log(2)
     return float(-(np.exp(log_mass) @ log_mass) / math.log(2))
-
-
-def gaussian_entropy(bits: int) -> float:
-    """½log₂(πen/2), what `sum_entropy` tends to; −∞ of no bit."""
-    return -math.inf if bits == 0 else 0.5 * math.log2(math.pi * math.e * bits / 2)

@@ -1,1 +1,1 @@
-"""Integer noise of differential privacy: its densities, and exact samplers."""
+"""Integer noise of differential privacy: its densities, and how it is drawn."""

@@ -22,25 +22,16 @@ def opendp_noise(law: Gaussian | Geometric, shape: tuple[int, ...]) -> IntArray:
     Raises:
         ConfigError: OpenDP is not installed.
     """
-    measurement = _measurement(law)
+    measurement = opendp_measurement(law)
     return np.array(measurement([0] * math.prod(shape)), dtype=np.int64).reshape(shape)
 
 
-def opendp_budget(law: Gaussian | Geometric, sensitivity: float) -> float:
-    """What OpenDP says a list of counts spends: ρ, or ε of geometric noise.
-
-    Args:
-        law: Of the noise.
-        sensitivity: L2 sensitivity of the counts, L1 for geometric noise.
+def opendp_measurement(law: Gaussian | Geometric) -> Any:
+    """The noise of a list of counts in OpenDP; its ``map`` says what a sensitivity spends.
 
     Raises:
         ConfigError: OpenDP is not installed.
     """
-    whole = isinstance(law, Geometric)
-    return float(_measurement(law).map(int(sensitivity) if whole else float(sensitivity)))
-
-
-def _measurement(law: Gaussian | Geometric) -> Any:
     try:
         import opendp.prelude as dp  # noqa: PLC0415 - an extra
     except ImportError as error:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Recode, Table
@@ -153,13 +153,3 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> float:
     '17.90'
     """
     return float(rho) + 2 * math.sqrt(float(rho) * -math.log(delta))
-
-
-def describe_budget(strategy: Strategy, levels: Collection[str] | None = None) -> list[list[Any]]:
-    """Rows ``level, query, cells, budget, variance`` of what is measured, in order."""
-    chosen = strategy.levels if levels is None else levels
-    return [
-        [level, each.query.name, each.query.size, float(each.budget), each.variance]
-        for level in chosen
-        for each in strategy.levels[level]
-    ]

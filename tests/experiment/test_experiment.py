@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
+from scipy.stats import norm
 
 from recon_cli.experiment import closed_form as form
 from recon_cli.experiment.decoders import (
@@ -19,15 +20,6 @@ from recon_cli.experiment.decoders import (
     least_absolute,
     round_bits,
     within,
-)
-from recon_cli.experiment.few_queries import (
-    cell_budget,
-    lindstroem_bits,
-    lindstroem_decode,
-    lindstroem_matrix,
-    lindstroem_queries,
-    pair_entropy,
-    sums_of_three_bits,
 )
 from recon_cli.experiment.presets import FIGURES, one_sum
 from recon_cli.experiment.subset_sums import (
@@ -38,7 +30,18 @@ from recon_cli.experiment.subset_sums import (
     expected_share,
     information,
 )
+from recon_cli.noise.budget import best_guess
 from tests.support.command_line import recon
+from tests.support.few_queries import (
+    cell_budget,
+    gaussian_entropy,
+    lindstroem_bits,
+    lindstroem_decode,
+    lindstroem_matrix,
+    lindstroem_queries,
+    pair_entropy,
+    sums_of_three_bits,
+)
 
 EXACT = AnswerNoise("none")
 
@@ -54,9 +57,9 @@ def test_tables_a4_and_a5_as_printed() -> None:
 def test_table_a6_as_printed() -> None:
     exact = [f"{form.sum_entropy(m):.7g}" for m in (1, 2, 16, 128)]
     assert exact == ["1", "1.5", "3.04655", "4.547088"]
-    gaussian = [f"{form.gaussian_entropy(m):.7g}" for m in (1, 2, 16, 128)]
+    gaussian = [f"{gaussian_entropy(m):.7g}" for m in (1, 2, 16, 128)]
     assert gaussian == ["1.047096", "1.547096", "3.047096", "4.547096"]
-    assert (form.sum_entropy(0), form.gaussian_entropy(0)) == (0, -math.inf)
+    assert (form.sum_entropy(0), gaussian_entropy(0)) == (0, -math.inf)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +131,7 @@ def test_small_noise_is_the_limit_of_the_noisy_form() -> None:
     assert form.noisy_share(1000, 4000, 8.0) == pytest.approx(
         form.small_noise_share(1000, 4000, 8.0), abs=0.002
     )
-    needed = form.queries_for(1000, 8.0, 0.9)
+    needed = 1000 / 2 + (4 * 8.0 * norm.ppf(0.9)) ** 2
     assert form.small_noise_share(1000, round(needed), 8.0) == pytest.approx(0.9, abs=1e-3)
     assert form.small_noise_share(4000, 2000 + 16 * 100, 10.0) == pytest.approx(0.84, abs=0.005)
 
@@ -235,7 +238,7 @@ def test_bounds() -> None:
     assert form.fano_share(100, 1000) == 1
     f = form.fano_share(100, 40)
     assert -f * math.log2(f) - (1 - f) * math.log2(1 - f) == pytest.approx(0.6)
-    assert form.any_attacker_private(1.0) == pytest.approx(0.7311, abs=1e-4)
+    assert best_guess(1.0) == pytest.approx(0.7311, abs=1e-4)
     # 48 σ² queries: as many bits of information as there are bits
     sd = 40.0
     assert information(1000, round(48 * sd**2), AnswerNoise("gaussian", sd)) == 1000

@@ -10,7 +10,7 @@ import pytest
 from recon_cli.errors import ConfigError
 from recon_cli.noise.inversion import _thresholds, draw_noise
 from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise
-from recon_cli.noise.opendp_source import opendp_budget, opendp_noise
+from recon_cli.noise.opendp_source import opendp_measurement, opendp_noise
 from recon_cli.noise.sensitivity import table_sensitivity
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.schema import load_release
@@ -97,14 +97,16 @@ def test_budgets_are_those_that_opendp_finds(name: str) -> None:
     pytest.importorskip("opendp")
     strategy = load_strategy(name, SF1, ("group_quarters", "relationship")[: 1 + (name[0] == "d")])
     found = sum(
-        opendp_budget(each.law, math.sqrt(2)) for at in strategy.levels.values() for each in at
+        opendp_measurement(each.law).map(math.sqrt(2))
+        for at in strategy.levels.values()
+        for each in at
     )
     assert found == pytest.approx(float(strategy.budget()), rel=1e-9)
 
 
 def test_geometric_budgets_are_those_that_opendp_finds() -> None:
     pytest.importorskip("opendp")
-    assert opendp_budget(Geometric(epsilon=0.25), 2) == pytest.approx(0.5)
+    assert opendp_measurement(Geometric(epsilon=0.25)).map(2) == pytest.approx(0.5)
 
 
 def test_opendp_noise_has_the_variance() -> None:

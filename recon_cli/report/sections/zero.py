@@ -11,7 +11,6 @@ from recon_cli.report.rates import looks_of, rate_sheet
 from recon_cli.report.words import Words, percent
 
 _TABLE = "table10_zero_solvar"
-_WHERE = "Where one reconstruction is possible"
 _GROUPS = ("nonmodal", "nonmodal_unique")
 
 

@@ -1,10 +1,12 @@
-"""Few exact sums that determine all bits: Lindström's matrix and its decoder.
+"""Printed tables about few sums: JASON's A-4 to A-7 and 6-3 (report JSR-19-2F).
 
-Source: Lindström, On a combinatorial problem in number theory (1965).
+Few exact sums that determine all bits are Lindström's, On a combinatorial problem in number theory
+(1965): his matrix and its decoder.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import product
 
@@ -104,6 +106,11 @@ def pair_entropy(one: tuple[int, ...], other: tuple[int, ...], bits: int = 3) ->
         counts[sums] = counts.get(sums, 0) + 1
     p = np.array(list(counts.values())) / 2**bits
     return float(-(p @ np.log2(p)))
+
+
+def gaussian_entropy(bits: int) -> float:
+    """½log₂(πen/2), what the entropy of a sum of fair bits tends to; −∞ of no bit: Table A-6."""
+    return -math.inf if bits == 0 else 0.5 * math.log2(math.pi * math.e * bits / 2)
 
 
 def cell_budget(total: float, levels: int, share: float) -> tuple[float, float]:
