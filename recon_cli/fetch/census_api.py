@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from recon_cli.errors import ConfigError, FetchError
-from recon_cli.fetch.transfer import TIMEOUTS, WAITS
+from recon_cli.fetch.transfer import TIMEOUTS, WAITS, TransferError
 from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.schema import Release, Table
 from recon_cli.sources.formats.codes import api_code
@@ -160,30 +160,47 @@ def ask(order: ApiOrder, question: Question) -> Path:
 
 def _attempts(order: ApiOrder, question: Question, url: str) -> bytes:
     """The answer, after as many attempts as it takes."""
-    for wait in (*order.waits, None):
-        status, answer = _request(order, question, url)
-        if status == 200:
-            return answer
-        reason = " ".join(answer.decode("utf-8", "replace").split())[:200]
-        if wait is None or (0 < status < 500 and status not in _PASSING):
-            break
-        order.reporter.note(f"{question.file}: {status or reason}; trying again in {wait:g} s")
-        order.sleep(wait)
-    hint = f"; set {KEY} to a key (https://api.census.gov/data/key_signup.html)"
-    what = f"the server of {url} answered {status}" if status else f"no answer from {url}"
-    raise FetchError(f"{question.file}: {what}: {reason}{'' if order.key else hint}")
+    waits = iter(order.waits)
+    while True:
+        try:
+            return _request(order, question, url)
+        except TransferError as error:
+            wait = next(waits, None)
+            if wait is None:
+                raise FetchError(f"{question.file}: {error}{_hint(order)}") from None
+            order.reporter.note(f"{question.file}: {error}; trying again in {wait:g} s")
+            order.sleep(wait)
 
 
-def _request(order: ApiOrder, question: Question, url: str) -> tuple[int, bytes]:
-    """Status and body; status 0 and a reason where there was no answer."""
+def _request(order: ApiOrder, question: Question, url: str) -> bytes:
+    """The body of an answer.
+
+    Raises:
+        FetchError: The server refuses.
+        TransferError: There was no answer, or one that may be another one later. Of no answer it
+            names the kind alone: the text of the failure has the address, and so the key.
+    """
     import requests  # noqa: PLC0415 - slow to import
 
     parameters = question.parameters | ({"key": order.key} if order.key else {})
     try:
         reply = requests.get(url, params=parameters, timeout=TIMEOUTS)
     except requests.RequestException as error:
-        return 0, type(error).__name__.encode()  # its text has the address, and so the key
-    return reply.status_code, reply.content
+        raise TransferError(f"no answer from {url}: {type(error).__name__}") from None
+    status = reply.status_code
+    if status == 200:
+        return reply.content
+    reason = " ".join(reply.content.decode("utf-8", "replace").split())[:200]
+    said = f"the server of {url} answered {status}: {reason}"
+    if status >= 500 or status in _PASSING:
+        raise TransferError(said)
+    raise FetchError(f"{question.file}: {said}{_hint(order)}")
+
+
+def _hint(order: ApiOrder) -> str:
+    return (
+        "" if order.key else f"; set {KEY} to a key (https://api.census.gov/data/key_signup.html)"
+    )
 
 
 def _check(answer: bytes, question: Question) -> None:

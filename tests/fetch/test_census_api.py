@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import traceback
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import requests
 
 from recon_cli.errors import ConfigError, FetchError
 from recon_cli.fetch import ApiOrder, ask, questions
+from recon_cli.fetch.census_api import _request
+from recon_cli.fetch.transfer import TransferError
 from recon_cli.schema import load_release
 from tests.support.command_line import recon
 from tests.support.website import Reply, website
@@ -84,6 +88,18 @@ def test_bad_answers(reply: Reply, message: str) -> None:
     assert "sesame" not in str(caught.value)
     assert not Path("data").exists()
     assert len(site.requests) == (2 if reply.status == 500 else 1)
+
+
+def test_no_answer_is_a_failure_and_no_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise requests.ConnectionError("https://api?key=sesame")
+
+    monkeypatch.setattr(requests, "get", refused)
+    (question,) = questions(PL, ["P5"], ["block"], ["34021"])
+    order = ApiOrder(Path("data"), "http://127.0.0.1:9")
+    with pytest.raises(TransferError, match=r"no answer from .*: ConnectionError$") as caught:
+        _request(order, question, "http://127.0.0.1:9")
+    assert "sesame" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_nobody_answers() -> None:
