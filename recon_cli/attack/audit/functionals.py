@@ -20,7 +20,8 @@ class DistinctFunctionals:
     """The functionals that make up the counts of cells in one program.
 
     Attributes:
-        coefficients: Sparse (functionals × variables), each over one connected part, none twice.
+        coefficients: Sparse (functionals × variables), each over one connected part; of equal ones
+            one.
         part: The connected part of each.
         cells: Sparse (cells × functionals): which functionals a count is the sum of.
     """
@@ -45,11 +46,25 @@ class DistinctFunctionals:
         shape = (len(pieces), coefficients.shape[1])
         split = sparse.csr_array((entries.data, (piece, entries.col)), shape=shape)
         cell, part = np.divmod(pieces, max(parts, 1))
-        # Equal rows, told apart by two random projections of the variables.
-        weights = np.random.default_rng(0).integers(1, 2**40, size=(shape[1], 2), dtype=np.int64)
-        _, first, same = np.unique(split @ weights, axis=0, return_index=True, return_inverse=True)
+        first, same = _distinct_rows(split)
         member = sparse.csr_array(
-            (np.ones(len(pieces), dtype=np.int64), (cell, same.ravel())),
+            (np.ones(len(pieces), dtype=np.int64), (cell, same)),
             shape=(coefficients.shape[0], len(first)),
         )
         return cls(sparse.csr_array(split[first]), part[first], member)
+
+
+def _distinct_rows(rows: sparse.csr_array) -> tuple[IntArray, IntArray]:
+    """The place of one of each distinct row, and for each row which of them it is.
+
+    Two random projections find rows that are equal; that they are is looked at, since bounds rest
+    on it. A row that only looks equal is kept apart.
+    """
+    weights = np.random.default_rng(0).integers(1, 2**40, size=(rows.shape[1], 2), dtype=np.int64)
+    _, first, same = np.unique(rows @ weights, axis=0, return_index=True, return_inverse=True)
+    same = same.ravel()
+    difference = sparse.csr_array(rows - rows[first[same]])
+    difference.eliminate_zeros()
+    apart = np.flatnonzero(np.diff(difference.indptr))
+    same[apart] = len(first) + np.arange(len(apart))
+    return np.concatenate([first, apart]), same
