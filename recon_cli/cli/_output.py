@@ -89,6 +89,15 @@ def seconds(value: float, people: int = 0, noun: str = "people") -> str:
     return f"{value:.2f}{rate}"
 
 
+def unlisted_facts(manifest: Manifest, units: str) -> list[Fact]:
+    """How many of the units stand for those that the files do not list, if any does."""
+    number = manifest.totals.get("unlisted", 0)
+    stands = "stands" if number == 1 else "stand"
+    name = units.replace("_", " ")
+    fact = f"{number:,} of the {name} {stands} for any that the files do not list"
+    return [("  not listed", fact)] if number else []
+
+
 def duration(manifest: Manifest) -> str:
     """How long a stage took; a lower bound when it took over partitions of an earlier run."""
     facts = manifest.run

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options
-from recon_cli.cli._output import seconds, show, title_of
+from recon_cli.cli._output import seconds, show, title_of, unlisted_facts
 from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def print_ingest(run: Run, outcome: StageOutcome) -> None:
                 for name in levels
                 if name in manifest.statuses
             ),
+            *unlisted_facts(manifest, plural(run.release.geography.unit.name)),
             ("non-zero cells", f"{cells:,}"),
             ("seconds", seconds(manifest.run.wall_seconds, people, noun)),
         ],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option, tables_value
-from recon_cli.cli._output import seconds, share, show, title_of
+from recon_cli.cli._output import seconds, share, show, title_of, unlisted_facts
 from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
                 plural(run.release.geography.unit.name).replace("_", " "),
                 f"{units:,}, {inhabited:,} with {people}",
             ),
+            *unlisted_facts(manifest, plural(run.release.geography.unit.name)),
             ("proven unique", share(unique, inhabited)),
             (f"  {people} in them", share(totals["people_in_unique"], totals["people"])),
             ("not proven", share(inhabited - unique, inhabited)),

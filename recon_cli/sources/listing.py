@@ -11,18 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 import polars as pl
 
 from recon_cli.errors import SourceError
 from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS, partition_runs
-from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch, Source, with_population
+from recon_cli.publication import (
+    UNLISTED,
+    Coverage,
+    CoveragePattern,
+    GeounitBatch,
+    Source,
+    with_population,
+)
 from recon_cli.schema import Level, Release
 from recon_cli.statement import Protection
-
-#: Fills up the geoid of the unit that stands for those which are not listed; in no other geoid.
-UNLISTED: Final = "_"
 
 
 class IncompleteSource(Source, Protocol):

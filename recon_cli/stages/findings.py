@@ -46,7 +46,7 @@ from recon_cli.stages.lineage import made_from, own_source
 from recon_cli.stages.source_labels import file_labels
 from recon_cli.store import Folder, Manifest, Stage, open_folder
 from recon_cli.store.protection import laws_of
-from recon_cli.store.published import read_coverage, read_names
+from recon_cli.store.published import place_name, read_coverage, read_names
 
 
 def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
@@ -138,7 +138,7 @@ def _named(places: tuple[Place, ...], run: Run, by_stage: dict[str, Manifest]) -
     if "ingest" not in by_stage:
         return places
     names = read_names(_open(run.work, by_stage["ingest"], "geounits"))
-    return tuple(replace(each, name=names.get(each.geoid, "")) for each in places)
+    return tuple(replace(each, name=place_name(each.geoid, names)) for each in places)
 
 
 def _microdata(work: Path, by_stage: dict[str, Manifest]) -> Folder | Missing:

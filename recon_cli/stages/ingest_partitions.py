@@ -15,7 +15,7 @@ from recon_cli.config import Ingest
 from recon_cli.errors import SourceError
 from recon_cli.frames import partition_runs
 from recon_cli.progress import Bar
-from recon_cli.publication import Source
+from recon_cli.publication import UNLISTED, Source
 from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
 from recon_cli.stages.geounits import describe_geounits, duplicates
@@ -151,12 +151,14 @@ class PartitionBuffer:
             self.writer.append(partition, "tables", self._empty["tables"])
         geounits = self.writer.read(partition, "geounits", ["geoid", "level", "population"])
         _refuse_duplicates(geounits)
+        unlisted = int(geounits["geoid"].str.ends_with(UNLISTED).sum())
         counts, levels = self.writer.rows(partition, "tables"), self._levels(geounits)
         self.writer.finish(
             partition,
             statuses=levels,
             totals={
                 "units": levels.get(self._release.geography.unit.name, 0),
+                **({"unlisted": unlisted} if unlisted else {}),
                 "people": _people(geounits),
                 "cells": counts,
             },

@@ -17,7 +17,7 @@ from recon_cli.execute import OnProgress
 from recon_cli.model.plan import Plan
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
-from recon_cli.publication import Publication
+from recon_cli.publication import UNLISTED, Publication
 from recon_cli.store import Piece, Staging, read_published
 
 
@@ -56,6 +56,8 @@ def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProg
         compared = _verified(context, piece, published, result)
     blocks = result.blocks
     inhabited = blocks.filter(pl.col("population").fill_null(1) > 0)
+    geoids = blocks[context.plan.release.geoid_column]
+    unlisted = int(geoids.str.ends_with(UNLISTED).sum())
     methods = blocks["method"].value_counts().iter_rows()
     context.staging.write(
         piece,
@@ -63,6 +65,7 @@ def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProg
         statuses=dict(blocks["status"].value_counts().iter_rows()),
         totals={
             "units": blocks.height,
+            **({"unlisted": unlisted} if unlisted else {}),
             "inhabited": inhabited.height,
             "unique": inhabited.filter(pl.col("status") == "unique").height,
             "people": result.microdata.height,

@@ -11,6 +11,7 @@ from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import plural
+from recon_cli.publication import UNLISTED
 from recon_cli.report.claims import certificate_sentence, claim_sentence
 from recon_cli.report.proven import proof_conditions
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
@@ -19,7 +20,7 @@ from recon_cli.schema import Level, Table
 from recon_cli.stages.geounit import Located, locate
 from recon_cli.stages.recovered import recovered_details
 from recon_cli.stages.why import Why
-from recon_cli.store.published import open_published, read_names
+from recon_cli.store.published import open_published, place_name, read_names
 
 #: What is summed over units.
 _COUNTED = ("population", "placed", "status", "certain")
@@ -98,7 +99,10 @@ def view_release(run: Run) -> GeounitView:
             ),
             Detail("certain", f"at least {_certain_fact(certain, people)}"),
         ),
-        notes=(f"`recon show GEOID` shows one {_say(level.name)}, or a geounit inside it.",),
+        notes=(
+            f"`recon show GEOID` shows one {_say(level.name)}, or a geounit inside it.",
+            *_unlisted_notes(pl.concat([part[run.release.geoid_column] for part in parts]), words),
+        ),
         tables=(),
         empty_tables=(),
         absent_tables=(),
@@ -126,7 +130,10 @@ def _frame(located: Located) -> GeounitView:
         geounit=_named(located, located.level),
         enclosing=tuple(_named(located, each) for each in coarser),
         details=(),
-        notes=_notes(located),
+        notes=(
+            *_unlisted_notes(_units(located)[located.release.geoid_column], _words(located)),
+            *_notes(located),
+        ),
         tables=listed.shown,
         empty_tables=listed.empty,
         absent_tables=listed.absent,
@@ -135,7 +142,21 @@ def _frame(located: Located) -> GeounitView:
 
 def _named(located: Located, level: Level) -> GeounitName:
     geoid = located.geoid[: level.digits]
-    return GeounitName(_say(level.name), geoid, located.names.get(geoid, ""))
+    return GeounitName(_say(level.name), geoid, place_name(geoid, located.names))
+
+
+def _unlisted_notes(geoids: pl.Series, words: Words) -> tuple[str, ...]:
+    """What units stand for that are in no file, if there are such."""
+    found = geoids.filter(geoids.str.ends_with(UNLISTED)).to_list()
+    if not found:
+        return ()
+    shown = ", ".join(found[:_LISTED]) + ", …" * (len(found) > _LISTED)
+    stand = "stands" if len(found) == 1 else "stand"
+    return (
+        f"{shown} {stand} for any {words.unit} that the files do not list: no counts say that "
+        f"those listed hold all {words.people}. A list of all {words.units}, ingest.geounits, says "
+        "that there are no others.",
+    )
 
 
 def _notes(located: Located) -> tuple[str, ...]:
@@ -251,7 +272,7 @@ def _members(rows: pl.DataFrame, name: str, names: Mapping[str, str]) -> list[Me
     return [
         Member(
             geoid=row[name],
-            name=names.get(row[name], ""),
+            name=place_name(row[name], names),
             people=row["placed"] if row["population"] is None else row["population"],
             status=_SHORT[row["status"]],
             solvar=_percent(row["solvar_pct"], row["solvar_upper_pct"])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from recon_cli.errors import SourceError, StageError
-from recon_cli.publication import Coverage, CoveragePattern, Publication
+from recon_cli.publication import UNLISTED, Coverage, CoveragePattern, Publication
 from recon_cli.schema import Release
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder, open_folder
@@ -24,6 +24,8 @@ INGEST = Stage(
 COVERAGE = "_coverage.json"
 PROTECTION = "_statements.json"
 NAMES = "_names.json"
+#: What is said in place of a name of a unit that stands for others.
+_NOT_LISTED = "all that are not listed"
 
 
 def coverage_bytes(coverage: Coverage, release: Release) -> bytes:
@@ -53,6 +55,11 @@ def read_coverage(tables: Folder, release: Release) -> Coverage:
 def names_bytes(names: Mapping[str, str]) -> bytes:
     """What people call places, by geoid, as JSON."""
     return json_bytes(dict(sorted(names.items())))
+
+
+def place_name(geoid: str, names: Mapping[str, str]) -> str:
+    """What people call a place, or that it stands for all that are not listed; may be empty."""
+    return _NOT_LISTED if geoid.endswith(UNLISTED) else names.get(geoid, "")
 
 
 def read_names(geounits: Folder) -> dict[str, str]:

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 import recon_cli as recon
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS
-from recon_cli.publication import CoveragePattern, Publication
+from recon_cli.publication import UNLISTED, CoveragePattern, Publication
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources import read_geounit_list
-from recon_cli.sources.listing import UNLISTED
 from recon_cli.store.published import coverage_bytes
 from tests.support.enumeration import TooManyError, record_counts, solutions
 from tests.support.populations import publish, random_records, random_release, random_units
