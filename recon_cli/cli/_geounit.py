@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from recon_cli.cli._output import Column, fitted_table
 from recon_cli.report.markup import to_text
 from recon_cli.report.view import GeounitView, Reason, RecordKind, TableView
 
@@ -39,7 +40,7 @@ def print_view(console: Console, view: GeounitView) -> None:
         _reasons(console, view)
     else:
         _heading(console, f"{view.member_level} inside")
-        console.print(_members(view))
+        console.print(_members(view, console.width))
     _tables(console, view)
 
 
@@ -186,22 +187,22 @@ def _reason(reason: Reason) -> Group:
     return Group(title, grid, Text(reason.proof, style="dim"))
 
 
-def _members(view: GeounitView) -> RenderableType:
+def _members(view: GeounitView, width: int) -> RenderableType:
     with_solvar = any(member.solvar is not None for member in view.members)
-    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column("  geoid", no_wrap=True)
+    columns = [Column("geoid", is_number=False)]
     if view.has_names:
-        table.add_column("name")
-    table.add_column(view.words.people, justify="right")
-    table.add_column("certain", justify="right")
-    table.add_column("reconstruction")
+        columns.append(Column("name", is_number=False))
+    columns += [Column(view.words.people, is_number=True), Column("certain", is_number=True)]
+    columns.append(Column("reconstruction", is_number=False))
     if with_solvar:
-        table.add_column("solvar" if view.words.is_study else "varies", justify="right")
+        columns.append(Column("solvar" if view.words.is_study else "varies", is_number=True))
+    rows = []
     for member in view.members:
         people = "–" if member.people is None else f"{member.people:,}"
-        cells = [f"  {member.geoid}", *([member.name] if view.has_names else [])]
+        cells = [member.geoid, *([member.name] if view.has_names else [])]
         cells += [people, f"{member.certain:,}", member.status]
-        table.add_row(*cells, *([member.solvar or "–"] if with_solvar else []))
+        rows.append([*cells, *([member.solvar or "–"] if with_solvar else [])])
+    table = fitted_table(columns, rows, width)
     if view.empty_members:
         more = f"  and {view.empty_members:,} without {view.words.people}"
         return Group(table, Text(more, style="dim"))

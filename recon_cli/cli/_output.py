@@ -6,19 +6,22 @@ import math
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from recon_cli.pipeline.run import StageOutcome
     from recon_cli.store import Manifest
 
 Fact = tuple[str, str]
 
+#: Blanks before every column of a table.
+_GAP = 2
 #: Values have as many columns at least, in whatever terminal.
 _NARROWEST = 20
 
@@ -68,15 +71,14 @@ def title_of(outcome: StageOutcome) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """A count and its percentage.
+    """A count and its percentage, as the report rounds it.
 
-    >>> share(8488, 8530), share(0, 0), share(999999, 1000000)
-    ('8,488 (99.5%)', '0', '999,999 (99.9%)')
+    >>> share(48, 260), share(0, 0), share(999999, 1000000)
+    ('48 (18.5%)', '0', '999,999 (more than 99.9%)')
     """
-    if not whole:
-        return f"{part:,}"
-    # down, never up: 100.0% is said only of all
-    return f"{part:,} ({int(1000 * part / whole) / 10:.1f}%)"
+    from recon_cli.report.words import percentage  # noqa: PLC0415 - imports the schema's model
+
+    return f"{part:,} ({percentage(part, whole)})" if whole else f"{part:,}"
 
 
 def seconds(value: float, people: int = 0, noun: str = "people") -> str:
@@ -106,20 +108,82 @@ def duration(manifest: Manifest) -> str:
 
 
 def show_table(frame: pl.DataFrame, headers: list[str]) -> None:
-    """Print a small frame; numbers to the right, percentages with one decimal, rounded down."""
+    """Print a small frame; numbers to the right, shares (a header with ``%``) as in the report."""
+    rows = [
+        [_cell(value, is_share="%" in name) for name, value in zip(headers, row, strict=True)]
+        for row in frame.iter_rows()
+    ]
+    numeric = [dtype.is_numeric() for dtype in frame.dtypes]
+    columns = [Column(name, each) for name, each in zip(headers, numeric, strict=True)]
+    out = console()
+    out.print(fitted_table(columns, rows, out.width))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table in a terminal.
+
+    Attributes:
+        name: Its heading.
+        is_number: Whether its cells are to the right.
+    """
+
+    name: str
+    is_number: bool
+
+
+def fitted_table(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
+) -> RenderableType:
+    """A table in which nothing is cut; one fact a line where it would be too wide.
+
+    Args:
+        columns: Its columns; those before the first number say what a row is about.
+        rows: Cells, as many as columns.
+        width: Columns of the terminal.
+    """
+    from rich.table import Table  # noqa: PLC0415 - only when there is something to show
+
+    cells = [max((len(row[at]) for row in rows), default=0) for at in range(len(columns))]
+    names = [each.name for each in columns]
+    if _GAP * len(columns) + sum(map(max, map(len, names), cells)) > width:
+        names = [name.replace(" ", "\n") for name in names]  # headings in lines, cells never
+    widest = [max(len(line) for line in name.split("\n")) for name in names]
+    if _GAP * len(columns) + sum(map(max, widest, cells)) > width:
+        return _fact_a_line(columns, rows)
+    table = Table(box=None, header_style="dim", padding=(0, 0, 0, _GAP))
+    for name, column in zip(names, columns, strict=True):
+        justify: Literal["left", "right"] = "right" if column.is_number else "left"
+        table.add_column(name, justify=justify, no_wrap=True, vertical="bottom")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _fact_a_line(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> RenderableType:
+    """What each row is about, and below it its other cells, each beside its heading."""
+    from rich.console import Group  # noqa: PLC0415 - only when there is something to show
     from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
-    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-    for header, dtype in zip(headers, frame.dtypes, strict=True):
-        table.add_column(f"  {header}", justify="right" if dtype.is_numeric() else "left")
-    for row in frame.iter_rows():
-        table.add_row(*(f"  {_number(value)}" for value in row))
-    console().print(table)
+    about = next((at for at, each in enumerate(columns) if each.is_number), 1) or 1
+    named = f"{columns[0].name} " if columns[0].is_number else ""
+    parts: list[RenderableType] = []
+    for row in rows:
+        grid = Table.grid(padding=(0, _GAP, 0, 0))
+        grid.add_column(style="dim", overflow="fold")
+        grid.add_column(overflow="fold")
+        for column, cell in zip(columns[about:], row[about:], strict=True):
+            grid.add_row(f"    {column.name}", cell)
+        parts += [Text(f"  {named}{'  '.join(filter(None, row[:about]))}"), grid]
+    return Group(*parts)
 
 
-def _number(value: object) -> str:
-    if isinstance(value, float):
-        return "–" if math.isnan(value) else f"{int(10 * value) / 10:.1f}"
-    if value is None:
+def _cell(value: object, *, is_share: bool) -> str:
+    from recon_cli.report.words import percent  # noqa: PLC0415 - imports the schema's model
+
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
+    if isinstance(value, float):
+        return percent(value) if is_share else f"{value:.1f}"
     return f"{value:,}" if isinstance(value, int) else str(value)

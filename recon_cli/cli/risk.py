@@ -119,13 +119,12 @@ def release(options: RunOptions, *, force: bool) -> None:
 
 def print_release(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.progress import plural  # noqa: PLC0415 - slow imports when needed
+    import polars as pl  # noqa: PLC0415 - slow imports when needed
 
-    people = plural(run.release.record).replace("_", " ")
-    import polars as pl  # noqa: PLC0415
-
+    from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.stages.risk import read_summary  # noqa: PLC0415
 
+    people = plural(run.release.record).replace("_", " ")
     totals = outcome.manifest.totals
     show(
         title_of(outcome),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recon_cli.cli._options import OUTPUT_FILE, GivenPath, RunOptions, force_option, run_options
-from recon_cli.cli._output import console, seconds, show, title_of
+from recon_cli.cli._output import Column, console, fitted_table, seconds, show, title_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -131,15 +131,9 @@ def _print_facts(run: Run, outcome: StageOutcome, page: Path | None) -> None:
 
 
 def _print(sheet: ResultTable) -> None:
-    from rich.table import Table  # noqa: PLC0415 - only when there is something to show
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 - only when there is something to show
 
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    for at, name in enumerate(sheet.header):
-        words = at < sheet.text_columns
-        table.add_column(name, justify="left" if words else "right", no_wrap=True)
-    for row in sheet.rows:
-        table.add_row(*row)
+    columns = [Column(name, at >= sheet.text_columns) for at, name in enumerate(sheet.header)]
     out = console()
     out.print(Text(sheet.title, style="bold"))
-    out.print(table)
+    out.print(fitted_table(columns, sheet.rows, out.width))

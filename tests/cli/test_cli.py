@@ -13,14 +13,17 @@ from typing import Any
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from recon_cli import __version__
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.cli import main
+from recon_cli.cli._output import Column, fitted_table, share
 from recon_cli.config import SECTIONS, load_config
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.publication import GeounitBatch
+from recon_cli.report.words import percentage
 from recon_cli.schema import load_release
 from recon_cli.sources.legacy import LegacySource
 from recon_cli.stages import ingest_partitions, reconstruct_pieces
@@ -350,6 +353,44 @@ def test_output_fits_a_narrow_terminal_without_colour(
     text = recon(command, "-c", config, width=60).stdout
     assert "\x1b" not in text
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 60
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 72, 100])
+def test_tables_are_folded_and_not_cut(width: int, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = [Column(name, at > 1) for at, name in enumerate(["level", "table", "within range"])]
+    rows = [["hospital", "SEX_BY_AGE_BY_DIAGNOSIS", "1,234"], ["region", "AGES", "7"]]
+    Console(width=width).print(fitted_table(columns, rows, width))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width
+    said = " ".join(" ".join(lines).split())
+    for word in ["hospital", "SEX_BY_AGE_BY_DIAGNOSIS", "1,234", "region", "AGES", "7", "within"]:
+        assert word in said
+    assert "…" not in said
+    assert ("within range 1,234" in said) == (width < 60)  # one fact a line
+
+
+def test_rows_without_words_are_told_by_their_first_number(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    columns = [Column(name, is_number=True) for name in ("columns known", "identity", "attribute")]
+    Console(width=20).print(fitted_table(columns, [["2", "21", "153"]], 20))
+    assert capsys.readouterr().out.split() == [
+        "columns",
+        "known",
+        "2",
+        "identity",
+        "21",
+        "attribute",
+        "153",
+    ]
+
+
+def test_shares_are_rounded_as_the_report_rounds_them() -> None:
+    assert share(48, 260) == "48 (18.5%)"
+    assert share(2999, 3000) == "2,999 (more than 99.9%)"
+    assert share(1, 3000) == "1 (less than 0.1%)"
+    assert (share(3000, 3000), share(0, 3000)) == ("3,000 (100%)", "0 (0%)")
+    assert percentage(48, 260) in share(48, 260)
 
 
 def outside(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
