@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -123,6 +123,23 @@ class Section(BaseModel):
     def outputs(self) -> tuple[Path, ...]:
         """Files that its stage writes outside its own folders."""
         return ()
+
+
+def check_levels(names: Iterable[str] | None, release: Release, key: str = "levels") -> None:
+    """Refuse levels that the release does not have.
+
+    Args:
+        names: Of levels; None for those that a default names.
+        release: The schema.
+        key: Where they are named, in the section.
+
+    Raises:
+        ConfigError: One is unknown; the message begins with the key.
+    """
+    for name in names or ():
+        if name not in release.geography.by_name:
+            known = ", ".join(release.geography.by_name)
+            raise ConfigError(f"{key}: no level {name!r} (levels: {known})")
 
 
 AnySection = TypeVar("AnySection", bound=Section)

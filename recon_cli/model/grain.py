@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.model.predicates import Masks
-from recon_cli.schema import Release, bits
+from recon_cli.schema import Release, bits, count_combinations
 
 IntArray = npt.NDArray[np.int64]
 
@@ -184,7 +184,9 @@ def group_screens(
     screens: list[RowGroup] = []
     used: list[int] = []
     for features in sorted(by_features):
-        finest = sorted(by_features[features], key=lambda i: (_volume(margins[i]), margins[i]))
+        finest = sorted(
+            by_features[features], key=lambda i: (count_combinations(margins[i]), margins[i])
+        )
         group = _index(grain, features, [(i, margins[i]) for i in finest])
         layer = group.layers[0]
         rows = np.unique(layer[layer >= 0])
@@ -193,10 +195,6 @@ def group_screens(
         used += rows.tolist()
         screens.append(RowGroup(features, group.sizes, number[layer][None, :]))
     return tuple(screens), used
-
-
-def _volume(masks: Masks) -> int:
-    return math.prod(mask.bit_count() for mask in masks)
 
 
 def _index(grain: Grain, features: tuple[int, ...], rows: list[tuple[int, Masks]]) -> RowGroup:

@@ -12,6 +12,15 @@ _PRODUCT = re.compile(rf"\s*{_NUMBER}(?:\s*[*/]\s*{_NUMBER})*\s*")
 _ROUNDED = 1e-3
 
 
+def as_written(value: object) -> object:
+    """The text of a number, where YAML has read 0.1 as one; all else as it is.
+
+    >>> as_written(0.1), as_written("1/3"), as_written(True)
+    ('0.1', '1/3', True)
+    """
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
 def exact(text: str) -> Fraction:
     """A product and quotient of decimals, from left to right, without rounding.
 

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from recon_cli.errors import ConfigError, SchemaError
-from recon_cli.noise.budget import exact
+from recon_cli.noise.budget import as_written, exact
 from recon_cli.noise.sensitivity import ONE_CHANGE, ONE_RECORD, table_sensitivity
 from recon_cli.noise.strategy import Measurement, Mechanism, Neighbours, Pass, Query, Strategy
 from recon_cli.schema import Feature, Recode, Release
@@ -25,12 +25,7 @@ from recon_cli.strict_yaml import parse_yaml, read_text
 _FOLDER: Final = "strategies"
 
 
-def _number(value: object) -> object:
-    """YAML reads 0.1 as a number; it is meant as it is written."""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-Budget = Annotated[str, BeforeValidator(_number)]
+Budget = Annotated[str, BeforeValidator(as_written)]
 
 
 class _Spec(BaseModel):

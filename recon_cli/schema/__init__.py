@@ -1,7 +1,14 @@
 """The release schema: features, recodes, geography and tables of a publication."""
 
 from recon_cli.schema.attack import AttackKeys
-from recon_cli.schema.features import Feature, Recode, Value, bits, column_dtype
+from recon_cli.schema.features import (
+    Feature,
+    Recode,
+    Value,
+    bits,
+    column_dtype,
+    count_combinations,
+)
 from recon_cli.schema.load import extend_release, load_release, packaged_releases, parse_release
 from recon_cli.schema.release import Geography, Level, Release
 from recon_cli.schema.structural_zeros import StructuralZero
@@ -20,6 +27,7 @@ __all__ = [
     "Value",
     "bits",
     "column_dtype",
+    "count_combinations",
     "extend_release",
     "load_release",
     "packaged_releases",

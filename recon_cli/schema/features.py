@@ -6,7 +6,8 @@ Masks make the predicates of published cells exact, hashable and quick to inters
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 Value = bool | int | str
+
+
+def count_combinations(masks: Sequence[int]) -> int:
+    """How many combinations there are of one value of each mask.
+
+    >>> count_combinations((0b11, 0b101, 0b1))
+    4
+    """
+    return math.prod(mask.bit_count() for mask in masks)
 
 
 def bits(mask: int) -> Iterator[int]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from recon_cli.schema import Cell, Table
+from recon_cli.schema import Cell, Table, count_combinations
 
 #: A mask for each feature: the set of histogram cells that has a value of each mask.
 Box = tuple[int, ...]
@@ -26,8 +24,9 @@ def is_sum(cell: Cell, table: Table) -> bool:
         and (other.masks != cell.masks or other.number > cell.number)
     ]
     # Large parts first: a total is found to be male and female before single ages are tried.
-    parts.sort(key=_size, reverse=True)
-    return sum(map(_size, parts)) >= _size(cell.masks) and _tiles([cell.masks], parts)
+    parts.sort(key=count_combinations, reverse=True)
+    whole = count_combinations(cell.masks)
+    return sum(map(count_combinations, parts)) >= whole and _tiles([cell.masks], parts)
 
 
 def _tiles(region: list[Box], parts: list[Box]) -> bool:
@@ -49,10 +48,6 @@ def _tiles(region: list[Box], parts: list[Box]) -> bool:
             if _tiles(left, [other for other in parts if not _overlap(other, part)]):
                 return True
     return False
-
-
-def _size(box: Box) -> int:
-    return math.prod(mask.bit_count() for mask in box)
 
 
 def _contains(outer: Box, inner: Box) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from recon_cli.model.grain import IntArray
 from recon_cli.model.predicates import Masks
 from recon_cli.publication import Coverage, CoveragePattern
-from recon_cli.schema import Recode, Release, Table
+from recon_cli.schema import Recode, Release, Table, count_combinations
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -65,7 +64,7 @@ class _PublishedCells:
             tuple(cells),
             np.array(leaves, dtype=np.int64),
             np.array(starts, dtype=np.int64),
-            np.array([_volume(masks) for masks in cells], dtype=np.int64),
+            np.array([count_combinations(masks) for masks in cells], dtype=np.int64),
             np.array(is_disjoint, dtype=bool),
         )
 
@@ -208,7 +207,3 @@ def _are_disjoint(cells: Sequence[Masks]) -> bool:
         any(a & b == 0 for a, b in zip(one, other, strict=True))
         for one, other in combinations(cells, 2)
     )
-
-
-def _volume(masks: Masks) -> int:
-    return math.prod(mask.bit_count() for mask in masks)

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from recon_cli.config.model import ConfigPath, Names, Section, TableChoice
+from recon_cli.config.model import ConfigPath, Names, Section, TableChoice, check_levels
 from recon_cli.config.sections.cellkey import Cellkey
 from recon_cli.config.sections.census1980 import Census1980
 from recon_cli.config.sections.claims import Claims
@@ -117,12 +117,7 @@ class Protected(BaseModel):
                 )
         if self.coarser is not None:
             release.select_tables(self.coarser.tables)
-            for level in self.coarser.levels or ():
-                if level not in release.geography.by_name:
-                    known = ", ".join(release.geography.by_name)
-                    raise ConfigError(
-                        f"protections.{name}.coarser.levels: no level {level!r} (levels: {known})"
-                    )
+            check_levels(self.coarser.levels, release, f"protections.{name}.coarser.levels")
 
 
 class SwapGrid(BaseModel):

@@ -9,19 +9,18 @@ from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_v
 
 from recon_cli.config.model import ConfigPath, ConfigPaths, Names, Section
 from recon_cli.errors import ConfigError
-from recon_cli.noise.budget import exact, precision, prior_of
+from recon_cli.noise.budget import as_written, exact, precision, prior_of
 from recon_cli.schema import Release
 
 UNIFORM = "uniform"
 
 
-def _text(value: object) -> object:
-    """YAML reads 0.1 as a number; it is meant as it is written."""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
 def _texts(value: object) -> object:
-    return [_text(each) for each in value] if isinstance(value, list | tuple) else _text(value)
+    return (
+        [as_written(each) for each in value]
+        if isinstance(value, list | tuple)
+        else as_written(value)
+    )
 
 
 class LevelNoise(BaseModel):
@@ -35,7 +34,7 @@ class LevelNoise(BaseModel):
 
     model_config = Section.model_config
 
-    rho: Annotated[str, BeforeValidator(_text)] | None = None
+    rho: Annotated[str, BeforeValidator(as_written)] | None = None
     sensitivity: float = Field(default=1, gt=0, strict=False)
     variance: float | None = Field(default=None, strict=False)
 

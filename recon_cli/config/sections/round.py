@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from recon_cli.config.model import ConfigPath, CsvPath, Names, Section, TableChoice
-from recon_cli.errors import ConfigError
+from recon_cli.config.model import CsvPath, Names, TableChoice, check_levels
+from recon_cli.config.sections._protecting_counts import ProtectingCounts
 from recon_cli.schema import Release
 
 
-class Round(Section):
+class Round(ProtectingCounts):
     """The section ``round``.
 
     Attributes:
@@ -29,8 +28,6 @@ class Round(Section):
         to: A ``.csv`` file that gets the counts as they can be published; default none.
     """
 
-    records: ConfigPath | None = None
-    counts: ConfigPath | None = None
     base: Annotated[int, Field(ge=2)] = 3
     how: Literal["nearest", "random", "controlled"] = "random"
     keys: Literal["records", "cells"] = "records"
@@ -42,13 +39,4 @@ class Round(Section):
     def check(self, release: Release) -> None:
         """Refuse unknown tables and levels."""
         release.select_tables(self.tables)
-        for name in self.levels or ():
-            if name not in release.geography.by_name:
-                known = ", ".join(release.geography.by_name)
-                raise ConfigError(f"levels: no level {name!r} (levels: {known})")
-
-    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The records or counts, where the section names any."""
-        if self.counts is not None:
-            return self.counts / "tables", self.counts / "geounits"
-        return () if self.records is None else (self.records,)
+        check_levels(self.levels, release)

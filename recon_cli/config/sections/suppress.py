@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from recon_cli.config.model import ConfigPath, CsvPath, Section, TableChoice
+from recon_cli.config.model import CsvPath, TableChoice
+from recon_cli.config.sections._protecting_counts import ProtectingCounts
 from recon_cli.schema import Release
 
 
-class Suppress(Section):
+class Suppress(ProtectingCounts):
     """The section ``suppress``.
 
     Attributes:
@@ -34,8 +34,6 @@ class Suppress(Section):
             one; default none.
     """
 
-    records: ConfigPath | None = None
-    counts: ConfigPath | None = None
     below: Annotated[int, Field(ge=2)] = 3
     zeros: Literal["publish", "hide"] = "publish"
     value: str | None = None
@@ -49,8 +47,6 @@ class Suppress(Section):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        if self.records is not None and self.counts is not None:
-            raise ValueError("records and counts exclude each other")
         needs_value = self.dominance is not None or self.p_percent is not None
         if needs_value != (self.value is not None):
             raise ValueError("dominance and p_percent go with a value column, and it with them")
@@ -65,9 +61,3 @@ class Suppress(Section):
     def check(self, release: Release) -> None:
         """Refuse unknown tables."""
         release.select_tables(self.tables)
-
-    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The records or counts, where the section names any."""
-        if self.counts is not None:
-            return self.counts / "tables", self.counts / "geounits"
-        return () if self.records is None else (self.records,)

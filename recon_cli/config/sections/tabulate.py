@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from recon_cli.config.model import ConfigPath, Names, Section, TableChoice
-from recon_cli.errors import ConfigError
+from recon_cli.config.model import ConfigPath, Names, Section, TableChoice, check_levels
 from recon_cli.schema import Release
 
 
@@ -31,10 +30,7 @@ class Tabulate(Section):
     def check(self, release: Release) -> None:
         """Refuse unknown tables and levels."""
         release.select_tables(self.tables)
-        for name in self.levels or ():
-            if name not in release.geography.by_name:
-                known = ", ".join(release.geography.by_name)
-                raise ConfigError(f"levels: no level {name!r} (levels: {known})")
+        check_levels(self.levels, release)
 
     def inputs(self, work: Path) -> tuple[Path, ...]:
         """The records: the run's own microdata, unless the section names others."""
