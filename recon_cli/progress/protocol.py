@@ -113,11 +113,13 @@ def plural(name: str) -> str:
 
     >>> plural("block"), plural("county"), plural("class"), plural("person")
     ('blocks', 'counties', 'classes', 'people')
-    >>> plural("level_4")
-    'level_4_places'
+    >>> plural("level_4"), plural("all_places")
+    ('level_4_places', 'all_places')
     """
     if name == "person":
         return "people"
+    if name.endswith("places"):
+        return name
     if name[-1:].isdigit():
         return f"{name}_places"
     if name.endswith("y") and name[-2:-1] not in "aeiou":

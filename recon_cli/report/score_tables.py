@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.report.words import Words, capitalized
+from recon_cli.report.words import Words, capitalized, count, percent
 from recon_cli.score.sheet import ResultTable
 
 _RATES = {
@@ -23,7 +23,6 @@ _RATES = {
     "modal_without": "modal, others only",
     "proportional_without": "Σp², others only",
 }
-_WITHHELD = "–"
 _NUMBER = re.compile(r"table(\d+)_")
 #: Heading of the study's 100% interval.
 _LIMITS = "any reconstruction, %"
@@ -139,11 +138,11 @@ def brief(title: str, rows: pl.DataFrame, words: Words) -> list[ResultTable]:
         for (panel, source, size), each in index.items():
             cells = [_who(panel, words)] if panels else []
             cells += [source, size] if sized else [source]
-            cells.append(_count(each[rates[0]]["of"]))
+            cells.append(count(each[rates[0]]["of"]))
             cells += [
-                _count(each[rate]["count"]) for rate in rates if rate != last or len(rates) < 3
+                count(each[rate]["count"]) for rate in rates if rate != last or len(rates) < 3
             ]
-            cells += [_decimal(each[last]["pct"]) or _WITHHELD, _range(each[last])]
+            cells += [percent(each[last]["pct"]), _range(each[last])]
             if compared:
                 cells.append(_decimal(each[last].get("published_pct")))
                 cells.append(_decimal(each[last].get("difference"), sign="+"))
@@ -179,7 +178,7 @@ def _header(whole: str, rates: Sequence[str], limits: str | None, *, compared: b
 def _cells(rates: Mapping[str, Mapping[str, Any]], *, compared: bool) -> list[str]:
     """People, then each rate with its count and interval."""
     first = next(iter(rates.values()))
-    cells = [_count(first.get("of"))]
+    cells = [count(first.get("of"))]
     for row in rates.values():
         cells.append(_rate(row))
         if compared:
@@ -188,16 +187,12 @@ def _cells(rates: Mapping[str, Mapping[str, Any]], *, compared: bool) -> list[st
 
 
 def _rate(row: Mapping[str, Any]) -> str:
+    text = percent(row.get("pct"))
     if row.get("pct") is None:
-        return _WITHHELD
-    text = f"{row['pct']:.1f}"
+        return text
     if row.get("low") is not None:
         text += f" ({row['low']:.1f} to {row['high']:.1f})"
-    return f"{text}, {_count(row['count'])}"
-
-
-def _count(value: float | None) -> str:
-    return _WITHHELD if value is None else f"{value:,.0f}"
+    return f"{text}, {count(row['count'])}"
 
 
 def _decimal(value: float | None, *, sign: str = "") -> str:

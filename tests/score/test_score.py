@@ -391,6 +391,17 @@ def test_sheets() -> None:
     assert brief("Title", rates.clear(), words) == []
 
 
+def test_a_rate_is_never_rounded_to_all_or_none() -> None:
+    _, counted, _ = attacked()
+    rates = rates_of(counted).filter(table="table13_nonmodal")
+    words = words_of(load_release("sf1_2010"))
+    for pct, said in ((99.97, ">99.9"), (0.01, "<0.1"), (100.0, "100.0"), (18.46, "18.5")):
+        rows = rates.with_columns(pct=pl.lit(pct))
+        assert f"| {said}" in lay_out("", rows, words).markdown()
+        shown = brief("", rows, words)
+        assert {said} == {row[each.header.index("%")] for each in shown for row in each.rows}
+
+
 def test_tables_are_told_in_the_words_of_the_release() -> None:
     stays = Words("hospital", "hospitals", {}, person="stay", people="stays")
     _, counted, _ = attacked()
