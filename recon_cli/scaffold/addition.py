@@ -67,9 +67,10 @@ def _parts(words: tuple[str, ...], known: Mapping[tuple[str, ...], str]) -> tupl
 def grid_of_sums(labels: Sequence[str], low: FloatArray, high: FloatArray) -> SummedGrid | None:
     """The grid of labels by their counts; None where there is no total, or too much is left over.
 
-    Labels in a row whose counts can add up to the total in every place are one feature, unless a
-    label combines two of them. Every other label is a feature of its own, which people have or
-    have not: that is true whatever it is.
+    The total says so, or all other labels, each in a run, add up to it. Labels in a row whose
+    counts can add up to the total in every place are one feature, unless a label combines two of
+    them. Every other label is a feature of its own, which people have or have not: that is true
+    whatever it is.
 
     Args:
         labels: Of the columns.
@@ -80,17 +81,26 @@ def grid_of_sums(labels: Sequence[str], low: FloatArray, high: FloatArray) -> Su
     crossed = combinations(labels)
     singles = [i for i, label in enumerate(labels) if i not in totals and label not in crossed]
     has_doubles = len(set(labels)) < len(labels)
-    if len(totals) != 1 or not 0 < len(singles) <= _MOST_LABELS or has_doubles:
+    if len(totals) > 1 or not 0 < len(singles) <= _MOST_LABELS or has_doubles:
         return None
     apart = {
         frozenset(pair) for parts in crossed.values() for pair in itertools.combinations(parts, 2)
     }
     if any(len(pair) == 1 for pair in apart):
         return None
-    total = totals[0]
-    names = [labels[i] for i in singles]
-    ends = (low[:, singles], high[:, singles], low[:, total], high[:, total])
-    runs, is_only = _Addends(names, *ends, apart).runs()
+
+    def cut(total: int) -> tuple[list[tuple[str, ...]], bool]:
+        rest = [i for i in singles if i != total]
+        ends = (low[:, rest], high[:, rest], low[:, total], high[:, total])
+        return _Addends([labels[i] for i in rest], *ends, apart).runs()
+
+    doubts: tuple[str, ...] = ()
+    if not totals:
+        totals = [i for i in _greatest(singles, low) if all(len(run) > 1 for run in cut(i)[0])][:1]
+        if not totals:
+            return None
+        doubts = (f"whether {labels[totals[0]]} is everybody: all other counts add up to it",)
+    runs, is_only = cut(totals[0])
     axes = _axes(runs)
     if prod(len(axis.labels) + bool(axis.rest) for axis in axes) > _MOST_KINDS:
         return None
@@ -98,10 +108,17 @@ def grid_of_sums(labels: Sequence[str], low: FloatArray, high: FloatArray) -> Su
     cells = []
     for label in labels:
         cell: list[str | None] = [None] * len(axes)
-        for part in () if is_total(label) else crossed.get(label, (label,)):
+        for part in () if label == labels[totals[0]] else crossed.get(label, (label,)):
             cell[at[part]] = part
         cells.append(tuple(cell))
-    return SummedGrid(Grid(tuple(axes), tuple(cells)), _doubts(runs, is_only=is_only))
+    return SummedGrid(Grid(tuple(axes), tuple(cells)), (*doubts, *_doubts(runs, is_only=is_only)))
+
+
+def _greatest(columns: Sequence[int], low: FloatArray) -> list[int]:
+    """Columns as great as any other in every place, two or more of which have people."""
+    most = low[:, columns].max(axis=1)
+    several = np.count_nonzero(most) > 1
+    return [i for i in columns if several and len(columns) > 1 and (low[:, i] == most).all()]
 
 
 @dataclass(frozen=True)
@@ -191,8 +208,9 @@ def _doubts(runs: Sequence[tuple[str, ...]], *, is_only: bool) -> tuple[str, ...
         doubts.append("whether no other labels are one feature: counts add up in other ways, too")
     if alone:
         shown = ", ".join(alone[:_SHOWN]) + ", …" * (len(alone) > _SHOWN)
+        are, them, each = ("are", "them", "each is") if len(alone) > 1 else ("is", "it", "it is")
         doubts.append(
-            f"what excludes {shown}: as a count that adds up to the total with others was not "
-            "found, it is something that somebody has or has not, whatever else"
+            f"which feature {shown} {are} of: nothing adds up to the total with "
+            f"{them}, so {each} drafted as something that people have or have not"
         )
     return tuple(doubts)

@@ -36,6 +36,7 @@ from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats import CountColumn, FileMapping
 from recon_cli.sources.formats.place import GEOIDS
 from recon_cli.sources.formats.reading import THOUSANDS
+from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.statement.suppression import is_marker
 
 #: Formats whose geoids are those of the US census.
@@ -253,6 +254,16 @@ def _categories(file: TableFile) -> dict[str, list[tuple[str, str]]]:
 
 
 def _counts(file: TableFile) -> tuple[CountColumn, ...]:
+    """Columns that may be counts of those whom a total counts: never more than it."""
+    able = _whole_numbers(file)
+    totals = [i for i, each in enumerate(able) if is_total(each.header)]
+    if file.form.name not in _BY_LABEL or len(totals) != 1:
+        return able
+    low, high = published_intervals(file.sheet, able, rounding_base([file.survey]))
+    return tuple(each for i, each in enumerate(able) if (low[:, i] <= high[:, totals[0]]).all())
+
+
+def _whole_numbers(file: TableFile) -> tuple[CountColumn, ...]:
     """Columns that may be counts: no decimals, no periods."""
     return tuple(
         each

@@ -67,7 +67,7 @@ def test_what_is_left_over_is_something_that_people_have_or_have_not() -> None:
     )
     assert found is not None
     assert found[0] == [("Men", "Women"), ("Asthma",), ("Gout",)]
-    assert any(doubt.startswith("what excludes Asthma, Gout") for doubt in found[1])
+    assert any(doubt.startswith("which feature Asthma, Gout are of") for doubt in found[1])
 
 
 def test_suppressed_and_rounded_counts_still_tell() -> None:
@@ -83,6 +83,30 @@ def test_counts_that_are_zero_leave_two_ways() -> None:
     found = features(labels, [(5, 2, 3, 0, 1, 4), (7, 7, 0, 0, 2, 5)])
     assert found is not None
     assert any("add up in other ways" in doubt for doubt in found[1])
+
+
+def test_a_total_by_another_name_is_told_by_its_counts() -> None:
+    found = features(("Persons", "Men", "Women"), [(9, 4, 5), (7, 3, 4)])
+    assert found is not None
+    assert found == (
+        [("Men", "Women")],
+        ("whether Persons is everybody: all other counts add up to it",),
+    )
+    # Women are not among the men, though the men's ages add up to them.
+    labels = ("Men", "Men under 30", "Men over 30", "Women")
+    assert features(labels, [(9, 4, 5, 8), (7, 3, 4, 7)]) is None
+    assert features(("Persons", "Men", "Women"), [(9, 4, 5)]) is None
+
+
+def test_what_is_more_than_everybody_counts_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("schools.csv").write_text(
+        "School,Total,Girls,Boys,Meals\nAshby,20,12,8,150\nElm,10,4,6,9\nOak,9,9,0,80\n"
+    )
+    assert "whether 'Meals' are counts: they are left out" in recon("init", "schools.csv").stdout
+    assert "9 cells, all equal" in recon("run", "--until", "reconstruct").stdout
 
 
 @pytest.mark.parametrize(
