@@ -171,7 +171,7 @@ def _fact_a_line(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Re
     parts: list[RenderableType] = []
     for row in rows:
         grid = Table.grid(padding=(0, _GAP, 0, 0))
-        grid.add_column(style="dim", overflow="fold")
+        grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
         for column, cell in zip(columns[about:], row[about:], strict=True):
             grid.add_row(f"    {column.name}", cell)
