@@ -79,7 +79,7 @@ def print_leave_one_out(run: Run, outcome: StageOutcome) -> None:
         read_differences(run.work)
         .filter(block_size="All")
         .select(
-            "panel",
+            pl.col("panel").map_elements(words.panel, return_dtype=pl.String),
             "measure",
             pl.col("people").cast(pl.Int64),
             "pct",

@@ -52,6 +52,8 @@ def test_everybody_is_left_out_once_and_a_second_run_has_nothing_to_do(work: Pat
     again = recon("leave-one-out", "-c", work / "run.yaml")
     assert "up to date" in again.stdout
     assert "people left out  700" in again.stdout
+    assert "People unlike most of their " in again.stdout
+    assert "modal" not in again.stdout
 
 
 def test_own_answers_of_nonmodal_people_give_away_more(work: Path) -> None:
