@@ -45,23 +45,16 @@ def combinations(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
     {'Male Heart': ('Male', 'Heart')}
     """
     known = {tuple(label.split()): label for label in labels if not is_total(label)}
-    return {
-        label: parts
-        for words, label in known.items()
-        for other in [{each: name for each, name in known.items() if each != words}]
-        if (parts := _parts(words, other)) is not None
-    }
+    found = {label: _parts(words, known) for words, label in known.items()}
+    return {label: parts for label, parts in found.items() if len(parts) > 1}
 
 
-def _parts(words: tuple[str, ...], known: Mapping[tuple[str, ...], str]) -> tuple[str, ...] | None:
-    if not words:
-        return ()
-    for end in range(1, len(words) + 1):
-        first = known.get(words[:end])
-        rest = None if first is None else _parts(words[end:], known)
-        if first is not None and rest is not None:
-            return (first, *rest)
-    return None
+def _parts(words: tuple[str, ...], known: Mapping[tuple[str, ...], str]) -> tuple[str, ...]:
+    """As many known labels as can be, side by side; none if ``words`` are no such."""
+    for end in range(1, len(words)):
+        if words[:end] in known and (rest := _parts(words[end:], known)):
+            return (known[words[:end]], *rest)
+    return (known[words],) if words in known else ()
 
 
 def grid_of_sums(labels: Sequence[str], low: FloatArray, high: FloatArray) -> SummedGrid | None:

@@ -18,8 +18,9 @@ from recon_cli.statement.suppression import is_marker, threshold_of
 
 #: As many texts in place of counts as are worth naming.
 _MOST_TEXTS: Final = 8
-#: Rows that are looked at to see what adds up.
-_MOST_ROWS: Final = 2_000
+#: Counts that are looked at to see what adds up, in some rows at least.
+_MOST_COUNTS: Final = 200_000
+_FEWEST_ROWS: Final = 20
 _COUNT: Final = r"^[0-9]+(\.0)?$"
 #: Counts that are multiples of a base by a smaller chance than this are taken for rounded.
 _CHANCE: Final = 1e-6
@@ -115,8 +116,9 @@ def published_intervals(
         Two arrays (rows × columns); a suppressed count is from 0 to what its marker says, or
         without end, and a rounded one less than a base away.
     """
-    batch = next(iter(sheet.sheet.rows(sheet.skip))).head(_MOST_ROWS)
-    rows = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet))
+    batch = next(iter(sheet.sheet.rows(sheet.skip)))
+    most = max(_FEWEST_ROWS, _MOST_COUNTS // len(columns))
+    rows = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet)).head(most)
     texts = rows.select(_count_text(sheet, each.at).alias(str(each.at)) for each in columns)
     away = 0 if base is None else base - 1
     low, high = np.zeros(texts.shape), np.full(texts.shape, np.inf)
