@@ -121,7 +121,8 @@ def _tables(
     axes: list[Axis] = []
     seen: dict[tuple[str, ...], tuple[list[TableFile], TableDraft]] = {}
     for file in files:
-        headers = tuple(each.header for each in _counts(file))
+        counts = _counts(file)
+        headers = tuple(each.header for each in counts)
         by_label = file.form.name in _BY_LABEL
         if by_label and headers in seen:
             same, table = seen[headers]
@@ -129,7 +130,7 @@ def _tables(
                 _require_other_places(before, file)
             same.append(file)
         else:
-            table, own_axes = _table(file, len(tables) + 1, axes)
+            table, own_axes = _table(file, counts, len(tables) + 1, axes)
             axes += own_axes
             tables.setdefault(table.name, table)
             seen[headers] = [file], table
@@ -192,7 +193,7 @@ def release_name(path: Path) -> str:
 
 
 def _table(
-    file: TableFile, number: int, known: Sequence[Axis]
+    file: TableFile, counts: Sequence[CountColumn], number: int, known: Sequence[Axis]
 ) -> tuple[TableDraft, tuple[Axis, ...]]:
     """A table, and its features; those with the categories of a known one have its name."""
     sheet = file.sheet
@@ -204,8 +205,7 @@ def _table(
         name = "_".join(axis.name for axis in axes).upper() or f"TABLE{number}"
         grid = settle_names(Grid.full(axes), known)
         return crossed_table(name, f"{name}_###", grid), grid.axes
-    counts = _counts(file)
-    paths = label_paths(replace(sheet, counts=counts))
+    paths = label_paths(replace(sheet, counts=tuple(counts)))
     by_label = file.form.name in _BY_LABEL
     if not all(paths) or not counts:
         raise SourceError(

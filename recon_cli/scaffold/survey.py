@@ -19,7 +19,7 @@ from recon_cli.statement.suppression import is_marker, threshold_of
 #: As many texts in place of counts as are worth naming.
 _MOST_TEXTS: Final = 8
 #: Counts that are looked at to see what adds up, in some rows at least.
-_MOST_COUNTS: Final = 200_000
+_MOST_COUNTS: Final = 100_000
 _FEWEST_ROWS: Final = 20
 _COUNT: Final = r"^[0-9]+(\.0)?$"
 #: Counts that are multiples of a base by a smaller chance than this are taken for rounded.
