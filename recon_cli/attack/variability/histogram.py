@@ -116,6 +116,8 @@ def with_open_ends(
         system: The batch.
         columns: Columns of its histogram cells.
     """
+    if system.is_bounded.all():
+        return intervals
     beyond = unbounded_histogram(plan, system, columns).frame(plan, counts, system)
     marked = intervals.join(
         beyond.with_columns(beyond=True),
