@@ -58,7 +58,7 @@ def make_answers(
     answers = [
         Answer("Rule", rule_in_words(findings.rule, words, examined=examined)),
         _who(findings, words, pages),
-        _tables(found, words, pages),
+        _tables(findings, found, words, pages),
         Answer("What may help", _help(findings, found, words)),
         Answer("How sure", _sureness(findings, words)),
         Answer("When, from what", _origin(findings)),
@@ -91,7 +91,9 @@ def _place(place: Place, words: Words) -> str:
     return f"{words.unit} {place.geoid}{known}"
 
 
-def _tables(found: ReconstructionFindings, words: Words, pages: Sequence[PlacePage]) -> Answer:
+def _tables(
+    findings: Findings, found: ReconstructionFindings, words: Words, pages: Sequence[PlacePage]
+) -> Answer:
     names = tuple(found.manifest.notes["tables"])
     shown = [*names[: _NAMED - 1], "…", names[-1]] if len(names) > _NAMED else list(names)
     text = (
@@ -105,6 +107,8 @@ def _tables(found: ReconstructionFindings, words: Words, pages: Sequence[PlacePa
             f" In {_place(looked.place, words)} cells of {enumerate_words(looked.tables)} suffice "
             "to force the records that are explained on its page."
         )
+    if len(names) > 1 and findings.contributions is None:
+        text += " `recon contributions` finds which of them do the damage."
     return Answer("By which tables", text)
 
 
