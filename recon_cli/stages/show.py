@@ -97,7 +97,7 @@ def view_release(run: Run) -> GeounitView:
             Detail(
                 "proven unique", f"{unique:,} {words.units} ({percentage(unique, counted.height)})"
             ),
-            Detail("certain", f"at least {_certain_fact(certain, people)}"),
+            Detail("certain", _certain_fact(certain, people, is_known=certain == people)),
         ),
         notes=(
             f"`recon show GEOID` shows one {_say(level.name)}, or a geounit inside it.",
@@ -319,11 +319,12 @@ def _disclosed(located: Located, people: int, words: Words) -> list[Detail]:
     )
     most = here.filter(pl.col("known") == pl.col("known").max())
     identity, attribute = (int(most[kind].sum()) for kind in ("identity", "attribute"))
-    known = f"at least {attribute:,} of {of_people(people, words)}, in groups known alike"
-    return [
-        Detail("disclosed", known),
-        Detail("singled out", f"at least {identity:,}, alone and with another column settled"),
-    ]
+    known = single = f"not proven of any of {of_people(people, words)}"
+    if attribute:
+        known = f"at least {attribute:,} of {of_people(people, words)}, in groups known alike"
+    if identity:
+        single = f"at least {identity:,}, alone and with another column settled"
+    return [Detail("disclosed", known), Detail("singled out", single)]
 
 
 def _claims(located: Located) -> tuple[str, ...]:
@@ -374,14 +375,17 @@ def _solvar_fact(located: Located) -> str:
 
 def _certain_of(units: pl.DataFrame, certain: int, people: int) -> str:
     """`_certain_fact` of some units, and whether more of their records may be certain."""
-    hedge = "" if certain == min(people, int(units["certain_at_most"].sum())) else "at least "
-    return hedge + _certain_fact(certain, people)
+    is_known = certain == min(people, int(units["certain_at_most"].sum()))
+    return _certain_fact(certain, people, is_known=is_known)
 
 
-def _certain_fact(certain: int, people: int) -> str:
+def _certain_fact(certain: int, people: int, *, is_known: bool) -> str:
     if not people:
         return "no records"
-    return f"{certain:,} of {people:,} records ({percentage(certain, people)})"
+    if not certain and not is_known:
+        return f"not proven of any of {people:,} records"
+    hedge = "" if is_known else "at least "
+    return f"{hedge}{certain:,} of {people:,} records ({percentage(certain, people)})"
 
 
 def _percent(low: float | None, high: float | None) -> str | None:
