@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from recon_cli.config.model import CsvPath, Names, TableChoice, check_levels
-from recon_cli.config.sections._protecting_counts import ProtectingCounts
+from recon_cli.config.protecting_counts import ProtectingCounts
 from recon_cli.schema import Release
 
 

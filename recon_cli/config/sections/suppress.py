@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from recon_cli.config.model import CsvPath, TableChoice
-from recon_cli.config.sections._protecting_counts import ProtectingCounts
+from recon_cli.config.protecting_counts import ProtectingCounts
 from recon_cli.schema import Release
 
 
