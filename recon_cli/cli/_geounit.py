@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from recon_cli.cli._output import Column, fitted_table
+from recon_cli.cli._output import TableColumn, fitted_table
 from recon_cli.report.markup import to_text
 from recon_cli.report.view import GeounitView, Reason, RecordKind, TableView
 
@@ -189,13 +189,16 @@ def _reason(reason: Reason) -> Group:
 
 def _members(view: GeounitView, width: int) -> RenderableType:
     with_solvar = any(member.solvar is not None for member in view.members)
-    columns = [Column("geoid", is_number=False)]
+    columns = [TableColumn("geoid", is_number=False)]
     if view.has_names:
-        columns.append(Column("name", is_number=False))
-    columns += [Column(view.words.people, is_number=True), Column("certain", is_number=True)]
-    columns.append(Column("reconstruction", is_number=False))
+        columns.append(TableColumn("name", is_number=False))
+    columns += [
+        TableColumn(view.words.people, is_number=True),
+        TableColumn("certain", is_number=True),
+    ]
+    columns.append(TableColumn("reconstruction", is_number=False))
     if with_solvar:
-        columns.append(Column("solvar" if view.words.is_study else "varies", is_number=True))
+        columns.append(TableColumn("solvar" if view.words.is_study else "varies", is_number=True))
     rows = []
     for member in view.members:
         people = "–" if member.people is None else f"{member.people:,}"

@@ -114,13 +114,13 @@ def show_table(frame: pl.DataFrame, headers: list[str]) -> None:
         for row in frame.iter_rows()
     ]
     numeric = [dtype.is_numeric() for dtype in frame.dtypes]
-    columns = [Column(name, each) for name, each in zip(headers, numeric, strict=True)]
+    columns = [TableColumn(name, each) for name, each in zip(headers, numeric, strict=True)]
     out = console()
     out.print(fitted_table(columns, rows, out.width))
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of a table in a terminal.
 
     Attributes:
@@ -133,7 +133,7 @@ class Column:
 
 
 def fitted_table(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int
 ) -> RenderableType:
     """A table in which nothing is cut; one fact a line where it would be too wide.
 
@@ -160,7 +160,7 @@ def fitted_table(
     return table
 
 
-def _fact_a_line(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> RenderableType:
+def _fact_a_line(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> RenderableType:
     """What each row is about, and below it its other cells, each beside its heading."""
     from rich.console import Group  # noqa: PLC0415 - only when there is something to show
     from rich.table import Table  # noqa: PLC0415

@@ -53,13 +53,14 @@ def command(options: RunOptions, *, tables: str | None, shard: str | None, force
 def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
     from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.stages.reconstructed import release_of_records  # noqa: PLC0415
 
     manifest = outcome.manifest
     totals, statuses, people = manifest.totals, manifest.statuses, plural(run.release.record)
     units, inhabited = totals["units"], totals.get("inhabited", totals["units"])
     unique = totals.get("unique", statuses.get("unique", 0))
     verified = f"{totals['cells_compared']:,} cells, all equal"
-    assumes_zeros = run.release.has_assumptions and manifest.notes["assumptions"]
+    assumes_zeros = release_of_records(run.release, manifest).has_assumptions
     show(
         title_of(outcome),
         [
@@ -73,7 +74,11 @@ def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
             (f"  {people} in them", share(totals["people_in_unique"], totals["people"])),
             ("not proven", share(inhabited - unique, inhabited)),
             ("certain, at least", share(totals["certain"], totals["people"])),
-            *([("proven if", "what the schema assumes holds")] if assumes_zeros else []),
+            *(
+                [("proven if", "the structural zeros that the schema assumes hold")]
+                if assumes_zeros
+                else []
+            ),
             ("verified", verified if manifest.notes["verified"] else "no"),
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
         ],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recon_cli.cli._options import OUTPUT_FILE, GivenPath, RunOptions, force_option, run_options
-from recon_cli.cli._output import Column, console, fitted_table, seconds, show, title_of
+from recon_cli.cli._output import TableColumn, console, fitted_table, seconds, show, title_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,7 +133,7 @@ def _print_facts(run: Run, outcome: StageOutcome, page: Path | None) -> None:
 def _print(sheet: ResultTable) -> None:
     from rich.text import Text  # noqa: PLC0415 - only when there is something to show
 
-    columns = [Column(name, at >= sheet.text_columns) for at, name in enumerate(sheet.header)]
+    columns = [TableColumn(name, at >= sheet.text_columns) for at, name in enumerate(sheet.header)]
     out = console()
     out.print(Text(sheet.title, style="bold"))
     out.print(fitted_table(columns, sheet.rows, out.width))

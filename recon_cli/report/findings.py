@@ -97,6 +97,11 @@ class ReconstructionFindings:
         return row
 
     @property
+    def unlisted(self) -> int:
+        """Units that stand for all places that the published files do not list."""
+        return self.manifest.totals.get("unlisted", 0)
+
+    @property
     def is_counted(self) -> bool:
         """Whether the tables say how many people every unit has."""
         return not self.uncounted
@@ -349,7 +354,6 @@ class Findings:
         audit: ``audit/``; None where no counts were audited.
         risk: ``risk/``; None where no noisy counts were measured.
         laws: By which the counts were published, in words; none where all are exact.
-        unlisted: Units that stand for all places that the published files do not list.
         assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
     """
 
@@ -369,5 +373,4 @@ class Findings:
     audit: AuditFindings | Missing | None = None
     risk: RiskFindings | None = None
     laws: tuple[str, ...] = ()
-    unlisted: int = 0
     assumes_zeros: bool = False

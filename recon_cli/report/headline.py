@@ -57,7 +57,7 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     )
     if isinstance(findings.claims, ClaimFindings):
         notes = [_examined(findings, findings.claims, words)]
-        notes += _gaps(reconstruction, words, findings.unlisted)
+        notes += _gaps(reconstruction, words)
         notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
         verdict = claims_verdict(findings.claims, findings.rule, words)
         verdicts = _alarms_first(verdict, findings.audit)
@@ -76,7 +76,7 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         "Only whole records were examined: some of their columns may be disclosed all the same. "
         f"{findings.claims.remedy} examines every combination of columns."
     )
-    notes += _gaps(reconstruction, words, findings.unlisted)
+    notes += _gaps(reconstruction, words)
     notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
     return Headline(tuple(sentences), tuple(notes))
 
@@ -228,10 +228,10 @@ def _hedge(sentences: list[str]) -> str | None:
     return None
 
 
-def _gaps(reconstruction: ReconstructionFindings, words: Words, unlisted: int) -> list[str]:
+def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
     """What the records do not show."""
     notes = []
-    if unlisted:
+    if unlisted := reconstruction.unlisted:
         notes.append(
             f"{of_units(unlisted, words)} of those counted here "
             f"{'stands' if unlisted == 1 else 'stand'} for all that are not listed: the "

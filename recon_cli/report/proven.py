@@ -43,8 +43,8 @@ def proof_conditions(laws: Sequence[str], *, assumes_zeros: bool) -> list[str]:
         )
     if assumes_zeros:
         conditions.append(
-            "What is proven here is proven if no record has what the schema assumes that none has "
-            "(`structural_zeros`; `reconstruct.assumptions: false` does without)."
+            "What is proven here is proven if the structural zeros that the schema assumes hold "
+            "(`reconstruct.assumptions: false` does without them)."
         )
     return conditions
 

@@ -43,10 +43,11 @@ from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.contributions import read_contributions
 from recon_cli.stages.lineage import made_from, own_source
+from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.stages.source_labels import file_labels
 from recon_cli.store import Folder, Manifest, Stage, open_folder
 from recon_cli.store.protection import laws_of
-from recon_cli.store.published import place_name, read_coverage, read_names
+from recon_cli.store.published import place_name, read_names
 
 
 def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
@@ -113,24 +114,9 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         laws=laws_of(_open(run.work, by_stage["ingest"], "tables"), run.release)
         if "ingest" in by_stage
         else (),
-        unlisted=_unlisted(run, by_stage),
         assumes_zeros=not isinstance(microdata, Missing)
-        and run.release.has_assumptions
-        and bool(microdata.manifest.notes["assumptions"]),
+        and release_of_records(run.release, microdata.manifest).has_assumptions,
     )
-
-
-def _unlisted(run: Run, by_stage: dict[str, Manifest]) -> int:
-    """Units that stand for all that the published files do not list."""
-    if "ingest" not in by_stage:
-        return 0
-    coverage = read_coverage(_open(run.work, by_stage["ingest"], "tables"), run.release)
-    unlisted = [number for number, pattern in enumerate(coverage) if not pattern.is_listed]
-    if not unlisted:
-        return 0
-    geounits = _open(run.work, by_stage["ingest"], "geounits")
-    patterns = (geounits.read(name, columns=("pattern",)) for name in geounits.partitions)
-    return sum(each.filter(pl.col("pattern").is_in(unlisted)).height for each in patterns)
 
 
 def _named(places: tuple[Place, ...], run: Run, by_stage: dict[str, Manifest]) -> tuple[Place, ...]:

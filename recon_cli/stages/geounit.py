@@ -17,6 +17,7 @@ from recon_cli.publication import OPEN, Publication
 from recon_cli.report.proven import Mode, claimed_records, placed_records, proven_units
 from recon_cli.report.published_tables import PublishedTables, published_tables
 from recon_cli.schema import Level, Release, Table
+from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.store import Folder, Span, open_folder, read_published
 from recon_cli.store.published import open_published, read_names
 
@@ -152,8 +153,7 @@ class Located:
     @cached_property
     def release(self) -> Release:
         """The schema, with the structural zeros that the records were made under."""
-        assumed = bool(self.microdata.manifest.notes["assumptions"])
-        return self.run.release if assumed else self.run.release.without_assumptions()
+        return release_of_records(self.run.release, self.microdata.manifest)
 
     @cached_property
     def published(self) -> Publication:

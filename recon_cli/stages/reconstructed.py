@@ -13,7 +13,7 @@ from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 from recon_cli.stages.reconstruct import input_digests, shared_digests
 from recon_cli.stages.selection import select
-from recon_cli.store import Folder, Recipe, Stage, open_folder
+from recon_cli.store import Folder, Manifest, Recipe, Stage, open_folder
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
 
@@ -71,6 +71,16 @@ class Reconstructed:
         )
 
 
+def release_of_records(release: Release, microdata: Manifest) -> Release:
+    """The schema with the structural zeros that reconstructed records were made under.
+
+    Args:
+        release: The schema, with all of them.
+        microdata: Of ``microdata/``.
+    """
+    return release if microdata.notes["assumptions"] else release.without_assumptions()
+
+
 def open_reconstructed(run: Run) -> Reconstructed:
     """Open the reconstruction of a run.
 
@@ -86,6 +96,5 @@ def open_reconstructed(run: Run) -> Reconstructed:
         )
     coverage = read_coverage(tables, run.release)
     used = select(run.release, tuple(microdata.manifest.notes["tables"]), coverage).tables
-    assumed = bool(microdata.manifest.notes["assumptions"])
-    release = run.release if assumed else run.release.without_assumptions()
+    release = release_of_records(run.release, microdata.manifest)
     return Reconstructed(release, tables, geounits, microdata, blocks, coverage, used)

@@ -8,17 +8,17 @@ from dataclasses import replace
 import polars as pl
 
 from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
-from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import plural
 from recon_cli.publication import UNLISTED
 from recon_cli.report.claims import certificate_sentence, claim_sentence
 from recon_cli.report.proven import proof_conditions
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
-from recon_cli.report.words import Words, of_people, of_units, percentage, words_of
+from recon_cli.report.words import Words, of_people, of_units, percentage
 from recon_cli.schema import Level, Table
 from recon_cli.stages.geounit import Located, locate
 from recon_cli.stages.recovered import recovered_details
+from recon_cli.stages.run_words import words_of_run
 from recon_cli.stages.why import Why
 from recon_cli.store.published import open_published, place_name, read_names
 
@@ -72,7 +72,7 @@ def view_release(run: Run) -> GeounitView:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
     """
     geography = run.release.geography
-    words = words_of(run.release, is_study=run.config.section(Score).compare is not None)
+    words = words_of_run(run)
     level = geography.by_name[geography.partition]
     tables, geounits = open_published(run.work, run.release)
     names = read_names(geounits)
@@ -111,11 +111,6 @@ def view_release(run: Run) -> GeounitView:
     )
 
 
-def _words(located: Located) -> Words:
-    compares = located.run.config.section(Score).compare is not None
-    return words_of(located.release, is_study=compares)
-
-
 def _frame(located: Located) -> GeounitView:
     """What every view has."""
     listed, geography = located.published_tables(), located.release.geography
@@ -126,12 +121,14 @@ def _frame(located: Located) -> GeounitView:
     ]
     return GeounitView(
         title=located.release.title,
-        words=_words(located),
+        words=words_of_run(located.run),
         geounit=_named(located, located.level),
         enclosing=tuple(_named(located, each) for each in coarser),
         details=(),
         notes=(
-            *_unlisted_notes(_units(located)[located.release.geoid_column], _words(located)),
+            *_unlisted_notes(
+                _units(located)[located.release.geoid_column], words_of_run(located.run)
+            ),
             *_notes(located),
         ),
         tables=listed.shown,
@@ -186,7 +183,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
     certain = sum(kind.lower for kind in kinds.kinds)
     is_empty = unit["population"] == 0 and unit["status"] != "open"
     unseen = [each for each in release.histogram if records[each].null_count() == records.height]
-    words = _words(located)
+    words = words_of_run(located.run)
     details = [
         Detail(words.people, _people(units, words)),
         Detail("reconstruction", _status(unit["status"], words, is_empty=is_empty)),
@@ -226,7 +223,7 @@ def _whole_view(located: Located) -> GeounitView:
     release, name = located.release, located.release.geoid_column
     is_wide = located.level.digits < release.region.digits
     inner = release.region if is_wide else release.geography.unit
-    words, names = _words(located), located.names
+    words, names = words_of_run(located.run), located.names
     rows = _units(located)
     people = int(rows["placed"].sum())
     counted = _inhabited(rows)
@@ -335,7 +332,7 @@ def _claims(located: Located) -> tuple[str, ...]:
     columns = located.claims.manifest.notes["columns"]
     rows = located.claims.read(located.partition, located.span).filter(geoid & pl.col("maximal"))
     certificates = located.certificates.filter(geoid)
-    words = words_of(located.release)
+    words = words_of_run(located.run)
     ordered = rows.sort(pl.col("exact").not_(), "count", pl.col("k").neg(), maintain_order=True)
     said = []
     for row in ordered.iter_rows(named=True):

@@ -18,7 +18,7 @@ from rich.console import Console
 from recon_cli import __version__
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.cli import main
-from recon_cli.cli._output import Column, fitted_table, share
+from recon_cli.cli._output import TableColumn, fitted_table, share
 from recon_cli.config import SECTIONS, load_config
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import STAGES
@@ -357,7 +357,9 @@ def test_output_fits_a_narrow_terminal_without_colour(
 
 @pytest.mark.parametrize("width", [30, 40, 60, 72, 100])
 def test_tables_are_folded_and_not_cut(width: int, capsys: pytest.CaptureFixture[str]) -> None:
-    columns = [Column(name, at > 1) for at, name in enumerate(["level", "table", "within range"])]
+    columns = [
+        TableColumn(name, at > 1) for at, name in enumerate(["level", "table", "within range"])
+    ]
     rows = [["hospital", "SEX_BY_AGE_BY_DIAGNOSIS", "1,234"], ["region", "AGES", "7"]]
     Console(width=width).print(fitted_table(columns, rows, width))
     lines = capsys.readouterr().out.splitlines()
@@ -372,7 +374,9 @@ def test_tables_are_folded_and_not_cut(width: int, capsys: pytest.CaptureFixture
 def test_rows_without_words_are_told_by_their_first_number(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    columns = [Column(name, is_number=True) for name in ("columns known", "identity", "attribute")]
+    columns = [
+        TableColumn(name, is_number=True) for name in ("columns known", "identity", "attribute")
+    ]
     Console(width=20).print(fitted_table(columns, [["2", "21", "153"]], 20))
     assert capsys.readouterr().out.split() == [
         "columns",
