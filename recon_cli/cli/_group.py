@@ -24,6 +24,7 @@ from recon_cli.cli._signals import (
     drop_output,
     stoppable,
 )
+from recon_cli.cli._umask import private_umask
 from recon_cli.errors import ReconError, Unpublished
 from recon_cli.garbage import collect_seldom
 from recon_cli.version import __version__
@@ -78,7 +79,7 @@ class Recon(ModuleCommands):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; an expected failure becomes one message and its exit code."""
         try:
-            with stoppable():
+            with private_umask(), stoppable():
                 value = super().invoke(ctx)
                 sys.stdout.flush()  # or a reader that is gone would be noticed too late
                 return value

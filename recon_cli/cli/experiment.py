@@ -92,7 +92,7 @@ def dinur_nissim(
     from recon_cli.errors import ConfigError  # noqa: PLC0415
     from recon_cli.experiment import presets  # noqa: PLC0415
     from recon_cli.report.experiment import compose_experiment, compose_one_sum  # noqa: PLC0415
-    from recon_cli.store.files import disk  # noqa: PLC0415
+    from recon_cli.store.files import disk, make_folder  # noqa: PLC0415
 
     if figure == _ONE_SUM:
         results = presets.one_sum(trials or 1000, seed)
@@ -103,7 +103,7 @@ def dinur_nissim(
     except ValueError as error:
         raise ConfigError(str(error)) from error
     with disk(to):  # before the work, not after
-        to.mkdir(parents=True, exist_ok=True)
+        make_folder(to)
     found = presets.run_experiment(experiment, trials or experiment.trials, seed)
     results = pl.concat(list(found), how="vertical_relaxed")
     _write(to, results, compose_experiment(experiment.title, results))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recon_cli.errors import ConfigError, WorkerError
+from recon_cli.errors import ConfigError, StageError, WorkerError
 from recon_cli.execute import remote
 from recon_cli.execute.connection import (
     LOST,
@@ -32,6 +32,7 @@ from recon_cli.execute.connection import (
 from recon_cli.execute.progress_messages import ProgressMessage
 from recon_cli.execute.work_items import DaskWorkers, WorkFunction
 from recon_cli.execute.work_queue import WorkQueue
+from recon_cli.store.files import write_bytes
 
 _POLL_SECONDS = 0.02
 #: How often to ask who has come and who is gone.
@@ -283,10 +284,9 @@ def _worker_setup(
     file = folder.absolute() / f".cluster-{job}.pickle"
     data = pickle.dumps((function, shared))
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
-    except OSError as error:
-        raise ConfigError(f"cluster: {file} cannot be written: {error.strerror}") from error
+        write_bytes(file, data)
+    except StageError as error:
+        raise ConfigError(f"cluster: {error}") from error
     try:
         yield remote.WorkerSetup(job, file, hashlib.sha256(data).hexdigest(), Path.cwd())
     finally:

@@ -18,7 +18,7 @@ from recon_cli.fetch.transfer import TIMEOUTS, WAITS, TransferError
 from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.schema import Release, Table
 from recon_cli.sources.formats.codes import api_code
-from recon_cli.store.files import write_bytes
+from recon_cli.store.files import make_folder, write_bytes
 
 SITE: Final = "https://api.census.gov/data"
 KEY: Final = "CENSUS_API_KEY"
@@ -151,7 +151,7 @@ def ask(order: ApiOrder, question: Question) -> Path:
     answer = _attempts(order, question, url)
     _check(answer, question)
     try:
-        order.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(order.folder)
         write_bytes(target, answer)
     except OSError as error:
         raise FetchError(f"{target}: cannot be written: {error.strerror}") from error

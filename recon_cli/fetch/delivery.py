@@ -22,7 +22,7 @@ from recon_cli.fetch.checksums import Checksums
 from recon_cli.fetch.transfer import WAITS, ResumingDownloader
 from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.schema import Release
-from recon_cli.store.files import file_digest
+from recon_cli.store.files import file_digest, make_folder
 
 STAGING: Final = ".fetch"
 
@@ -160,7 +160,7 @@ def _staging(folder: Path) -> Iterator[Path]:
     """The staging folder, ours alone; gone afterwards if there is nothing in it."""
     staging = folder / STAGING
     with _disk(staging):
-        staging.mkdir(parents=True, exist_ok=True)
+        make_folder(staging)
     lock = staging / "lock"
     with _lock(lock, folder):
         with _disk(staging):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recon_cli.errors import DisagreementError
+from recon_cli.store.files import write_bytes
 
 
 @contextmanager
@@ -21,8 +22,7 @@ def log_disagreements(work: Path) -> Iterator[None]:
         yield
     except DisagreementError as error:
         folder = work / "disagreements"
-        folder.mkdir(exist_ok=True)
         name = hashlib.sha256(error.model.encode()).hexdigest()[:16]
         path = folder / f"{name}.json"
-        path.write_text(error.model)
+        write_bytes(path, error.model.encode())
         raise DisagreementError(f"{error}; the model is kept in {path}", error.model) from error

@@ -22,7 +22,7 @@ from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.execute import WorkItem
 from recon_cli.progress import Reporter
 from recon_cli.store import Piece, Staging
-from recon_cli.store.files import disk
+from recon_cli.store.files import disk, make_file, make_folder
 
 #: Deaths after which a piece is given up, whatever the reason.
 _MOST_DEATHS = 20
@@ -39,7 +39,8 @@ def traced_quarantine(staging: Staging, piece: Piece) -> Iterator[Quarantine]:
     """
     path = staging.trace(piece)
     with disk(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
+        make_file(path)
         trace = path.open("w", encoding="utf-8")
 
     def announce(geoid: str) -> None:

@@ -1,4 +1,8 @@
-"""Bytes on disk: deterministic Parquet, digests, and writes that a power cut cannot halve."""
+"""Bytes on disk: deterministic Parquet, digests, and writes that a power cut cannot halve.
+
+Every file and folder that the program makes is made here, for its owner alone whatever the umask;
+what libraries make by themselves is so by `recon_cli.cli._umask`.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 _ROW_GROUP = 131_072
 _ZSTD_LEVEL = 3
 
+#: What owner, group and others may do with a folder and a file that we make.
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
 #: Beginning of the names of files that are not whole yet.
 UNFINISHED = ".tmp."
 
@@ -58,6 +64,29 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
         statistics=True,
     )
     return buffer.getvalue()
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it that are not there, for their owner alone.
+
+    A folder that is there already stays as it is.
+    """
+    if path.is_dir():
+        return
+    if path.parent != path:
+        make_folder(path.parent)
+    try:
+        path.mkdir(FOLDER_MODE)
+        path.chmod(FOLDER_MODE)  # the umask may have taken bits of the owner's own
+    except FileExistsError:
+        if not path.is_dir():  # else another process was quicker
+            raise
+
+
+def make_file(path: Path) -> None:
+    """Make an empty file for its owner alone, or give one that is there to its owner alone."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, FILE_MODE))
+    path.chmod(FILE_MODE)
 
 
 @contextmanager
@@ -98,8 +127,10 @@ def written_whole(path: Path) -> Iterator[Path]:
     require_writable(path)
     aside = path.with_name(f"{UNFINISHED}{os.getpid()}.{path.name}")  # its suffix says its format
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
+        make_file(aside)
         yield aside
+        aside.chmod(FILE_MODE)  # where it was written anew
         with aside.open("rb+") as stream:
             os.fsync(stream.fileno())
         aside.replace(path)
@@ -127,7 +158,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 def move(source: Path, target: Path) -> None:
     """Rename ``source`` to ``target`` and make both folders remember it."""
     with disk(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         source.rename(target)
         sync_folder(target.parent)
         if source.parent != target.parent:
@@ -137,11 +168,12 @@ def move(source: Path, target: Path) -> None:
 def link(source: Path, target: Path) -> None:
     """Let ``target`` be the same finished file as ``source``: a hard link, or a copy."""
     with disk(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         target.unlink(missing_ok=True)
         try:
             target.hardlink_to(source)
         except OSError:  # a file system without links
+            make_file(target)
             shutil.copyfile(source, target)
 
 

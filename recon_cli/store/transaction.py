@@ -158,7 +158,7 @@ class Transaction:
     def _extras(self, folder: str) -> dict[str, FileEntry]:
         home = self.staging.new / folder
         with files.disk(home):
-            home.mkdir(parents=True, exist_ok=True)
+            files.make_folder(home)
             found = [path for path in sorted(home.iterdir()) if path.is_file()]
         return {path.name: _entry_of(path) for path in found if path.name != MANIFEST}
 
@@ -334,7 +334,7 @@ def _unfinished(work: Path) -> Path:
     """The folder of what is not published yet; the work folder is made if it is not there."""
     home = work / STAGING
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        files.make_folder(home)
     except OSError as error:
         why = error.strerror or error
         raise StageError(f"the work folder {work} cannot be made or written to: {why}") from error
@@ -349,6 +349,7 @@ def _lock(path: Path, stage: Stage, *, alone: bool = True) -> Iterator[None]:
     lock = ReadWriteLock(path, timeout=0, is_singleton=False)
     with ExitStack() as held:
         with files.disk(path):
+            files.make_file(path)
             try:
                 held.enter_context(lock.write_lock() if alone else lock.read_lock())
             except Timeout:

@@ -131,6 +131,11 @@ def relative(shared: Path, payload: int, tick: OnProgress) -> str:
     return str(shared.absolute())
 
 
+def modes_beside(shared: Path, payload: int, tick: OnProgress) -> list[int]:
+    """The modes of what the parent wrote for its workers."""
+    return [path.stat().st_mode & 0o777 for path in shared.glob(".cluster-*")]
+
+
 def known_jobs() -> int:
     """How many jobs this Dask worker was briefed on and not dismissed from."""
     return len(remote._known)
