@@ -150,7 +150,9 @@ def verify(
         tables: Which to compare.
 
     Returns:
-        ``ok``, ``cells_compared`` and ``mismatches``, one row per cell that differs.
+        ``ok``, ``cells_compared``, of them ``cells_within`` (other than the published number, and
+        within what its law allows) and ``cells_unbounded`` (the law allows any count), and
+        ``mismatches``, one row per cell that differs.
 
     Raises:
         ConfigError: A table is unknown or not published.

@@ -53,13 +53,14 @@ def command(options: RunOptions, *, tables: str | None, shard: str | None, force
 def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
     from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.report.words import agreement_of  # noqa: PLC0415
     from recon_cli.stages.reconstructed import release_of_records  # noqa: PLC0415
 
     manifest = outcome.manifest
     totals, statuses, people = manifest.totals, manifest.statuses, plural(run.release.record)
     units, inhabited = totals["units"], totals.get("inhabited", totals["units"])
     unique = totals.get("unique", statuses.get("unique", 0))
-    verified = f"{totals['cells_compared']:,} cells, all equal"
+    verified = f"{totals['cells_compared']:,} cells, {agreement_of(totals)}"
     assumes_zeros = release_of_records(run.release, manifest).has_assumptions
     show(
         title_of(outcome),

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 #: Totals that are shown, and what they are called.
 _FIGURES = {
-    "cells": "non-zero cells",
-    "certain": "certain",
-    "pairs": "pairs swapped",
-    "putative": "putative links",
-    "confirmed": "confirmed",
+    "cells": "{:,} non-zero cells",
+    "certain": "at least {:,} certain",
+    "pairs": "{:,} pairs swapped",
+    "putative": "{:,} putative links",
+    "confirmed": "{:,} confirmed",
 }
 
 
@@ -160,8 +160,10 @@ def _figures(manifest: Manifest, release: Release | None, zero: str) -> list[str
     if statuses.pop(unit, None) is not None:  # `recon ingest` counts geounits by level
         statuses = {plural(name) if n != 1 else name: n for name, n in statuses.items()}
     facts += outcomes(statuses)
-    figures = {**_FIGURES, "zero": f"with {zero}"}
-    return facts + [f"{totals[key]:,} {called}" for key, called in figures.items() if key in totals]
+    figures = {**_FIGURES, "zero": f"{{:,}} with {zero}"}
+    if manifest.stage == "audit":
+        figures["cells"] = "{:,} not published exactly"
+    return facts + [said.format(totals[key]) for key, said in figures.items() if key in totals]
 
 
 def _making(manifest: Manifest, size: int) -> list[str]:

@@ -34,21 +34,26 @@ def command(options: RunOptions, *, tables: str | None) -> None:
       release, work, workers
     """  # noqa: D301 - click wants the character itself
     from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.report.words import agreement  # noqa: PLC0415
     from recon_cli.stages.verify import verify  # noqa: PLC0415 - imports polars
 
     run = options.run()
     verdict = verify(run, tables_value(tables))
     people = plural(run.release.record).replace("_", " ")
     unit = plural(run.release.geography.unit.name).replace("_", " ")
+    within, unbounded = verdict.cells_within, verdict.cells_unbounded
     if verdict.ok:
+        agreed = agreement(verdict.cells_compared, within, unbounded)
         if options.verbosity >= 0:
             show(
-                "verify: every published cell is reproduced",
+                "verify: no published cell contradicts the records"
+                if within or unbounded
+                else "verify: every published cell is reproduced",
                 [
                     (people, f"{verdict.people:,}"),
                     (unit, f"{verdict.units:,}"),
                     ("tables", f"{len(verdict.tables):,}"),
-                    ("cells compared", f"{verdict.cells_compared:,}"),
+                    ("cells compared", f"{verdict.cells_compared:,}, {agreed}"),
                     ("seconds", seconds(verdict.seconds, verdict.people, people)),
                 ],
             )

@@ -21,7 +21,7 @@ from recon_cli.report.sections.risk import risk_sections
 from recon_cli.report.sections.uniqueness import uniqueness_section
 from recon_cli.report.sections.variability import variability_section
 from recon_cli.report.sections.zero import zero_section
-from recon_cli.report.words import Words, percentage, words_of
+from recon_cli.report.words import Words, agreement_of, percentage, words_of
 
 
 def compose_report(
@@ -92,7 +92,7 @@ def _facts(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
         KeyFigure(
             "published cells compared",
             f"{compared:,}" if notes["verified"] else "none",
-            "all equal" if notes["verified"] else "not verified",
+            agreement_of(reconstruction.manifest.totals) if notes["verified"] else "not verified",
         ),
     )
 

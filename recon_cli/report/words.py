@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from recon_cli.progress import plural
@@ -220,3 +220,26 @@ def enumerate_commands(commands: Sequence[str]) -> str:
     '`recon link`, then `recon score`'
     """
     return ", then ".join(f"`{command}`" for command in commands)
+
+
+def agreement(compared: int, within: int, unbounded: int) -> str:
+    """How far records agree with the published cells that they were compared with.
+
+    >>> agreement(846, 0, 0), agreement(846, 393, 12)
+    ('all equal', '441 equal, 393 within what their law allows, 12 that nothing bounds')
+    """
+    if not within and not unbounded:
+        return "all equal"
+    parts = (
+        (compared - within - unbounded, "equal"),
+        (within, "within what their law allows"),
+        (unbounded, "that nothing bounds"),
+    )
+    return ", ".join(f"{number:,} {what}" for number, what in parts if number)
+
+
+def agreement_of(totals: Mapping[str, int]) -> str:
+    """`agreement` of the totals of ``microdata/``, as far as the version that made them says."""
+    if "cells_within" not in totals:
+        return "none contradicted"
+    return agreement(totals["cells_compared"], totals["cells_within"], totals["cells_unbounded"])

@@ -51,9 +51,9 @@ def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProg
             on_progress=tick,
             quarantine=quarantine,
         )
-    compared = 0
+    verified = {"cells_compared": 0}
     if context.verify:
-        compared = _verified(context, piece, published, result)
+        verified = _verified(context, piece, published, result)
     blocks = result.blocks
     inhabited = blocks.filter(pl.col("population").fill_null(1) > 0)
     geoids = blocks[context.plan.release.geoid_column]
@@ -75,7 +75,7 @@ def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProg
             ),
             "candidates": int(blocks["candidates"].sum()),
             "free": int(blocks["free"].sum()),
-            "cells_compared": compared,
+            **verified,
             **{f"by_{method}": count for method, count in methods},
         },
         started=started,
@@ -84,8 +84,8 @@ def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProg
 
 def _verified(
     context: ReconstructionContext, piece: Piece, published: Publication, result: Reconstruction
-) -> int:
-    """The number of published cells compared: all but those of regions not wholly solved."""
+) -> dict[str, int]:
+    """Totals of the published cells compared: all but those of regions not wholly solved."""
     release = context.plan.release
     gone = missing_units(result.blocks).str.head(release.region.digits).unique().implode()
     region = pl.col("geoid").str.head(release.region.digits)
@@ -102,4 +102,8 @@ def _verified(
     except VerificationError as error:
         level = context.plan.release.geography.partition
         raise VerificationError(f"{level} {piece.name}: {error}") from error
-    return int(found.cells_compared)
+    return {
+        "cells_compared": found.cells_compared,
+        "cells_within": found.cells_within,
+        "cells_unbounded": found.cells_unbounded,
+    }

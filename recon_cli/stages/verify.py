@@ -27,6 +27,8 @@ class VerifyOutcome:
     Attributes:
         tables: Names of the tables that were compared.
         cells_compared: Published cells, zeros included.
+        cells_within: Of them those that only lie within what their law allows.
+        cells_unbounded: Of them those whose law allows any count.
         people: Records.
         units: Geounits of the finest level.
         mismatches: One row per cell that differs.
@@ -35,6 +37,8 @@ class VerifyOutcome:
 
     tables: tuple[str, ...]
     cells_compared: int
+    cells_within: int
+    cells_unbounded: int
     people: int
     units: int
     mismatches: pl.DataFrame
@@ -80,6 +84,8 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> VerifyOutco
     return VerifyOutcome(
         tables=tuple(table.name for table in selection.tables),
         cells_compared=sum(each.cells_compared for each in found),
+        cells_within=sum(each.cells_within for each in found),
+        cells_unbounded=sum(each.cells_unbounded for each in found),
         people=microdata.manifest.rows,
         units=sum(piece.units for piece in pieces),
         mismatches=pl.concat([each.mismatches for each in found]),

@@ -16,7 +16,7 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.errors import SourceError, VerificationError
-from recon_cli.publication import CoveragePattern, Publication
+from recon_cli.publication import OPEN, CoveragePattern, Publication
 from recon_cli.schema import Level, Release, Table
 from recon_cli.verification.evaluation import EvaluatedRecords, Integers, Matrix, Truth
 
@@ -46,6 +46,8 @@ _DIFFERENCES = pl.Schema(
 _SLAB = 1024
 #: Mismatches that an error message spells out.
 _NAMED = 5
+#: In place of a published number: the count is withheld.
+_MARK = -(2**62)
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,16 @@ class Verification:
     Attributes:
         cells_compared: Number of published cells, zeros included; unpublished ones are not.
         mismatches: Columns of `MISMATCHES`; level (finest first), geoid, table, cell.
+        cells_within: Of them those in whose place another number, or a mark, is published: the
+            records' count lies within what the law allows.
+        cells_unbounded: Of them those whose law allows any count, so that there is nothing to
+            compare: marks that bound nothing, and noise.
     """
 
     cells_compared: int
     mismatches: pl.DataFrame
+    cells_within: int = 0
+    cells_unbounded: int = 0
 
     @property
     def ok(self) -> bool:
@@ -118,12 +126,15 @@ def verify(
     covered = _covered(evaluated, published)
     expected = _expected(evaluated, published, covered)
     frames = [MISMATCHES.to_frame()]
-    frames.extend(
-        _mismatches(evaluated, sides, covered)
-        for sides in _by_level(evaluated, published, expected)
-    )
+    within = unbounded = 0
+    for sides in _by_level(evaluated, published, expected):
+        frames.append(_mismatches(evaluated, sides, covered))
+        for allowed, is_open in _not_equal(evaluated, sides, covered):
+            within += allowed
+            unbounded += is_open
     patterns = published.geounits["pattern"].to_numpy()
-    return Verification(int(covered.sum(axis=1)[patterns].sum()), pl.concat(frames))
+    compared = int(covered.sum(axis=1)[patterns].sum())
+    return Verification(compared, pl.concat(frames), within, unbounded)
 
 
 def _fill_unseen(
@@ -155,6 +166,19 @@ def _fill_unseen(
 
 
 @dataclass(frozen=True)
+class _Statements:
+    """What is published of protected counts.
+
+    Attributes:
+        intervals: What each proves.
+        numbers: Geounits x cells: the published numbers, `_MARK` where there is none.
+    """
+
+    intervals: CountIntervals
+    numbers: Matrix
+
+
+@dataclass(frozen=True)
 class _Sides:
     """Both sides of the comparison at one level, on the same rows.
 
@@ -166,7 +190,7 @@ class _Sides:
         expected: Published counts, listed geounits x cells; of intervals the least.
         people: Records, geounits x class combinations.
         rows: Numbers of the listed geounits among all.
-        intervals: What protected counts prove; None where all are exact.
+        statements: What protected counts say; None where all are exact.
     """
 
     level: Level
@@ -176,7 +200,7 @@ class _Sides:
     expected: Matrix
     people: Matrix
     rows: Integers
-    intervals: CountIntervals | None
+    statements: _Statements | None
 
     def beyond(self, counts: Matrix, start: int) -> Matrix:
         """By how much counts of geounits from ``start`` on are off what is published."""
@@ -184,10 +208,10 @@ class _Sides:
         nothing = sparse.csr_array(
             (max(stop - max(start, self.listed), 0), counts.shape[1]), dtype=np.int64
         )
-        if self.intervals is None:
+        if self.statements is None:
             listed = self.expected[start : min(stop, self.listed)]
             return sparse.csr_array(counts - sparse.vstack([listed, nothing], format="csr"))
-        low, high = self.intervals.of(self.rows[start:stop])
+        low, high = self.statements.intervals.of(self.rows[start:stop])
         ends = np.zeros((2, *counts.shape), dtype=np.int64)
         ends[:, : len(low)] = low, high
         found = counts.toarray()
@@ -199,7 +223,7 @@ def _by_level(
 ) -> Iterator[_Sides]:
     release, geounits = evaluated.release, published.geounits
     finest = _finest_listed_level(release, geounits)
-    intervals = _intervals(evaluated, published)
+    statements = _statements(evaluated, published)
     for level in release.geography.levels:
         inhabited, people = evaluated.at(level)
         rows = (geounits["level"] == level.name).arg_true().to_numpy()
@@ -217,12 +241,12 @@ def _by_level(
             expected=expected[rows],
             people=_select(geoids, inhabited) @ people,
             rows=np.asarray(rows, dtype=np.int64),
-            intervals=intervals,
+            statements=statements,
         )
 
 
-def _intervals(evaluated: EvaluatedRecords, published: Publication) -> CountIntervals | None:
-    """What protected counts prove, geounits x cells of the requested tables."""
+def _statements(evaluated: EvaluatedRecords, published: Publication) -> _Statements | None:
+    """What protected counts say, geounits x cells of the requested tables."""
     if published.is_exact:
         return None
     from recon_cli.statement.intervals import count_intervals  # noqa: PLC0415 - else not needed
@@ -231,7 +255,33 @@ def _intervals(evaluated: EvaluatedRecords, published: Publication) -> CountInte
     keys = evaluated.cells.select("table", "cell").iter_rows()
     places = {(table, cell): place for place, (table, cell) in enumerate(keys)}
     stored = StoredCounts.find(evaluated.release, published.geounits, published.counts, places)
-    return count_intervals(stored, published.protection)
+    numbers = stored.frame["count"].cast(pl.Int64).fill_null(_MARK).to_numpy()
+    return _Statements(
+        count_intervals(stored, published.protection),
+        sparse.csr_array((numbers, (stored.row, stored.column)), shape=stored.shape),
+    )
+
+
+def _not_equal(
+    evaluated: EvaluatedRecords, sides: _Sides, covered: Truth
+) -> Iterator[tuple[int, int]]:
+    """Covered cells that agree without being equal: within their law, and nothing to compare."""
+    if sides.statements is None:
+        return
+    adds = _only(evaluated.adds, np.any(covered[np.unique(sides.pattern)], axis=0))
+    for start in range(0, sides.listed, _SLAB):
+        stop = min(start + _SLAB, sides.listed)
+        rows = sides.rows[start:stop]
+        found = (sides.people[start:stop] @ adds).toarray()
+        low, high = sides.statements.intervals.of(rows)
+        is_covered = covered[sides.pattern[start:stop]]
+        is_open = (low == 0) & (high >= OPEN)
+        is_allowed = (low <= found) & (found <= high) & (low < high)
+        is_other = found != sides.statements.numbers[rows].toarray()
+        yield (
+            int((is_covered & is_allowed & is_other & ~is_open).sum()),
+            int((is_covered & is_open).sum()),
+        )
 
 
 def _select(wanted: pl.Series, there: pl.Series) -> Matrix:

@@ -49,6 +49,23 @@ def test_published_counts_prove_intervals_that_hold_the_truth(law: Any, keys: An
     assert verification.cells_compared > protected.height
     if "suppressed" not in law:
         assert (protected["count"] != protected["true"]).any()
+    other = protected["count"].ne_missing(protected["true"]).sum()
+    assert (verification.cells_within, verification.cells_unbounded) == (other, 0)
+
+
+def test_what_bounds_nothing_is_not_called_equal() -> None:
+    """A mark that may stand for any count, and noise, leave nothing to compare."""
+    counts = recon.tabulate(CLINIC, RECORDS)
+    hidden = {"suppressed": {"below": 3, "flagged": "may-be-zero", "complementary": True}}
+    starred = pl.when(pl.int_range(pl.len()) < 5).then(pl.lit("*"))
+    marked = counts.with_columns(count=starred.otherwise(pl.col("count").cast(pl.String)))
+    shown = recon.publish(CLINIC, marked, protection=under(hidden, markers=("*",)))
+    found = recon.verify(CLINIC, shown, RECORDS)
+    assert (found.ok, found.cells_within, found.cells_unbounded) == (True, 0, 5)
+    noisy = recon.publish(CLINIC, counts, protection=under({"gaussian": {"variance": 4.0}}))
+    found = recon.verify(CLINIC, noisy, RECORDS)
+    assert (found.ok, found.cells_within) == (True, 0)
+    assert found.cells_unbounded == found.cells_compared
 
 
 def test_the_seed_decides_and_the_order_of_records_does_not() -> None:
