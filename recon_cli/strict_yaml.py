@@ -1,11 +1,14 @@
-"""YAML text → plain data: a duplicate key is refused, and every key can be found by its line.
+"""YAML text → plain data: what is ambiguous is refused, and every key can be found by its line.
 
 Every YAML file that a user can write is read here: configs, schemas, settings of `recon synth`
-and `recon protect`. libyaml parses where PyYAML was built with it.
+and `recon protect`. libyaml parses where PyYAML was built with it. Refused are duplicate keys and
+anchors, tags, plain words that YAML 1.1 and 1.2 read as different values, and what is larger or
+deeper than any config: limits are checked before anything is built.
 """
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +22,22 @@ from recon_cli.errors import ConfigError, ReconError
 #: Keys and list positions from the top.
 Loc = tuple[int | str, ...]
 
+#: Limits of a text; an alias counts as all that it stands for.
+_MOST_BYTES: Final = 8_000_000
+_MOST_VALUES: Final = 100_000
+_MOST_LEVELS: Final = 64
+#: Beyond this length what is wrong is told in libyaml's words: the parser in Python is slow.
+_SHORT: Final = 100_000
+#: Plain words whose value depends on the version of YAML: truth, base 60, base 8, digits that
+#: are grouped, dates.
+_AMBIGUOUS: Final = re.compile(
+    r"[Yy]es|YES|[Nn]o|NO|[Oo]n|ON|[Oo]ff|OFF"
+    r"|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"
+    r"|[-+]?0[0-9_]+|[-+]?0b[01_]+"
+    r"|[-+]?[0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?|[-+]?[0-9]+\.[0-9]*_[0-9_]*"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt\s].*)?"
+)
+_NO_EXTENT: Final = (1, 1)
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -58,6 +77,7 @@ def parse_yaml(text: str, *, source: str, error: type[ReconError] = ConfigError)
         ReconError: Of type ``error``: it is not YAML, or has a duplicate key.
     """
     try:
+        _check_events(text, source, error)
         loader = _LOADER(text)
         root = loader.get_single_node()
         if root is None:
@@ -68,16 +88,122 @@ def parse_yaml(text: str, *, source: str, error: type[ReconError] = ConfigError)
         return YamlDocument(loader.construct_document(root), root)
     except yaml.YAMLError as problem:
         raise error(f"{source}{_explain(text, problem)}") from problem
-    except ValueError as problem:  # a date that does not exist
-        raise error(f"{source}: not valid YAML: {problem}") from problem
+    except UnicodeEncodeError as problem:
+        raise error(f"{source}: not UTF-8 text") from problem
+    except ValueError as problem:  # all that remains: Python reads no number of 4,300 digits
+        raise error(f"{source}: not valid YAML: a number with too many digits") from problem
+
+
+def _check_events(text: str, source: str, error: type[ReconError]) -> None:
+    """Refuse what is ambiguous or beyond the limits, before anything is built of it."""
+    extent = _Extent()
+    for event in yaml.parse(text, Loader=_LOADER):
+        match event:
+            case yaml.ScalarEvent():
+                wrong = _wrong_anchor(event, extent) or _wrong_scalar(event)
+                extent.open(event.anchor)
+                extent.close()
+            case yaml.AliasEvent():
+                wrong = _wrong_alias(event, extent)
+                extent.repeat(event.anchor)
+            case yaml.CollectionStartEvent():
+                wrong = _wrong_anchor(event, extent)
+                extent.open(event.anchor)
+            case yaml.CollectionEndEvent():
+                extent.close()
+                continue
+            case _:
+                continue
+        if wrong := wrong or extent.excess:
+            line = "" if event.start_mark is None else f":{event.start_mark.line + 1}"
+            raise error(f"{source}{line}: {wrong}")
+
+
+def _wrong_anchor(event: yaml.ScalarEvent | yaml.CollectionStartEvent, extent: _Extent) -> str:
+    if event.anchor in extent.anchors:
+        return f"anchor &{event.anchor} is there already; rename one"
+    return "" if event.tag is None else f"tag {event.tag}: write the value without a tag"
+
+
+def _wrong_alias(event: yaml.AliasEvent, extent: _Extent) -> str:
+    is_within = extent.anchors.get(event.anchor, _NO_EXTENT) is None
+    return f"*{event.anchor} is part of what it stands for" if is_within else ""
+
+
+def _wrong_scalar(event: yaml.ScalarEvent) -> str:
+    is_plain = event.implicit[0] and not event.style
+    if not is_plain or not _AMBIGUOUS.fullmatch(event.value):
+        return ""
+    shown = event.value[:40]
+    return (
+        f"{shown}: text, or a number, date or truth value? Versions of YAML differ; write text in "
+        f"quotes ('{shown}'), a number in plain digits, a truth value as true or false"
+    )
+
+
+class _Extent:
+    """How much a text is, as it is read.
+
+    Attributes:
+        values: So far, those of aliases among them.
+        levels: The deepest so far.
+        anchors: Anchor → values and levels of what it names; None while that is being read.
+    """
+
+    def __init__(self) -> None:
+        self.values = 0
+        self.levels = 0
+        self.anchors: dict[str | None, tuple[int, int] | None] = {}
+        self._open: list[tuple[str | None, int]] = []  # its anchor, and the values before it
+        self._heights = [0]  # of what is open, and below it of the whole
+
+    @property
+    def excess(self) -> str:
+        """What is beyond the limits; empty if nothing is."""
+        if self.values > _MOST_VALUES:
+            return (
+                f"more than {_MOST_VALUES:,} values, an alias counted as all that it stands for; "
+                "leave out what is not needed"
+            )
+        if self.levels > _MOST_LEVELS:
+            return f"nested deeper than {_MOST_LEVELS} levels; no key is so deep"
+        return ""
+
+    def open(self, anchor: str | None) -> None:
+        """A value begins."""
+        if anchor is not None:
+            self.anchors[anchor] = None
+        self._open.append((anchor, self.values))
+        self._heights.append(0)
+        self.values += 1
+        self.levels = max(self.levels, len(self._open))
+
+    def close(self) -> None:
+        """The value that began last ends."""
+        anchor, before = self._open.pop()
+        height = self._heights.pop() + 1
+        self._heights[-1] = max(self._heights[-1], height)
+        if anchor is not None:
+            self.anchors[anchor] = self.values - before, height
+
+    def repeat(self, anchor: str | None) -> None:
+        """A value is an alias; one of no anchor is refused when the text is built."""
+        values, height = self.anchors.get(anchor) or _NO_EXTENT
+        self.values += values
+        self._heights[-1] = max(self._heights[-1], height)
+        self.levels = max(self.levels, len(self._open) + height)
 
 
 def _explain(text: str, problem: yaml.YAMLError) -> str:
     """Line and problem; in the words of the parser in Python, which are the same everywhere."""
-    try:
-        yaml.SafeLoader(text).get_single_data()
-    except yaml.YAMLError as plainer:
-        problem = plainer
+    if len(text) <= _SHORT:
+        try:
+            deque(yaml.parse(text, Loader=yaml.SafeLoader), maxlen=0)
+        except yaml.YAMLError as plainer:
+            problem = plainer
+    if isinstance(problem, yaml.reader.ReaderError):
+        line = text.count("\n", 0, problem.position) + 1
+        return f":{line}: not valid YAML: {problem.reason}"
     mark = getattr(problem, "problem_mark", None)
     where = "" if mark is None else f":{mark.line + 1}"
     return f"{where}: not valid YAML: {getattr(problem, 'problem', None) or problem}"
@@ -87,9 +213,11 @@ def read_text(path: Path) -> str:
     """The text of a YAML file.
 
     Raises:
-        ConfigError: It cannot be read, or is not UTF-8.
+        ConfigError: It cannot be read, is not UTF-8, or is larger than any config.
     """
     try:
+        if (size := path.stat().st_size) > _MOST_BYTES:
+            raise ConfigError(f"{path}: {size:,} bytes, more than {_MOST_BYTES:,}: is it YAML?")
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error

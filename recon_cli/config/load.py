@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from recon_cli.config.model import FromCommandLine, RunConfig, Section, Top
 from recon_cli.config.sections import SECTIONS
 from recon_cli.errors import ConfigError
-from recon_cli.schema.validation import describe
+from recon_cli.schema.validation import MOST_FINDINGS, describe
 from recon_cli.strict_yaml import YamlDocument, parse_yaml, read_text
 
 DEFAULT_FILE = "recon.yaml"
@@ -145,7 +145,7 @@ def _findings(
 ) -> list[str]:
     """One line a finding, each where the user wrote it: ``file:line:`` or ``--set``."""
     found: dict[str, None] = {}
-    for each in error.errors(include_url=False):
+    for each in error.errors(include_url=False)[:MOST_FINDINGS]:
         loc = each["loc"]
         single = _single(error.title, each)
         setting = next((text for keys, text in typed.items() if loc[: len(keys)] == keys), None)
@@ -155,7 +155,8 @@ def _findings(
         else:
             where = source if line is None else f"{source}:{line}"
         found[f"{where}: {describe(single, model)}"] = None
-    return list(found)
+    more = error.error_count() - MOST_FINDINGS
+    return [*found, *([f"{source}: and {more:,} more findings"] if more > 0 else [])]
 
 
 def _single(title: str, finding: ErrorDetails) -> ValidationError:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
+#: Findings that are told; the remaining ones are counted.
+MOST_FINDINGS: Final = 20
+
 
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
-    """Every finding as ``key.path: what is wrong``, unknown keys with the valid ones.
+    """The findings as ``key.path: what is wrong``, unknown keys with the valid ones.
 
     Args:
         error: What validation of ``model`` raised.
         model: The outermost model.
     """
     lines: list[str] = []
-    for finding in error.errors(include_url=False):
+    for finding in error.errors(include_url=False)[:MOST_FINDINGS]:
         path = _path(finding["loc"])
         if finding["type"] == "extra_forbidden":
             lines.append(_unknown_key(path, str(finding["loc"][-1]), _owner(model, finding["loc"])))
@@ -25,6 +28,8 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
         else:
             what = finding["msg"].replace("Input should", "must", 1)
             lines.append(f"{path}: {what} (found {_short(finding['input'])})")
+    if (more := error.error_count() - MOST_FINDINGS) > 0:
+        lines.append(f"and {more:,} more")
     return "; ".join(dict.fromkeys(lines))
 
 
