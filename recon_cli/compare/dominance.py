@@ -1,9 +1,18 @@
-"""Which protections no other one beats in error and in every measure of risk."""
+"""Which protections no other one beats in error and risk, and which some weights lead to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.optimize import linprog
+
+from recon_cli.noise.density import FloatArray
+
+#: Weighed sums that differ by less are equal, each measure being scaled to at most 1.
+_EQUAL: Final = 1e-9
 
 
 @dataclass(frozen=True)
@@ -32,10 +41,12 @@ class Choice:
         """
         if not (self.is_placed and other.is_placed):
             return False
-        mine, theirs = self._all(), other._all()
+        mine, theirs = self.measures, other.measures
         return mine != theirs and all(a <= b for a, b in zip(mine, theirs, strict=True))
 
-    def _all(self) -> list[float]:
+    @property
+    def measures(self) -> list[float]:
+        """Errors, then the risks that were measured, by name."""
         risks = [self.risks[name] for name in sorted(self.risks)]
         return [*self.errors, *(risk for risk in risks if risk is not None)]
 
@@ -70,3 +81,40 @@ def undominated(choices: Sequence[Choice]) -> list[Choice]:
         if each.is_placed and not any(other.dominates(each) for other in choices)
     ]
     return sorted(on_it, key=lambda each: (each.errors, each.name))
+
+
+def best_for_some_weight(choices: Sequence[Choice]) -> list[Choice]:
+    """The choices of least weighed sum of errors and risks, for some weights; in their order.
+
+    They lie on the lower convex hull of all. A choice that none dominates may lie above it, and
+    then no weights lead to it.
+
+    Args:
+        choices: All placed, with the same errors and measures.
+
+    >>> few, some, many = (Choice(n, (e,), {"certain": r}) for n, e, r in
+    ...                    [("few", 0, 9), ("some", 4, 6), ("many", 5, 0)])
+    >>> [each.name for each in best_for_some_weight([few, some, many])]
+    ['few', 'many']
+    """
+    points = np.array([each.measures for each in choices], dtype=np.float64)
+    scale = np.abs(points).max(axis=0, initial=0)
+    points /= np.where(scale > 0, scale, 1)
+    return [each for i, each in enumerate(choices) if _is_on_hull(points, i)]
+
+
+def _is_on_hull(points: FloatArray, i: int) -> bool:
+    """Whether some weights put no point below one of them; weights that do are what is checked."""
+    behind = points - points[i]
+    count = points.shape[1]
+    program = linprog(  # weights of sum 1, and the least lead over the others, which is greatest
+        np.r_[np.zeros(count), -1.0],
+        A_ub=np.c_[-behind, np.ones(len(points))],
+        b_ub=np.zeros(len(points)),
+        A_eq=np.r_[np.ones(count), 0.0][None],
+        b_eq=[1.0],
+        bounds=[*[(0, None)] * count, (None, None)],
+        method="highs",
+    )
+    weights = np.maximum(np.asarray(program.x, dtype=np.float64)[:count], 0)
+    return bool((behind @ weights).min() >= -_EQUAL)

@@ -99,12 +99,19 @@ def build_hierarchy(
         named: The unit's geoid, and a column for each level that is not a prefix of it.
 
     Raises:
-        ConfigError: A level is not known, or the levels do not nest.
+        ConfigError: A level is not known, a geoid is too short or too long, or the levels do not
+            nest.
     """
     unit = release.geography.unit.name
     if not levels or levels[-1] != unit:
         raise ConfigError(f"levels: the last must be {unit!r}, the finest, found {list(levels)}")
     units = units.unique().sort()
+    digits = release.geography.unit.digits
+    malformed = units.filter(units.str.len_chars() != digits)
+    if len(malformed):
+        raise ConfigError(
+            f"{release.geoid_column} {malformed[0]!r}: a geoid of a {unit} has {digits} characters"
+        )
     frame = pl.DataFrame({release.geoid_column: units})
     if named is not None:
         frame = frame.join(named, on=release.geoid_column, how="left", maintain_order="left")

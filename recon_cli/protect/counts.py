@@ -111,14 +111,18 @@ def protect_counts(
 
 
 def count_records(
-    release: Release, records: pl.DataFrame, tables: Sequence[Table] | None = None
+    release: Release,
+    records: pl.DataFrame,
+    tables: Sequence[Table] | None = None,
+    units: pl.Series | None = None,
 ) -> Publication:
-    """The counts of the geounits that records are in.
+    """The counts of the geounits that there are.
 
     Args:
         release: The schema.
         records: As `recon_cli.tabulation.tabulate` takes them.
         tables: Those that are published, each at its own levels; default all.
+        units: Geoids of all units, inhabited or not; default those that records are in.
 
     Raises:
         VerificationError: Columns, values or geoids that the schema does not know.
@@ -129,7 +133,8 @@ def count_records(
     levels = [level for level in release.geography.levels if level.name in published]
     names = {table.name for table in chosen}
     coverage = tuple(_some(CoveragePattern.complete(release, each.name), names) for each in levels)
-    units = records[release.geoid_column].unique()
+    if units is None:
+        units = records[release.geoid_column].unique()
     geounits = pl.concat(
         [
             pl.DataFrame({"geoid": units.str.slice(0, level.digits).unique().sort()}).with_columns(

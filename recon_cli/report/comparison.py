@@ -8,7 +8,12 @@ from typing import Final
 
 import polars as pl
 
-from recon_cli.compare.dominance import Choice, dominated_by, undominated
+from recon_cli.compare.dominance import (
+    Choice,
+    best_for_some_weight,
+    dominated_by,
+    undominated,
+)
 from recon_cli.compare.errors import TOTAL
 from recon_cli.compare.summary import Measure, ProtectionSummary
 from recon_cli.report.charts import Chart
@@ -40,6 +45,7 @@ def compose_comparison(
     errors: Mapping[str, pl.DataFrame],
     scores: pl.DataFrame | None = None,
     *,
+    people: int,
     risk: Measure | None = None,
     weights: Mapping[str, float] = MappingProxyType({}),
 ) -> ReportDocument:
@@ -50,6 +56,7 @@ def compose_comparison(
         summaries: One a protection.
         errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
         scores: Columns of `recon_cli.compare.scores.SCORES`; None where nobody was linked.
+        people: Of the truth.
         risk: What the text weighs error against; default the first measure that any has.
         weights: Table → how much its errors count.
     """
@@ -75,14 +82,19 @@ def compose_comparison(
         facts=(
             KeyFigure("protections", str(len(summaries))),
             KeyFigure("on the frontier", str(len(best))),
-            KeyFigure(words.people, f"{max(each.people for each in summaries):,}"),
+            KeyFigure(words.people, f"{people:,}"),
         ),
         terms=tuple(_terms(words, summaries)),
         sections=(
             ReportSection(
                 "frontier",
                 "Error and risk",
-                (_beaten_words(beaten), _unmeasured_words(choices), _weight_words(weights)),
+                (
+                    _beaten_words(beaten),
+                    _hull_words(best, best_for_some_weight(best)),
+                    _unmeasured_words(choices),
+                    _weight_words(weights),
+                ),
                 figures=(_figure(summaries, choices, _coarse_level(errors), words),),
             ),
             ReportSection("table", "The numbers", sheets=(_sheet(summaries, beaten, words),)),
@@ -157,11 +169,26 @@ def _unpublished(summary: ProtectionSummary) -> str:
 
 def _beaten_words(beaten: Mapping[str, str]) -> str:
     if not beaten:
-        return "No protection is dominated: each is the best choice for some weight of both."
+        return "No protection is dominated."
     said = enumerate_words([f"**{name}** (by {other})" for name, other in beaten.items()])
     return (
-        f"Dominated, and grey in the charts: {said}. Others have no more error and no more of this "
-        "risk."
+        f"Dominated, and grey in the charts: {said}. Others have no more of any error and no more "
+        "of any risk, and less of one."
+    )
+
+
+def _hull_words(best: Sequence[Choice], hull: Sequence[Choice]) -> str:
+    """Which choices on the frontier some weighing of errors and risks leads to."""
+    if len(best) < 2:
+        return ""
+    inner = [f"**{each.name}**" for each in best if each not in hull]
+    if not inner:
+        return "Each on the frontier is the best choice for some weights of errors and risks."
+    some = [f"**{each.name}**" for each in hull]
+    verb = "is" if len(some) == 1 else "are each"
+    return (
+        f"{enumerate_words(some)} {verb} the best choice for some weights of errors and risks; no "
+        f"weights make {enumerate_words(inner)} the best."
     )
 
 

@@ -339,9 +339,10 @@ def tables_without_zeros(release: Release, absent: AbsentCells) -> frozenset[str
 def with_zeros(
     release: Release, tables: Sequence[Table], levels: Collection[str], counts: pl.DataFrame
 ) -> pl.DataFrame:
-    """Counts with a zero for each table that nobody is counted in at a level.
+    """Counts with a zero for each cell that nobody is counted in at a level.
 
-    A tidy file that has no row of a table says that the table was not published there.
+    A tidy file that has no row of a table, or of a sum of other cells, says that it was not
+    published there.
 
     Args:
         release: The schema.
@@ -356,12 +357,14 @@ def with_zeros(
     length = pl.col("geoid").str.len_chars().cast(pl.Int64)
     named = counts.with_columns(level=length.replace_strict(digits, return_dtype=pl.String))
     first = dict(named.group_by("level").agg(pl.col("geoid").min()).iter_rows())
-    seen = set(named.select("level", "table").unique().iter_rows())
+    seen = set(named.select("level", "table", "cell").unique().iter_rows())
     zeros = [
-        (first[level], table.name, 1, 0)
+        (first[level], table.name, cell.number, 0)
         for table in tables
         for level in table.levels
-        if level in levels and level in first and (level, table.name) not in seen
+        if level in levels and level in first
+        for cell in table.cells
+        if (level, table.name, cell.number) not in seen
     ]
     return pl.concat([counts, pl.DataFrame(zeros, schema=counts.schema, orient="row")])
 

@@ -57,7 +57,13 @@ def compare(run: Run) -> StageOutcome:
         summaries = work.summarise_runs(run, runs, errors)
         scores = work.scores_of(run, runs)
         document = compose_comparison(
-            run.release, summaries, errors, scores, risk=config.risk, weights=config.weights
+            run.release,
+            summaries,
+            errors,
+            scores,
+            people=work.people_of_truth(run),
+            risk=config.risk,
+            weights=config.weights,
         )
         files = {**work.table_files(summaries, errors, scores), **report_files(document, PAGE)}
         for name, data in files.items():

@@ -140,8 +140,8 @@ def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
             tables=_published_tables(run.release, config, protection),
             levels=levels,
         )
-        listed = None if protection.coarser is None else units_path(run)
-        sections["ingest"] = Ingest(source="tidy", paths=(published,), geounits=listed)
+        # who is in no table has no row: a unit that was emptied is published as zeros all the same
+        sections["ingest"] = Ingest(source="tidy", paths=(published,), geounits=units_path(run))
     asked = {"reconstruct": config.reconstruct, "solvar": config.solvar, "claims": config.claims}
     sections |= {
         stage: section

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,9 @@ from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
 from recon_cli.progress import Reporter, Task
+from recon_cli.protect.counts import count_records
 from recon_cli.publication import Publication
-from recon_cli.schema import Release
+from recon_cli.schema import Release, Table
 from recon_cli.sources.records import open_records
 from recon_cli.stages.claims_pieces import read_disclosures
 from recon_cli.stages.compare_protections import (
@@ -36,8 +37,9 @@ from recon_cli.stages.compare_protections import (
     truth_run,
     units_path,
 )
-from recon_cli.stages.protect_counts_pieces import Origin
 from recon_cli.stages.score import read_rates
+from recon_cli.stages.tabulate import record_columns, typed_records
+from recon_cli.stages.unit_lists import read_units
 from recon_cli.store import Stage, open_folder, read_published, transaction
 from recon_cli.store.files import key_of, parquet_bytes, write_bytes
 from recon_cli.store.folder import Folder
@@ -128,11 +130,16 @@ def run_compared(run: Run, runs: ComparedRuns) -> None:
 
 
 def _write_units(run: Run) -> None:
-    """Write the list of the units that people of the truth live in."""
-    place = run.release.geoid_column
-    truth = open_records("compare.truth", truth_of(run, run.config.section(Compare)), run.release)
-    parts = [truth.read(name, [place]).select(geoid=place) for name in truth.slices()]
-    units = pl.concat(parts).unique().sort("geoid")
+    """Write the list of units: those of the truth, and where else a protection may put people."""
+    place, config = run.release.geoid_column, run.config.section(Compare)
+    truth = open_records("compare.truth", truth_of(run, config), run.release)
+    parts = [truth.read(name, [place])[place] for name in truth.slices()]
+    parts += [
+        read_units(f"compare.protections.{name}.topdown.geounits", path, run.release)[place]
+        for name, each in config.every.items()
+        if each.topdown is not None and (path := each.topdown.geounits) is not None
+    ]
+    units = pl.concat(parts).unique().sort().alias("geoid").to_frame()
     write_bytes(units_path(run), parquet_bytes(units))
 
 
@@ -232,48 +239,60 @@ def _sum_errors(
 ) -> pl.DataFrame:
     release, home = shared
     tables, _ = open_published(home, release)
-    known = _tables_of(release, protection)
+    read = _reader(release, protection)
     parts = []
     for partition in tables.partitions:
         truth = read_published(home, release, partition)
-        shown = _nothing(truth)
-        if partition in known.partitions:
-            shown = known.read(partition)
-        parts.append(sum_errors(release, truth, shown))
+        parts.append(sum_errors(release, truth, read(partition, truth)))
     tick(1, 0)
     return pl.concat(parts)
 
 
-@dataclass(frozen=True)
-class _PublishedTables:
-    """The tables of the truth's schema, as a protection's readers know them.
+#: A partition and its truth → what is published in the place of the truth.
+_Reader = Callable[[str, Publication], Publication]
 
-    Attributes:
-        partitions: Those with any.
-        read: A partition's publication.
+
+def _reader(release: Release, protection: ProtectionRun) -> _Reader:
+    """Reads the tables of the truth's schema as a protection's readers know them.
+
+    They are what is published; of other queries than tables, the tables of the records fitted to
+    them.
     """
-
-    partitions: Collection[str]
-    read: Callable[[str], Publication]
-
-
-def _tables_of(release: Release, protection: ProtectionRun) -> _PublishedTables:
-    """What is published; of other queries than tables, the tables of the records fitted to them."""
     work = protection.config.work
     if protection.measuring is None:
-        published, _ = open_published(work, release)
-        return _PublishedTables(published.partitions, partial(read_published, work, release))
+        partitions = open_published(work, release)[0].partitions
+        return lambda partition, truth: (
+            read_published(work, release, partition) if partition in partitions else _nothing(truth)
+        )
     tables = resolved_tables(release, protection.release)
     if not tables:
-        return _PublishedTables((), partial(read_published, work, release))
-    fitted = Origin("compare", tables, _microdata(protection.config).path)
-    return _PublishedTables(
-        fitted.digests(release).keys(), lambda partition: fitted.read(release, partition)[0]
-    )
+        return lambda _, truth: _nothing(truth)
+    return partial(_fitted, release, tables, _microdata(protection.config))
+
+
+def _fitted(
+    release: Release,
+    tables: Sequence[Table],
+    microdata: Folder,
+    partition: str,
+    truth: Publication,
+) -> Publication:
+    """Tables of fitted records: of a unit without any, zeros."""
+    columns = record_columns(release)
+    records = typed_records(microdata.read(partition, columns=[*columns]), microdata.path, release)
+    is_unit = pl.col("level") == release.geography.unit.name
+    return count_records(release, records, tables, truth.geounits.filter(is_unit)["geoid"])
 
 
 def _nothing(truth: Publication) -> Publication:
     return replace(truth, geounits=truth.geounits.clear(), counts=truth.counts.clear())
+
+
+def people_of_truth(run: Run) -> int:
+    """How many records the truth has."""
+    path = truth_of(run, run.config.section(Compare))
+    slices = open_records("compare.truth", path, run.release).slices()
+    return sum(each.rows for each in slices.values())
 
 
 def summarise_runs(
@@ -282,8 +301,7 @@ def summarise_runs(
     """One row a protection."""
     config = run.config.section(Compare)
     rates = None if runs.linking is None else read_rates(replace(run, config=runs.linking))
-    truth = open_records("compare.truth", truth_of(run, config), run.release)
-    people = sum(each.rows for each in truth.slices().values())
+    people = people_of_truth(run)
     return tuple(
         summarise(
             run.release,

@@ -8,9 +8,16 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.compare.dominance import Choice, dominated_by, undominated
+from recon_cli.compare.dominance import (
+    Choice,
+    best_for_some_weight,
+    dominated_by,
+    undominated,
+)
 from recon_cli.compare.errors import TOTAL, error_table, sum_errors
+from recon_cli.compare.summary import ProtectionSummary
 from recon_cli.publication import Publication
+from recon_cli.report.comparison import compose_comparison
 from recon_cli.schema import Release
 from tests.support import layouts
 
@@ -116,6 +123,50 @@ def test_less_of_one_risk_does_not_dominate_with_more_of_another() -> None:
     coarser = Choice("coarser", (1.0,), {"gain": 6.0, "certain": 30.0})
     beaten = dominated_by([exact, swapped, rounded, coarser])
     assert beaten == {"coarser": "round"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_some_weight_leads_to_the_lower_hull_only(seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311 - cases of a test
+    choices = [
+        Choice(str(i), (draw.randint(0, 9),), {"certain": draw.randint(0, 9)}) for i in range(8)
+    ]
+    points = {each.name: (each.measures[0], each.measures[1]) for each in choices}
+    # in the plane: weights only matter where two choices tie, or at the ends
+    steps = [(1, 0), (0, 1)] + [
+        (max(b[1] - a[1], a[1] - b[1]), abs(b[0] - a[0]))
+        for a in points.values()
+        for b in points.values()
+        if (a[0] - b[0]) * (a[1] - b[1]) < 0
+    ]
+    expected = set()
+    for u, v in steps:
+        sums = {name: u * e + v * r for name, (e, r) in points.items()}
+        expected |= {name for name, total in sums.items() if total == min(sums.values())}
+    assert {each.name for each in best_for_some_weight(choices)} == expected
+
+
+def test_the_page_says_best_for_some_weight_of_the_hull_only() -> None:
+    sums = sum_errors(RELEASE, published(TRUTH), published(TRUTH))
+    errors = error_table(RELEASE, [sums], {})
+    page = compose_comparison(
+        RELEASE,
+        [summary("none", 0, 9), summary("between", 4, 6), summary("all", 5, 0)],
+        dict.fromkeys(("none", "between", "all"), errors),
+        people=300,
+    )
+    text = " ".join(page.sections[0].text)
+    assert "**none** and **all** are each the best choice for some weights" in text
+    assert "no weights make **between** the best" in text
+    people = next(fact for fact in page.facts if fact.label == "people")
+    assert people.value == "300"  # the truth's, not the most that were reconstructed
+
+
+def summary(name: str, error: float, certain: float) -> ProtectionSummary:
+    return ProtectionSummary(
+        name, name, unit_error=error, region_error=None, total_error=None, unpublished=0,
+        people=447, certain=certain, disclosed=None, agreement=None, precision=None, guessed=None,
+    )  # fmt: skip
 
 
 def test_levels_of_the_release_are_kept_in_order() -> None:

@@ -272,5 +272,7 @@ def test_levels_that_do_not_nest_are_named() -> None:
         build_hierarchy(CLINIC, ("ward", "clinic"), units)
     with pytest.raises(ConfigError, match="the last must be 'clinic'"):
         build_hierarchy(CLINIC, ("clinic", "district"), units)
+    with pytest.raises(ConfigError, match="'0010010': a geoid of a clinic has 6 characters"):
+        build_hierarchy(CLINIC, ("district", "clinic"), pl.Series(["001001", "0010010"]))
     with pytest.raises(ConfigError, match="no ward is given for geoid_clinic '002001'"):
         build_hierarchy(CLINIC, ("ward", "clinic"), units, named.head(1))

@@ -451,7 +451,15 @@ def test_a_table_of_zeros_is_published_again(tmp_path: Path) -> None:
     emptied = counts.filter(pl.col("table") != only[0].name)
     again = with_zeros(CLINIC, only, levels, emptied)
     assert set(again["table"]) == {table.name for table in only}
-    assert again.filter(pl.col("count") == 0)["table"].unique().to_list() == [only[0].name]
+
+
+def test_a_subtotal_of_zeros_is_published_too(tmp_path: Path) -> None:
+    counts = tabulate(CLINIC, patients(), CLINIC.tables, None)
+    levels = [level.name for level in CLINIC.geography.levels]
+    path = tmp_path / "counts.parquet"
+    write_tidy(with_zeros(CLINIC, CLINIC.tables, levels, counts), path)
+    found = {pattern.level: pattern for pattern in open_tidy(CLINIC, [path]).coverage}
+    assert found == {level: CoveragePattern.complete(CLINIC, level) for level in found}
 
 
 def test_a_folder_of_tidy_files_is_one_publication(tmp_path: Path) -> None:

@@ -23,6 +23,12 @@ STRATEGY = (
 )
 #: Of the release's own table.
 TABLE = "strategy: table\nrho: 4\nqueries: {q: P99}\nlevels: {block: {queries: {q: 1}}}\n"
+#: Walked from above.
+WALK = (
+    "strategy: walk\nrho: 1\nqueries: {total: [], detailed: [sex, age]}\nrounding: [total]\n"
+    "levels: {tract: {queries: {total: 1/8, detailed: 1/8}},\n"
+    "  block: {queries: {total: 1/8, detailed: 5/8}}}\n"
+)
 ATTACK = "attack: {exact: [sex], binned: [sex], gains: [age]}\n"
 PROTECTIONS = {
     "none": None,
@@ -97,6 +103,40 @@ def test_each_protection_is_published_attacked_and_compared(home: Path) -> None:
     assert rows["noise"]["unpublished"] == 0  # users have the tables of the fitted records
     assert len({row["guessed"] for row in rows.values()}) == 1
     assert "compare: up to date" in recon("compare", "-c", path).stdout
+
+
+def test_every_cell_of_the_truth_counts_though_all_are_zero(home: Path) -> None:
+    truth = pl.read_parquet("truth.parquet")
+    truth.with_columns(sex=pl.lit("male"), age=pl.lit("0-14")).write_parquet("truth.parquet")
+    path = config(home, "zeros", protections={"none": None, **MORE})
+    recon("compare", "-c", path, "--workers", "1", "-q")
+    errors = pl.read_parquet(home / "zeros" / "comparison" / "errors.parquet")
+    whole = errors.filter(pl.col("level") == "block", table="All", size="All")
+    assert whole["cells"].to_list() == [4 * 12] * 4
+
+
+def test_an_emptied_block_is_published_as_zeros(home: Path) -> None:
+    truth = pl.read_parquet("truth.parquet")
+    blocks = pl.Series([f"3402100000110{i:02}" for i in range(30)])
+    truth.with_columns(geoid_block=blocks).write_parquet("truth.parquet")
+    (home / "walk.yaml").write_text(WALK)
+    more = blocks.append(pl.Series(["340210000012000"])).alias("geoid_block")
+    more.to_frame().write_csv("blocks.csv")
+    walk = {"strategies": ["walk.yaml"], "levels": ["tract", "block"]}
+    protections = {
+        "none": None,
+        "topdown": {"topdown": walk},
+        "anywhere": {"topdown": {**walk, "geounits": "blocks.csv"}},
+        "noise": MORE["noise"],
+    }
+    path = config(home, "emptied", protections=protections)
+    recon("compare", "-c", path, "--workers", "1", "-q")
+    table = pl.read_parquet(home / "emptied" / "comparison" / "comparison.parquet")
+    for name in ("topdown", "noise"):
+        made = home / "emptied" / "compare" / name / "microdata"
+        records = pl.concat(pl.read_parquet(file) for file in made.rglob("*.parquet"))
+        assert records["geoid_block"].n_unique() < 30
+    assert table["unpublished"].to_list() == [0] * 4
 
 
 def test_a_killed_comparison_is_resumed_with_the_same_content(home: Path) -> None:
