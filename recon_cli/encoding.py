@@ -54,7 +54,7 @@ def _check_columns(release: Release, records: pl.DataFrame) -> None:
         raise VerificationError(
             f"records: column {geoids.name!r} is {geoids.dtype}, expected String"
         )
-    wrong = geoids.filter((geoids.str.len_chars() != unit.digits).fill_null(value=True))
+    wrong = geoids.filter(~unit.has(geoids).fill_null(value=False))
     if len(wrong):
         raise VerificationError(
             f"records: column {geoids.name!r}: {wrong[0]!r} is not a geoid of level "

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from recon_cli.schema import Level
+
 #: ``tables/``: one row per non-zero published count; ``cell`` is 1-based, as published.
 COUNTS = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "count": pl.Int32})
 
@@ -23,20 +25,20 @@ GEOUNITS = pl.Schema({"geoid": pl.String, "level": pl.String, "pattern": pl.Int1
 _BEHIND_ALL = "~"
 
 
-def partition_runs(geoids: pl.Series, digits: int) -> Iterator[tuple[str, int]]:
+def partition_runs(geoids: pl.Series, level: Level) -> Iterator[tuple[str, int]]:
     """Each run of geounits of one partition, in order: the partition and the number of its rows.
 
     Args:
         geoids: Where they are in order, the end of a run is searched for, not passed row by row.
-        digits: Length of a partition's geoid.
+        level: Of the partitions.
     """
     if not geoids.is_sorted():
-        runs = geoids.str.head(digits).rle().struct.unnest()
+        runs = level.enclosing(geoids).rle().struct.unnest()
         yield from runs.select("value", "len").iter_rows()
         return
     start = 0
     while start < len(geoids):
-        partition = str(geoids[start])[:digits]
+        partition = level.enclosing(str(geoids[start]))
         stop = int(geoids.search_sorted(partition + _BEHIND_ALL))
         yield partition, stop - start
         start = stop

@@ -181,7 +181,7 @@ class Tabulation:
         """The geoids of ``level`` with records, sorted, and their people by combination."""
         if level == self.release.geography.unit:
             return self.units, self.people
-        prefixes = self.units.str.slice(0, level.digits)
+        prefixes = level.enclosing(self.units)
         geoids = prefixes.unique(maintain_order=True)  # sorted, as the units are
         row = prefixes.rle_id().cast(pl.Int64).to_numpy()
         ones, column = np.ones(len(row), np.int64), np.arange(len(row))

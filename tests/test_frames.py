@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from recon_cli.frames import partition_runs
+from recon_cli.schema import Level
 
 IN_ORDER = ["01001", "01001Ab", "01001z", "01003", "02001", "0200_"]
 
@@ -21,4 +22,4 @@ IN_ORDER = ["01001", "01001Ab", "01001z", "01003", "02001", "0200_"]
 )
 def test_runs_of_partitions(geoids: list[str], digits: int, runs: list[tuple[str, int]]) -> None:
     """In order or not, each run of one partition is counted where it lies."""
-    assert list(partition_runs(pl.Series(geoids, dtype=pl.String), digits)) == runs
+    assert list(partition_runs(pl.Series(geoids, dtype=pl.String), Level("county", digits))) == runs

@@ -52,7 +52,7 @@ def measure(release: Release, sample: Sample) -> Measured:
     columns: tuple[str, ...] = ()
     for block in sample.blocks:
         started = time.process_time()
-        part = inside(published, block)
+        part = inside(release, published, block)
         microdata = reconstruct_plan(records, part, seed=1).microdata
         found = find_with_plans(plans, part, microdata, OPTIONS)
         seconds.append(time.process_time() - started)
@@ -66,7 +66,7 @@ def measure(release: Release, sample: Sample) -> Measured:
 def count_false(release: Release, measured: Measured, truth: pl.DataFrame) -> int:
     """Claims that are not true of the true households."""
     counted = count_records(release, truth, measured.columns)
-    found = matching(measured.claims, counted, measured.columns, "geoid_block", 15)
+    found = matching(measured.claims, counted, measured.columns, pl.col("geoid_block"))
     exact, count = measured.claims["exact"], measured.claims["count"].cast(pl.Int64)
     wrong = (exact & (found != count)) | (~exact & (found < count))
     return int(wrong.sum())

@@ -57,7 +57,7 @@ def measure_one_hot(nation: pl.DataFrame, amount: Amount) -> list[dict[str, Any]
     measured = measure(release, sample)
     rows = []
     for at, block in enumerate(sample.blocks):
-        model = OneHot.of(release, inside(sample.published, block), TEN)
+        model = OneHot.of(release, inside(release, sample.published, block), TEN)
         claims = measured.claims.filter(geoid_block=block).filter("exact")
         asked = [
             (masks_of(release, measured.columns, [row[c] for c in measured.columns]), row["count"])

@@ -21,7 +21,7 @@ from recon_cli.schema import Release
 #: Numbers of columns that the study reports.
 LONG = (6, 7, 8, 9, 10)
 #: Digits of a tract's geoid; nothing of it is the nation.
-PLACES = {"tract": 11, "nation": 0}
+PLACES = {"tract": pl.col("geoid_block").str.head(11), "nation": pl.lit("")}
 _RANKS = 5
 
 
@@ -45,8 +45,8 @@ def summarise(release: Release, sample: Sample, measured: Measured) -> dict[str,
         "omitted": {k: _omitted(measured, singletons, k) for k in LONG},
         "blocks_with": {k: singletons.filter(k=k)["geoid_block"].n_unique() for k in range(1, 11)},
         "guessing": {
-            place: _guessing(release, sample, measured, singletons, digits)
-            for place, digits in PLACES.items()
+            place: _guessing(release, sample, measured, singletons, of_unit)
+            for place, of_unit in PLACES.items()
         },
     }
 
@@ -64,7 +64,7 @@ def _omitted(measured: Measured, singletons: pl.DataFrame, k: int) -> list[tuple
 
 
 def _guessing(
-    release: Release, sample: Sample, measured: Measured, claims: pl.DataFrame, digits: int
+    release: Release, sample: Sample, measured: Measured, claims: pl.DataFrame, place: pl.Expr
 ) -> dict[int, list[float]]:
     """Median, 75th and 90th percentile and maximum of the probability by guessing, in percent."""
     nation = count_records(release, sample.nation, measured.columns)
@@ -74,7 +74,7 @@ def _guessing(
         part = claims.filter(k=k).join(sizes, on="geoid_block", how="left", maintain_order="left")
         if part.is_empty():
             continue
-        share = share_of(part, nation, measured.columns, "geoid_block", digits)
+        share = share_of(part, nation, measured.columns, place)
         count, size = (part[c].to_numpy().astype(np.float64) for c in ("count", "households"))
         chance = 100 * probability_by_guessing(count, size, share)
         found[k] = [float(x) for x in np.percentile(chance, [50, 75, 90, 100])]

@@ -17,7 +17,7 @@ COUNTED = "P12"
 
 def read_tract(work: Path, release: Release, tract: str) -> Publication:
     """The published counts of one tract of an ingested release."""
-    published = read_published(work, release, tract[: release.geography.partition_digits])
+    published = read_published(work, release, release.geography.partition_level.enclosing(tract))
     inside = pl.col("geoid").str.starts_with(tract)
     return Publication(
         published.geounits.filter(inside), published.counts.filter(inside), published.coverage

@@ -93,7 +93,7 @@ def leave_one_out_protected(
         SolverError: The solver could not decide, or two engines disagree.
     """
     options = LeaveOneOutOptions(_gains(release, gains), seed, solutions, seconds, within=within)
-    prefix = pl.col(release.geoid_column).str.head(release.geography.partition_digits)
+    prefix = release.geography.partition_level.enclosing(pl.col(release.geoid_column))
     frames = []
     for part in records.with_columns(prefix.alias("_partition")).partition_by("_partition"):
         people = part.drop("_partition")
@@ -134,8 +134,8 @@ def measure_confidence(
     used = chosen_tables(release, published, tables)
     parts = []
     for part in split(release, published):
-        mine = part.geounits["geoid"].str.head(release.geography.partition_digits).unique()
-        prefix = pl.col(release.geoid_column).str.head(release.geography.partition_digits)
+        mine = release.geography.partition_level.enclosing(part.geounits["geoid"]).unique()
+        prefix = release.geography.partition_level.enclosing(pl.col(release.geoid_column))
         records = microdata.filter(prefix.is_in(mine.implode()))
         parts.append(of_records.measure_confidence(release, part, used, records, options))
     return pl.concat(parts)

@@ -23,7 +23,7 @@ from recon_cli.attack.linkage.specification import (
     default_guessers,
     default_keys,
     guesser_tables,
-    parent_digits,
+    parent_level,
 )
 from recon_cli.errors import ConfigError
 from recon_cli.publication import Publication
@@ -231,7 +231,7 @@ def baselines(
     ).drop_nulls()
     counts = counts.group_by("unit", "gain").agg(pl.len().alias("n"))
     mode = most_frequent(encoder.gain_counts(records, "records"))
-    values = ValueCounts.of(counts, encoder.geoids, parent_digits(release), mode)
+    values = ValueCounts.of(counts, encoder.geoids, parent_level(release), mode)
     return _by_geoid(encoder, expected_correct(values))
 
 
@@ -247,7 +247,8 @@ class _Part:
 def _inside(
     release: Release, files: Mapping[str, pl.DataFrame], partition: str
 ) -> dict[str, pl.DataFrame]:
-    rows = pl.col(release.geoid_column).cast(pl.String).str.starts_with(partition)
+    unit = pl.col(release.geoid_column).cast(pl.String)
+    rows = release.geography.inside(unit, partition)
     return {name: file.filter(rows) for name, file in files.items()}
 
 
@@ -257,12 +258,12 @@ def _margins(
     tables = chosen_tables(release, published, choice)
     if choice is None:
         tables = guesser_tables(release, tables)
-    return PublishedMargins(release, keys, inside(published, partition), tables)
+    return PublishedMargins(release, keys, inside(release, published, partition), tables)
 
 
 def _partitions(release: Release, records: pl.DataFrame) -> list[str]:
-    digits = release.geography.partition_digits
-    return sorted(set(records[release.geoid_column].cast(pl.String).str.head(digits).drop_nulls()))
+    units = records[release.geoid_column].cast(pl.String)
+    return sorted(set(release.geography.partition_level.enclosing(units).drop_nulls()))
 
 
 def _encoder(release: Release, records: pl.DataFrame, keys: AttackKeys | None) -> KeyEncoder:

@@ -336,13 +336,13 @@ def find_witnesses(
 
 def split(release: Release, published: Publication) -> list[Publication]:
     """The partitions, each for itself as the commands work on them; at least one."""
-    prefix = published.geounits["geoid"].str.head(release.geography.partition_digits)
-    return [inside(published, name) for name in prefix.unique().sort()]
+    prefix = release.geography.partition_level.enclosing(published.geounits["geoid"])
+    return [inside(release, published, name) for name in prefix.unique().sort()]
 
 
-def inside(published: Publication, partition: str) -> Publication:
+def inside(release: Release, published: Publication, partition: str) -> Publication:
     """One partition of it."""
-    rows = pl.col("geoid").str.starts_with(partition)
+    rows = release.geography.inside(pl.col("geoid"), partition)
     geounits, counts = published.geounits.filter(rows), published.counts.filter(rows)
     return replace(published, geounits=geounits, counts=counts)
 

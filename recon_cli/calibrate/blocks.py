@@ -8,7 +8,7 @@ import polars as pl
 
 from recon_cli.attack.linkage.baselines import ValueCounts, is_modal, most_frequent
 from recon_cli.attack.linkage.key_encoding import KeyEncoder
-from recon_cli.attack.linkage.specification import default_keys, parent_digits
+from recon_cli.attack.linkage.specification import default_keys, parent_level
 from recon_cli.schema import Release
 
 BLOCK = "geoid_block"
@@ -49,7 +49,7 @@ def with_nonmodal(release: Release, persons: pl.DataFrame, mode: int) -> pl.Data
     encoder = KeyEncoder(release, default_keys(release), persons[BLOCK].unique().sort())
     people = encoder.encode(persons, name="persons").records
     counts = people.group_by("unit", "gain").agg(pl.len().alias("n"))
-    values = ValueCounts.of(counts, encoder.geoids, parent_digits(release), mode)
+    values = ValueCounts.of(counts, encoder.geoids, parent_level(release), mode)
     return persons.with_columns((~is_modal(values, people)).alias("nonmodal"))
 
 

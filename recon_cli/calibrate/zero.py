@@ -34,11 +34,11 @@ def publish_all(release: Release, persons: pl.DataFrame, places: pl.DataFrame) -
     published = {name for table in release.tables for name in table.levels}
     levels = [level for level in release.geography.levels if level.name in published]
     frames = [
-        places.group_by(geoid.str.head(level.digits).alias("geoid"))
+        places.group_by(level.enclosing(geoid).alias("geoid"))
         .agg(pl.col("population").sum().cast(pl.Int32))
         .select(
             "geoid",
-            pl.col("geoid").str.head(region.digits).alias(region.name),
+            region.enclosing(pl.col("geoid")).alias(region.name),
             "population",
             level=pl.lit(level.name),
             pattern=pl.lit(number, pl.Int16),

@@ -44,7 +44,7 @@ def contradiction(
     """
     cells = CellsInUse(plan, published, counts)
     level = plan.release.region
-    regions = sorted({cells.geoid(row)[: level.digits] for row in suspects.tolist()})
+    regions = sorted({level.enclosing(cells.geoid(row)) for row in suspects.tolist()})
     others = ""
     if len(regions) > 1:
         name = level.name if len(regions) == 2 else plural(level.name)
@@ -108,7 +108,7 @@ def _unequal_sums(
     cells: CellsInUse, row: int, units: Sequence[int]
 ) -> Iterator[tuple[PublishedCell, int]]:
     """Cells of a coarse geounit that are not the sum of its units, with that sum."""
-    inside = [unit for unit in units if cells.geoid(unit).startswith(cells.geoid(row))]
+    inside = [unit for unit in units if cells.is_inside(unit, row)]
     totals: Counter[tuple[str, int]] = Counter()
     published: Counter[tuple[str, int]] = Counter()
     for unit in inside:

@@ -58,10 +58,15 @@ class CellsInUse:
         self._plan = plan
         self._coverage = published.coverage
         self._counts = counts
+        self._geography = plan.release.geography
 
     def geoid(self, row: int) -> str:
         """The geounit's geoid."""
         return str(self._counts.geoids[row])
+
+    def is_inside(self, row: int, other: int) -> bool:
+        """Whether a geounit lies in another, or is it."""
+        return self._geography.inside(self.geoid(row), self.geoid(other))
 
     def level(self, row: int) -> str:
         """The geounit's level."""
@@ -69,7 +74,7 @@ class CellsInUse:
 
     def rows_in(self, geoid: str) -> list[int]:
         """The geounits inside another one, itself included."""
-        inside = self._counts.geoids.str.starts_with(geoid).to_numpy()
+        inside = self._geography.inside(self._counts.geoids, geoid).to_numpy()
         return [int(row) for row in np.flatnonzero(inside)]
 
     def of(self, row: int) -> Iterator[PublishedCell]:
@@ -200,11 +205,10 @@ class _Unknowns:
 
     def _entries(self, unit: int, allowed: int) -> tuple[IntArray, IntArray, IntArray]:
         """Row, column and weight of one unit's entries."""
-        geoid = self._cells.geoid(unit)
         layers = [
             layer
             for row, each in self._layers.items()
-            if geoid.startswith(self._cells.geoid(row))
+            if self._cells.is_inside(unit, row)
             for layer in each
         ]
         if not layers:

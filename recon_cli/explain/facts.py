@@ -167,7 +167,7 @@ class Facts:
     def covers(self) -> BoolArray:
         """(geounits × units) whether a unit lies in a geounit."""
         units = pl.Series(self.units, dtype=pl.String)
-        inside = [units.str.starts_with(geoid).to_numpy() for geoid in self.geoids]
+        inside = [self.release.geography.inside(units, geoid).to_numpy() for geoid in self.geoids]
         return np.stack(inside) if inside else np.zeros((0, len(self.units)), dtype=bool)
 
     def by_geounit(self, facts: Iterable[int]) -> dict[int, IntArray]:
@@ -255,14 +255,14 @@ def facts_around(
         unit: The unit's geoid.
         scope: Which geounits count.
     """
-    region = unit[: release.region.digits]
-    inside = published.geounits.filter(pl.col("geoid").str.starts_with(region))
+    region = release.region.enclosing(unit)
+    inside = published.geounits.filter(release.geography.inside(pl.col("geoid"), region))
     name = release.geography.unit.name
     units = tuple(inside.filter(pl.col("level") == name)["geoid"].to_list())
     if scope is Scope.UNIT:
         inside = inside.filter(pl.col("geoid") == unit)
     elif scope is Scope.ENCLOSING:
-        inside = inside.filter([unit.startswith(geoid) for geoid in inside["geoid"]])
+        inside = inside.filter([release.geography.inside(unit, geoid) for geoid in inside["geoid"]])
     patterns: dict[int, PatternCells] = {}
     for pattern in inside["pattern"].unique().to_list():
         used_cells = _pattern_cells(release, tables, published, pattern)

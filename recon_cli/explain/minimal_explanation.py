@@ -280,7 +280,8 @@ def reading_cost(facts: Facts, fact: int) -> int:
     home = facts.units[facts.unit]
     if cell.geoid in {home, EVERYWHERE}:
         return plain * _COST_OWN
-    return plain * (_COST_ENCLOSING if home.startswith(cell.geoid) else _COST_OTHER)
+    encloses = facts.release.geography.inside(home, cell.geoid)
+    return plain * (_COST_ENCLOSING if encloses else _COST_OTHER)
 
 
 def simple_counterexamples(problem: ImplicationProblem) -> Iterator[RecordCounts]:

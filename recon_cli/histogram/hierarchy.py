@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from recon_cli.errors import ConfigError
@@ -69,9 +70,9 @@ class Hierarchy:
         chosen = np.flatnonzero((self.geoids[depth] == geoid).to_numpy())
         return self._below(depth, chosen)
 
-    def starting_with(self, prefix: str) -> Hierarchy:
-        """The geounits of all levels that have a unit whose geoid starts so."""
-        units = np.flatnonzero(self.geoids[-1].str.starts_with(prefix).to_numpy())
+    def around(self, is_chosen: npt.NDArray[np.bool_]) -> Hierarchy:
+        """The geounits of all levels that have a chosen unit."""
+        units = np.flatnonzero(is_chosen)
         return self._below(0, np.unique(self.place(0)[units]))
 
     def _below(self, depth: int, chosen: IntArray) -> Hierarchy:
@@ -151,4 +152,4 @@ def _names(release: Release, level: str, frame: pl.DataFrame) -> pl.Series:
         raise ConfigError(
             f"levels: no level {level!r} (levels: {names_known}, and the columns of geography)"
         )
-    return frame[column].str.head(known[level].digits)
+    return known[level].enclosing(frame[column])

@@ -13,6 +13,7 @@ from recon_cli.errors import SourceError
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.publication import MOST_PEOPLE, Publication
+from recon_cli.schema import Level
 from recon_cli.statement.costs import CountCosts, count_costs
 from recon_cli.statement.intervals import CountIntervals, count_intervals
 from recon_cli.statement.stored_counts import StoredCounts
@@ -89,7 +90,7 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
             f"{geography.unit.name}s, so the release must list them"
         )
     parent = {
-        level.name: _find(_prefix(names[units], level.digits), names, at_level[level.name])
+        level.name: _find(_enclosing(level, names[units]), names, at_level[level.name])
         for level in geography.levels
     }
     entries = _entries(plan, geounits["geoid"], published.counts)
@@ -102,9 +103,7 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
             f"partition holds at most {MOST_PEOPLE:,} people, so choose a finer partition level"
         )
     _require_units(plan, names, at_level, parent, matrix)
-    regions, region = np.unique(
-        _prefix(names[units], plan.release.region.digits), return_inverse=True
-    )
+    regions, region = np.unique(_enclosing(plan.release.region, names[units]), return_inverse=True)
     pattern = geounits["pattern"].cast(pl.Int64).to_numpy()
     stored = None if published.is_exact else _stored(plan, geounits["level"], entries)
     return PartitionCounts(
@@ -122,8 +121,9 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
     )
 
 
-def _prefix(names: Names, digits: int) -> Names:
-    return names.astype(f"U{digits}")
+def _enclosing(level: Level, names: Names) -> Names:
+    geoids = level.enclosing(pl.Series(names, dtype=pl.String))
+    return np.array(geoids.to_list(), dtype=str)
 
 
 def _find(wanted: Names, names: Names, rows: IntArray) -> IntArray:
@@ -179,10 +179,10 @@ def _require_parents(
         if len(orphans):
             unit = plan.release.geography.unit.name
             geoid = str(orphans[0])
-            digits = plan.release.geography.by_name[level].digits
+            above = plan.release.geography.by_name[level].enclosing(geoid)
             tables = [table.name for table in plan.tables if level in table.levels]
             raise SourceError(
-                f"{unit} {geoid}: its {level} {geoid[:digits]} is not in the release, but the "
+                f"{unit} {geoid}: its {level} {above} is not in the release, but the "
                 f"tables in use are published by {level} ({', '.join(tables[:6])}"
                 f"{', …' if len(tables) > 6 else ''}); {len(orphans)} such {unit}(s)"
             )

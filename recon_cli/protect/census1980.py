@@ -83,8 +83,7 @@ def suppress_as_in_1980(release: Release, truth: Publication) -> pl.DataFrame:
         ConfigError: The release lacks the tables.
     """
     protection_of_1980(release)
-    levels = {level.digits: level.name for level in release.geography.levels}
-    digits = pl.col("geoid").str.len_chars().cast(pl.Int64)
+    level = release.geography.level_names(pl.col("geoid"))
     withheld = _withheld_cells(release, truth)
     counts = truth.counts.join(withheld, on=["geoid", "table", "cell"], how="anti")
     zeroed = pl.col("table").is_in(ZEROED) & (pl.col("count") < BELOW)
@@ -98,7 +97,7 @@ def suppress_as_in_1980(release: Release, truth: Publication) -> pl.DataFrame:
     )
     return (
         pl.concat([shown, hidden], how="diagonal_relaxed")
-        .with_columns(level=digits.replace_strict(levels, return_dtype=pl.String))
+        .with_columns(level=level)
         .select(SUPPRESSED.names())
         .cast(SUPPRESSED)
         .sort("geoid", "table", "cell")
@@ -135,11 +134,8 @@ def rates_of_1980(release: Release, truth: Publication) -> pl.DataFrame:
     Returns:
         Columns of `RATES`. Panel C of Table 18 is of the cells of P3, as its title says.
     """
-    levels = {level.digits: level.name for level in release.geography.levels}
-    digits = pl.col("geoid").str.len_chars().cast(pl.Int64)
-    counts = truth.counts.with_columns(
-        level=digits.replace_strict(levels, return_dtype=pl.String), count=pl.col("count").cast(int)
-    )
+    level = release.geography.level_names(pl.col("geoid"))
+    counts = truth.counts.with_columns(level=level, count=pl.col("count").cast(int))
     frames = [RATES.to_frame()]
     for panel, table in _CELL_PANELS.items():
         width = len(release.table_by_name[table].cells)

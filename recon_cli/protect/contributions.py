@@ -53,7 +53,7 @@ def largest_contributions(
     geoids, values = records[release.geoid_column].gather(order), values[order]
     frames = [CONTRIBUTIONS.to_frame()]
     for level in release.geography.levels:
-        units = geoids.str.slice(0, level.digits)
+        units = level.enclosing(geoids)
         names = units.unique().sort()
         unit = units.replace_strict(names, np.arange(len(names)), return_dtype=pl.Int64).to_numpy()
         for table in tables:

@@ -137,7 +137,7 @@ def count_records(
         units = records[release.geoid_column].unique()
     geounits = pl.concat(
         [
-            pl.DataFrame({"geoid": units.str.slice(0, level.digits).unique().sort()}).with_columns(
+            pl.DataFrame({"geoid": level.enclosing(units).unique().sort()}).with_columns(
                 level=pl.lit(level.name), pattern=pl.lit(number, pl.Int16)
             )
             for number, level in enumerate(levels)
@@ -216,9 +216,8 @@ def tidy_counts(truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
 
 def _with_levels(release: Release, counts: pl.DataFrame, protection: Protection) -> pl.DataFrame:
     """Counts in order, with ``level`` and ``law``, the place of each one's law."""
-    levels = {level.digits: level.name for level in release.geography.levels}
-    digits = pl.col("geoid").str.len_chars().cast(pl.Int64)
-    named = counts.with_columns(level=digits.replace_strict(levels, return_dtype=pl.String))
+    level = release.geography.level_names(pl.col("geoid"))
+    named = counts.with_columns(level=level)
     pairs = named.select("table", "level").unique()
     numbers = [protection.number(table, level) for table, level in pairs.iter_rows()]
     with_law = named.join(
@@ -226,7 +225,9 @@ def _with_levels(release: Release, counts: pl.DataFrame, protection: Protection)
     )
     tables = {table.name: i for i, table in enumerate(release.tables)}
     published = pl.col("table").replace_strict(tables, return_dtype=pl.Int64)
-    return with_law.sort(-digits, "geoid", published, "cell")
+    finest_first = {level.name: i for i, level in enumerate(release.geography.levels)}
+    rank = pl.col("level").replace_strict(finest_first, return_dtype=pl.Int64)
+    return with_law.sort(rank, "geoid", published, "cell")
 
 
 def _keys_of(

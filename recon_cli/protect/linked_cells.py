@@ -71,7 +71,7 @@ def linked_cells(
         cells = IntervalCells.of(plan, counts, system)
         names = cells.names(plan, counts, system).drop("level")
         regions = system.regions[system.candidates.unit]
-        of_cell = names["geoid"].str.head(release.region.digits)
+        of_cell = release.region.enclosing(names["geoid"])
         for number in np.unique(system.regions).tolist():
             region = counts.region_geoids[number]
             rows = np.flatnonzero((of_cell == region).to_numpy())

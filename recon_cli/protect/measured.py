@@ -26,11 +26,8 @@ NoiseSource = Callable[[str, Measurement, pl.Series], IntArray]
 
 def published_levels(strategy: Strategy, release: Release) -> tuple[str, ...]:
     """The levels of a strategy that the release has, from its partitions down, finest first."""
-    most = release.geography.partition_digits
     return tuple(
-        level.name
-        for level in release.geography.levels
-        if level.digits >= most and level.name in strategy.levels
+        level.name for level in release.geography.inside_partitions if level.name in strategy.levels
     )
 
 
@@ -47,7 +44,7 @@ def require_publishable(strategy: Strategy, release: Release, levels: Collection
         )
     for name in levels:
         level = release.geography.by_name.get(name)
-        if level is None or level.digits < release.geography.partition_digits:
+        if level not in release.geography.inside_partitions:
             known = ", ".join(published_levels(strategy, release))
             raise ConfigError(
                 f"levels: {name!r} is no level of release {release.name!r} from "

@@ -175,7 +175,7 @@ def estimate_true_counts(
         ]
         if not chosen:
             continue
-        places = units.str.head(place.digits)
+        places = place.enclosing(units)
         geoids = places.unique().sort()
         row = places.replace_strict(geoids, np.arange(len(geoids)), return_dtype=pl.Int64)
         at = (row.to_numpy(), kind.ravel())

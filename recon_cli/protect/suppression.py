@@ -113,12 +113,11 @@ def suppress_counts(
         here = here.with_columns(hidden=hidden.gather(here["distinct"]))
         frames.append(here)
     progress.end()
-    levels = {level.digits: level.name for level in release.geography.levels}
-    digits = pl.col("geoid").str.len_chars().cast(pl.Int64)
+    level = release.geography.level_names(pl.col("geoid"))
     return (
         pl.concat(frames)
         .with_columns(
-            level=digits.replace_strict(levels, return_dtype=pl.String),
+            level=level,
             count=pl.when(~pl.col("hidden")).then("true"),
             primary=pl.col("primary") & pl.col("hidden"),
         )
@@ -144,7 +143,7 @@ class _Progress:
     def __init__(self, release: Release, truth: Publication, on_progress: OnProgress) -> None:
         units = truth.geounits.filter(level=release.geography.unit.name)
         self._units = units.select(
-            pl.col("geoid").str.head(release.region.digits).alias("region"), "population"
+            release.region.enclosing(pl.col("geoid")).alias("region"), "population"
         )
         self._on_progress = on_progress
         self._told = (0, 0)

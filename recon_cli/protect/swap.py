@@ -13,6 +13,7 @@ import polars as pl
 
 from recon_cli.protect.pairs import PAIRS, match_pairs, uniform_series
 from recon_cli.protect.settings import Experimental, Swap, Targeted
+from recon_cli.schema import Level
 
 #: A recorded pair: the two households, their sizes and blocks before, and where they met.
 SWAPS = pl.Schema(
@@ -34,7 +35,7 @@ def choose_swaps(
     households: pl.DataFrame,
     settings: Swap,
     rng: np.random.Generator,
-    digits: tuple[int, int],
+    levels: tuple[Level, Level],
 ) -> pl.DataFrame:
     """Choose the pairs of one state.
 
@@ -43,7 +44,7 @@ def choose_swaps(
             ``block_people`` and ``unique_race`` too (see `with_disclosure_risk`).
         settings: Of the swap.
         rng: Source of chance.
-        digits: Length of the geoid of a tract and of a county.
+        levels: Tract and county.
 
     Returns:
         Columns of `SWAPS`, no household twice; ``reach`` is ``tract``, ``county`` or ``state``,
@@ -51,8 +52,8 @@ def choose_swaps(
     """
     ordered = households.sort("household").with_row_index("row").cast({"row": pl.Int64})
     ordered = ordered.with_columns(
-        tract=pl.col("geoid_block").str.head(digits[0]),
-        county=pl.col("geoid_block").str.head(digits[1]),
+        tract=levels[0].enclosing(pl.col("geoid_block")),
+        county=levels[1].enclosing(pl.col("geoid_block")),
         state=pl.lit(""),
     )
     if isinstance(settings, Targeted):

@@ -33,7 +33,9 @@ def reason_of(
         widest: The last scope that was looked at.
         names: Geoid → what people call the geounit, where that is known.
     """
-    cells = [cell for _, cell in sorted(enumerate(explanation.cells), key=_reading_order(unit))]
+    cells = [
+        cell for _, cell in sorted(enumerate(explanation.cells), key=_reading_order(unit, release))
+    ]
     return Reason(
         kind=kind,
         lines=tuple(_line(cell, unit, release, names) for cell in cells),
@@ -43,12 +45,18 @@ def reason_of(
     )
 
 
-def _reading_order(unit: str) -> Callable[[tuple[int, PublishedCell]], tuple[bool, ...]]:
+def _reading_order(
+    unit: str, release: Release
+) -> Callable[[tuple[int, PublishedCell]], tuple[bool, ...]]:
     """Own cells first, then those of enclosing geounits, then others; structural zeros last."""
 
     def key(numbered: tuple[int, PublishedCell]) -> tuple[bool, ...]:
         _, cell = numbered
-        return cell.geoid == EVERYWHERE, cell.geoid != unit, not unit.startswith(cell.geoid)
+        return (
+            cell.geoid == EVERYWHERE,
+            cell.geoid != unit,
+            not release.geography.inside(unit, cell.geoid),
+        )
 
     return key
 

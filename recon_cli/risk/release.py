@@ -24,6 +24,7 @@ from recon_cli.risk.two_levels import (
     known_siblings_evidence,
     known_upper_evidence,
 )
+from recon_cli.schema import Level
 
 KEYS: Final = ("geoid", "table", "cell")
 #: Rows that the published sampler's limit is found for at a time.
@@ -62,7 +63,7 @@ def join_measurements(
     truth: pl.DataFrame,
     units: pl.DataFrame,
     upper: pl.DataFrame | None = None,
-    upper_digits: int = 0,
+    level: Level | None = None,
 ) -> pl.DataFrame:
     """Cells at risk with their measurements.
 
@@ -70,7 +71,7 @@ def join_measurements(
         truth: Columns ``geoid, table, cell, count`` of units, counts above 0.
         units: Columns ``geoid, table, cell, noisy`` of units.
         upper: The same of the level above.
-        upper_digits: Length of its geoids.
+        level: The level above.
 
     Returns:
         ``geoid, table, cell, count, noisy``; with an upper level ``above`` (its noisy count),
@@ -85,9 +86,9 @@ def join_measurements(
         units.select(*KEYS, "noisy"), on=KEYS, how="left", maintain_order="left"
     )
     _require_measured(cells, "noisy", KEYS)
-    if upper is None:
+    if upper is None or level is None:
         return cells
-    group = pl.col("geoid").str.head(upper_digits).alias("group")
+    group = level.enclosing(pl.col("geoid")).alias("group")
     keys = ("group", *KEYS[1:])
     sums = units.group_by(group, *KEYS[1:]).agg(total=pl.col("noisy").sum(), measured=pl.len())
     children = units.group_by(group).agg(children=pl.col("geoid").n_unique())
@@ -115,19 +116,19 @@ def join_measurements(
     )
 
 
-def join_siblings(cells: pl.DataFrame, units: pl.DataFrame, upper_digits: int) -> pl.DataFrame:
+def join_siblings(cells: pl.DataFrame, units: pl.DataFrame, level: Level) -> pl.DataFrame:
     """Cells of `join_measurements` with the noisy counts of their siblings, one by one.
 
     Args:
         cells: What `join_measurements` returns.
         units: As there.
-        upper_digits: As there.
+        level: As there.
 
     Returns:
         Columns more: ``group`` (the geoid above), ``all_noisy`` (the noisy counts of all its units,
         by geoid) and ``place`` (the unit's own among them).
     """
-    group = pl.col("geoid").str.head(upper_digits).alias("group")
+    group = level.enclosing(pl.col("geoid")).alias("group")
     keys = ("group", *KEYS[1:])
     units = units.with_columns(group).sort("geoid")
     places = units.select(*KEYS, place=pl.int_range(pl.len()).over(keys))

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode, Value
-from recon_cli.schema.release import Geography, Level, Release
+from recon_cli.schema.geography import Geography, Level
+from recon_cli.schema.release import Release
 from recon_cli.schema.spec import (
     AttackSpec,
     BySpec,

@@ -10,72 +10,9 @@ from typing import Any
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode
+from recon_cli.schema.geography import RESERVED_COLUMNS, Geography, Level
 from recon_cli.schema.structural_zeros import StructuralZero
 from recon_cli.schema.tables import Cell, Table
-
-#: Columns that stages add to a release's own, and those that name geounits.
-_RESERVED = ("certain", "lower", "upper", "exact", "geoid", "level", "population", "pattern")
-
-
-@dataclass(frozen=True)
-class Level:
-    """A geographic level. A geounit's parent is the prefix of its geoid.
-
-    Attributes:
-        name: Such as ``tract``.
-        digits: Length of the level's geoids, in characters.
-    """
-
-    name: str
-    digits: int
-
-
-@dataclass(frozen=True)
-class Geography:
-    """The nesting levels of a release, finest first.
-
-    Attributes:
-        levels: Finest first; geoids get shorter.
-        partition: Name of the level that data files are split by.
-    """
-
-    levels: tuple[Level, ...]
-    partition: str
-
-    def __post_init__(self) -> None:
-        digits = [level.digits for level in self.levels]
-        if not digits or min(digits) < 1 or digits != sorted(set(digits), reverse=True):
-            raise SchemaError(
-                "geography: levels go from the finest to the coarsest, so their digits must fall; "
-                f"found {digits}"
-            )
-        for level in self.levels:
-            if level.name in _RESERVED:
-                raise SchemaError(f"geography: {level.name!r} is a reserved name")
-        if len({level.name for level in self.levels}) != len(self.levels):
-            raise SchemaError("geography: two levels share a name")
-        if self.partition not in {level.name for level in self.levels}:
-            raise SchemaError(f"geography: partition level {self.partition!r} is not among them")
-
-    @property
-    def unit(self) -> Level:
-        """The finest level: records are placed in its geounits."""
-        return self.levels[0]
-
-    @cached_property
-    def by_name(self) -> dict[str, Level]:
-        """Level name → level."""
-        return {level.name: level for level in self.levels}
-
-    @cached_property
-    def by_digits(self) -> dict[int, Level]:
-        """Geoid length → level."""
-        return {level.digits: level for level in self.levels}
-
-    @property
-    def partition_digits(self) -> int:
-        """Length of the geoid prefix that names a partition."""
-        return self.by_name[self.partition].digits
 
 
 @dataclass(frozen=True)
@@ -131,7 +68,7 @@ class Release:
         names += [recode.name for recode in self.recodes]
         if len(set(names)) != len(names):
             raise SchemaError(f"release {self.name!r}: two features or recodes share a name")
-        taken = sorted({self.geoid_column, *_RESERVED} & set(names))
+        taken = sorted({self.geoid_column, *RESERVED_COLUMNS} & set(names))
         if taken:
             raise SchemaError(f"release {self.name!r}: {taken[0]!r} is a reserved name")
         if len({table.name for table in self.tables}) != len(self.tables):
@@ -146,7 +83,7 @@ class Release:
             for level in table.levels:
                 if level not in self.geography.by_name:
                     raise SchemaError(f"table {table.name!r}: unknown level {level!r}")
-                if self.geography.by_name[level].digits < self.geography.partition_digits:
+                if self.geography.by_name[level] not in self.geography.inside_partitions:
                     raise SchemaError(
                         f"table {table.name!r}: level {level!r} is coarser than the partition "
                         f"level {self.geography.partition!r}; choose a coarser partition"
@@ -222,8 +159,8 @@ class Release:
     @cached_property
     def region(self) -> Level:
         """The coarsest level with tables: no published count couples two regions."""
-        levels = {name for table in self.tables for name in table.levels}
-        return min((self.geography.by_name[name] for name in levels), key=_digits)
+        published = {name for table in self.tables for name in table.levels}
+        return [level for level in self.geography.levels if level.name in published][-1]
 
     @property
     def geoid_column(self) -> str:
@@ -293,8 +230,4 @@ class Release:
 
     def finest_level(self, table: Table) -> Level:
         """The finest level that ``table`` is published for."""
-        return max((self.geography.by_name[name] for name in table.levels), key=_digits)
-
-
-def _digits(level: Level) -> int:
-    return level.digits
+        return next(level for level in self.geography.levels if level.name in table.levels)

@@ -64,7 +64,7 @@ class CompletedSource:
     ) -> None:
         self._protection = protection
         self._release = release
-        self._digits = release.geography.partition_digits
+        self._partition = release.geography.partition_level
         self._source = source
         self._absent = absent
         self._listed = listed
@@ -75,7 +75,7 @@ class CompletedSource:
         self._levels = [
             level
             for level in release.geography.levels
-            if level.digits >= self._digits and level.name in known
+            if self._partition.encloses(level) and level.name in known
         ]
 
         self._no_counts = (STATEMENTS if has_statements else COUNTS).to_frame()
@@ -94,7 +94,9 @@ class CompletedSource:
         """
         seen: set[str] = set()
         for batch in self._source.batches():
-            seen.update(name for name, _ in partition_runs(batch.geounits["geoid"], self._digits))
+            seen.update(
+                name for name, _ in partition_runs(batch.geounits["geoid"], self._partition)
+            )
             yield GeounitBatch(self._complete(batch), batch.counts)
         if self._listed is not None:
             of_list = self._partitions(self._listed)
@@ -104,7 +106,7 @@ class CompletedSource:
                 yield GeounitBatch(self._complete(batch), batch.counts)
 
     def _partitions(self, geounits: pl.DataFrame) -> pl.DataFrame:
-        return geounits.with_columns(partition=pl.col("geoid").str.head(self._digits))
+        return geounits.with_columns(partition=self._partition.enclosing(pl.col("geoid")))
 
     def _complete(self, batch: GeounitBatch) -> pl.DataFrame:
         geounits = batch.geounits
@@ -144,7 +146,7 @@ class CompletedSource:
                 continue
             finer = geounits.filter(pl.col("geoid").str.len_chars() > level.digits)
             of_level = geounits.filter(pl.col("level") == level.name)
-            within = finer["geoid"].str.head(level.digits)
+            within = level.enclosing(finer["geoid"])
             parents = (
                 within.filter(within.ne_missing(within.shift(1)))
                 .unique()

@@ -14,7 +14,7 @@ from typing import Literal
 import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.schema import Release
+from recon_cli.schema import Level, Release
 from recon_cli.sources.tabular import document_of, read_sheet
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.translation import Translation
@@ -52,8 +52,7 @@ class RecordFile:
         layout: ``stage`` (a published stage folder), ``folder`` (``county=01073/*.parquet``) or
             ``file`` (one Parquet, CSV or xlsx file).
         place: The column with the unit's geoid.
-        level: Level whose geoid prefixes name the partitions.
-        digits: Their length.
+        level: The level of the partitions.
         translation: What the file calls things.
     """
 
@@ -61,8 +60,7 @@ class RecordFile:
     path: Path
     layout: Literal["stage", "folder", "file"]
     place: str
-    level: str
-    digits: int
+    level: Level
     translation: Translation = AS_IT_IS
 
     def slices(self) -> dict[str, Slice]:
@@ -77,7 +75,7 @@ class RecordFile:
             return {row.partition: Slice(row.rows, row.digest) for row in rows}
         if self.layout == "folder":
             return {name: self._slice(files) for name, files in self._parts().items()}
-        prefix = pl.col(self.place).cast(pl.String).str.slice(0, self.digits)
+        prefix = self.level.enclosing(pl.col(self.place).cast(pl.String))
         counts = self._collect(self._scan(self.path).group_by(prefix.alias("name")).len())
         digest = file_digest(self.path)
         if counts["name"].null_count():
@@ -96,7 +94,7 @@ class RecordFile:
         if self.layout == "folder":
             parts = self._parts().get(partition, [])
             if not parts:
-                raise SourceError(f"{self.name}: {self.path} has no {self.level}={partition}")
+                raise SourceError(f"{self.name}: {self.path} has no {self.level.name}={partition}")
             scans = [self._scan(part).filter(span.holds(self.place)) for part in parts]
             return pl.concat([self._collect(_some(scan, columns)) for scan in scans])
         inside = pl.col(self.place).cast(pl.String).str.starts_with(partition)
@@ -159,11 +157,10 @@ def open_records(
         ConfigError: There is no such file, or it is of another kind.
         SourceError: It lacks the geoid column.
     """
-    level, digits = release.geography.partition, release.geography.partition_digits
-    place = release.geoid_column
+    level, place = release.geography.partition_level, release.geoid_column
 
     def found(path: Path, layout: Literal["stage", "folder", "file"]) -> RecordFile:
-        return RecordFile(name, path, layout, place, level, digits, translation)
+        return RecordFile(name, path, layout, place, level, translation)
 
     if (path / MANIFEST).is_file():
         file = found(path, "stage")

@@ -180,10 +180,9 @@ def _keep_wide(reader: SheetReader, folder: Path, release: Release) -> KeptSheet
     folder.mkdir()
     partitions: dict[str, int] = {}
     gaps = False
-    digits = release.geography.partition_digits
     for number, rows in enumerate(read_ahead(reader.wide())):
         gaps = gaps or any(rows[name].null_count() for name in rows.columns)
-        for partition, size in partition_runs(rows["geoid"], digits):
+        for partition, size in partition_runs(rows["geoid"], release.geography.partition_level):
             partitions[partition] = partitions.get(partition, 0) + size
         rows.write_parquet(folder / f"{number:05d}.parquet", compression="lz4")
     ordinals = tuple(sorted(reader.ordinals.values()))

@@ -111,8 +111,8 @@ class TidySource:
 
     def _partition_groups(self, group_rows: int) -> list[tuple[str, str]]:
         """First and last partition of each group: neighbours with up to ``group_rows`` rows."""
-        digits = self._release.geography.partition_digits
-        prefix = pl.col("geoid").str.slice(0, digits).alias("partition")
+        level = self._release.geography.partition_level
+        prefix = level.enclosing(pl.col("geoid")).alias("partition")
         sizes = pl.concat([file.collect(file.rows.group_by(prefix).len()) for file in self._files])
         groups: list[tuple[str, str]] = []
         room = 0

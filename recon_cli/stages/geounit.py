@@ -16,7 +16,7 @@ from recon_cli.progress import plural
 from recon_cli.publication import OPEN, Publication
 from recon_cli.report.proven import Mode, claimed_records, placed_records, proven_units
 from recon_cli.report.published_tables import PublishedTables, published_tables
-from recon_cli.schema import Level, Release, Table
+from recon_cli.schema import Geography, Level, Release, Table
 from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.store import Folder, Span, open_folder, read_published
 from recon_cli.store.published import open_published, read_names
@@ -42,14 +42,14 @@ def locate(run: Run, place: str) -> Located:
     names = read_names(geounits)
     geoid = _geoid_of(place, names)
     level = level_of(run.release, geoid)
-    partition = geoid[: run.release.geography.partition_digits]
+    partition = run.release.geography.partition_level.enclosing(geoid)
     if partition not in tables.partitions:
         known = ", ".join(tables.partitions[:_NEAR])
         name = run.release.geography.partition
         raise ConfigError(f"no {level.name} {geoid} in the release ({plural(name)}: {known})")
-    region = geoid[: run.release.region.digits]
+    region = run.release.region.enclosing(geoid)
     span = Span(region, region + _END)
-    _check_listed(geounits.read(partition, span), level, geoid)
+    _check_listed(run.release.geography, geounits.read(partition, span), level, geoid)
     microdata = open_folder(run.work, RECONSTRUCT, "microdata")
     if not _made_from(microdata, tables, partition):
         raise StageError(
@@ -75,8 +75,8 @@ def level_of(release: Release, geoid: str) -> Level:
         ConfigError: No level has geoids of that length, or it is coarser than a partition.
     """
     geography = release.geography
-    shown = [each for each in geography.levels if each.digits >= geography.partition_digits]
-    level = geography.by_digits.get(len(geoid))
+    shown = geography.inside_partitions
+    level = geography.level_of(geoid)
     if level is None or level not in shown:
         known = ", ".join(f"{each.name} {each.digits}" for each in shown)
         raise ConfigError(
@@ -85,9 +85,9 @@ def level_of(release: Release, geoid: str) -> Level:
     return level
 
 
-def _check_listed(geounits: pl.DataFrame, level: Level, geoid: str) -> None:
+def _check_listed(geography: Geography, geounits: pl.DataFrame, level: Level, geoid: str) -> None:
     here = geounits.filter(pl.col("level") == level.name)["geoid"]
-    inside = geounits["geoid"].str.starts_with(geoid)
+    inside = geography.inside(geounits["geoid"], geoid)
     if (here == geoid).any() or (here.is_empty() and inside.any()):
         return
     near = (here if not here.is_empty() else geounits["geoid"]).sort().to_list()

@@ -31,25 +31,23 @@ def describe_geounits(
     """
     _check(release, coverage, batch)
     region = release.region
-    length = pl.col("geoid").str.len_bytes()
-    prefix = pl.when(length >= region.digits).then(pl.col("geoid").str.slice(0, region.digits))
+    inside = [level.name for level in release.geography.levels if region.encloses(level)]
+    of_region = pl.when(pl.col("level").is_in(inside)).then(region.enclosing(pl.col("geoid")))
     return (
         with_population(release, coverage, batch, protection)
-        .with_columns(prefix.alias(region.name))
+        .with_columns(of_region.alias(region.name))
         .select("geoid", "level", region.name, "population", "pattern")
     )
 
 
 def _check(release: Release, coverage: Coverage, batch: GeounitBatch) -> None:
     geounits, geography = batch.geounits, release.geography
-    digits = {level.name: level.digits for level in geography.levels}
     levels = geounits["level"]
-    expected = levels.replace_strict(digits, default=None, return_dtype=pl.Int64)
-    wrong = geounits.filter((geounits["geoid"].str.len_bytes() != expected) | expected.is_null())
+    wrong = geounits.filter(geography.level_names(geounits["geoid"]).ne_missing(levels))
     if not wrong.is_empty():
         geoid, level = wrong.row(0)[:2]
         raise SourceError(f"geoid {geoid!r}: {_lengths(geography.by_name.get(level), level)}")
-    coarse = geounits.filter(expected < geography.partition_digits)
+    coarse = geounits.filter(~levels.is_in([level.name for level in geography.inside_partitions]))
     if not coarse.is_empty():
         geoid, level = coarse.row(0)[:2]
         raise SourceError(

@@ -17,7 +17,7 @@ from recon_cli.frames import partition_runs
 from recon_cli.progress import Bar
 from recon_cli.publication import UNLISTED, Source
 from recon_cli.read_ahead import read_ahead
-from recon_cli.schema import Release
+from recon_cli.schema import Level, Release
 from recon_cli.stages.geounits import describe_geounits, duplicates
 from recon_cli.stages.ingest import protection_path
 from recon_cli.statement import EXACT, Protection, load_protection
@@ -111,7 +111,6 @@ class PartitionBuffer:
     def __init__(self, release: Release, writer: PartWriter) -> None:
         self.writer = writer
         self._release = release
-        self._digits = release.geography.partition_digits
         self._frames: dict[tuple[str, str], list[pl.DataFrame]] = {}
         self._empty: dict[str, pl.DataFrame] = {}
         self._started: dict[str, float] = {}
@@ -120,7 +119,7 @@ class PartitionBuffer:
     def add(self, folder: str, frame: pl.DataFrame) -> None:
         """Take the rows of one folder; what waits is written when there is much of it."""
         self._empty.setdefault(folder, frame.clear())
-        for partition, rows in _partitions(frame, self._digits):
+        for partition, rows in _partitions(frame, self._release.geography.partition_level):
             self._started.setdefault(partition, time.perf_counter())
             self._frames.setdefault((folder, partition), []).append(rows)
         self._rows += frame.height
@@ -173,12 +172,12 @@ class PartitionBuffer:
         return {name: int(found[name]) for name in levels if name in found}
 
 
-def _partitions(frame: pl.DataFrame, digits: int) -> Iterator[tuple[str, pl.DataFrame]]:
+def _partitions(frame: pl.DataFrame, level: Level) -> Iterator[tuple[str, pl.DataFrame]]:
     """The rows of each partition, in their order; those of one that lie together uncopied."""
-    runs = list(partition_runs(frame["geoid"], digits))
+    runs = list(partition_runs(frame["geoid"], level))
     if len({partition for partition, _ in runs}) < len(runs):
-        prefix = pl.col("geoid").str.head(digits).alias("_partition")
-        split = frame.with_columns(prefix).partition_by(
+        of_row = level.enclosing(pl.col("geoid")).alias("_partition")
+        split = frame.with_columns(of_row).partition_by(
             "_partition", include_key=False, as_dict=True
         )
         for (partition,), rows in split.items():

@@ -92,7 +92,7 @@ def sum_records(
         people = _read(release, records, partition)
         codes = gain_codes(release, people, columns)
         values.update(dict(codes.value_counts().iter_rows()))
-        inside += int(people[release.geoid_column].str.starts_with(within).sum())
+        inside += int(release.geography.inside(people[release.geoid_column], within).sum())
     return RecordSums(inside, most_frequent(values))
 
 

@@ -21,7 +21,7 @@ from recon_cli.attack.linkage.specification import (
     LinkageSpecification,
     default_guessers,
     guesser_tables,
-    parent_digits,
+    parent_level,
 )
 from recon_cli.config.sections.link import AttackerFile, Link
 from recon_cli.errors import ConfigError, SchemaError, SourceError
@@ -161,7 +161,8 @@ def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress)
     counts = modes.count_gains(spec, records, inputs.margins(work, partition))
     tick(units.height, int(units["population"].sum()))
     # a unit without a mode of its own takes its parent's: no parent may be cut
-    whole = min(spec.release.region.digits, parent_digits(spec.release))
+    region, parents = spec.release.region, parent_level(spec.release)
+    whole = region if region.encloses(parents) else parents
     pieces = cut(spec.release, partition, units, PIECE_PEOPLE, whole=whole)
     return PartitionGains(counts, tuple(pieces), _usage(inputs, records[spec.truth], partition))
 

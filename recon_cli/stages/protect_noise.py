@@ -201,11 +201,11 @@ def _with_empty(release: Release, truth: Publication, path: Path, partition: str
     from recon_cli.stages.unit_lists import read_units  # noqa: PLC0415
 
     units = read_units("noise.geounits", path, release)[release.geoid_column]
-    units = units.filter(units.str.starts_with(partition))
+    units = units.filter(release.geography.inside(units, partition))
     known, frames = set(truth.geounits["geoid"]), [truth.geounits]
     for number, pattern in enumerate(truth.coverage):
-        digits = release.geography.by_name[pattern.level].digits
-        geoids = units.str.slice(0, digits).unique().sort()
+        level = release.geography.by_name[pattern.level]
+        geoids = level.enclosing(units).unique().sort()
         empty = geoids.filter(~geoids.is_in(list(known)))
         frames.append(
             pl.DataFrame({"geoid": empty}).with_columns(

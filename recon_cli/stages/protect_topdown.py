@@ -201,7 +201,7 @@ def _require_levels(
         product.strategy.at(hierarchy.levels[-1])
     partition, known = release.geography.partition, release.geography.by_name
     first = hierarchy.levels[0]
-    coarse = first not in known or known[first].digits < known[partition].digits
+    coarse = first not in known or known[first] not in release.geography.inside_partitions
     if coarse and partition not in hierarchy.levels:
         raise ConfigError(
             f"topdown.levels: {partition!r} is missing: partitions are made one by one from there"
@@ -233,12 +233,12 @@ class TopdownPlan:
     @property
     def partitions(self) -> list[str]:
         """Their geoids."""
-        digits = self.release.geography.partition_digits
-        return self.hierarchy.geoids[-1].str.head(digits).unique().sort().to_list()
+        partition = self.release.geography.partition_level
+        return partition.enclosing(self.hierarchy.geoids[-1]).unique().sort().to_list()
 
     def units(self, partition: str) -> int:
         """How many there are in a partition."""
-        return int(self.hierarchy.geoids[-1].str.starts_with(partition).sum())
+        return int(self.release.geography.inside(self.hierarchy.geoids[-1], partition).sum())
 
     def tops(self) -> dict[str, list[Histogram]] | None:
         """For each partition its histogram in each product; None where the walk starts below."""
@@ -314,7 +314,8 @@ def _of_partition(
     if context.tops is not None:
         level = context.plan.release.geography.partition
         return hierarchy.inside(level, partition), context.tops[partition]
-    return hierarchy.starting_with(partition), None
+    units = context.plan.release.geography.inside(hierarchy.geoids[-1], partition)
+    return hierarchy.around(units.to_numpy()), None
 
 
 def _records(product: Product, geoids: pl.Series, made: Sequence[Histogram]) -> pl.DataFrame:

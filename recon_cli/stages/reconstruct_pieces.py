@@ -87,14 +87,14 @@ def _verified(
 ) -> dict[str, int]:
     """Totals of the published cells compared: all but those of regions not wholly solved."""
     release = context.plan.release
-    gone = missing_units(result.blocks).str.head(release.region.digits).unique().implode()
-    region = pl.col("geoid").str.head(release.region.digits)
+    gone = release.region.enclosing(missing_units(result.blocks)).unique().implode()
+    region = release.region.enclosing(pl.col("geoid"))
     kept = replace(
         published,
         geounits=published.geounits.filter(~region.is_in(gone)),
         counts=published.counts.filter(~region.is_in(gone)),
     )
-    of_region = pl.col(release.geoid_column).str.head(release.region.digits)
+    of_region = release.region.enclosing(pl.col(release.geoid_column))
     records = result.microdata.filter(~of_region.is_in(gone))
     found = verification.verify(release, kept, records, context.plan.tables)
     try:

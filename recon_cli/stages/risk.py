@@ -31,7 +31,7 @@ from recon_cli.risk.release import (
 )
 from recon_cli.risk.siblings import EachSibling
 from recon_cli.risk.two_levels import Flat, Poisson, Uniform
-from recon_cli.schema import Release
+from recon_cli.schema import Level, Release
 from recon_cli.store import InputFile, Piece, Staging, open_folder
 from recon_cli.store.files import file_digest, parquet_bytes
 
@@ -98,20 +98,21 @@ def score_partition(context: RiskContext, piece: Piece, tick: OnProgress) -> Non
     """Score and write one partition; runs in a worker."""
     started, config, release = time.perf_counter(), context.config, context.release
     unit, upper = _levels(config, release)
-    counts = _of_level(_scan("truth", config.truth, _COUNTS), piece.partition, unit.digits)
+    counts = _of_level(_scan("truth", config.truth, _COUNTS), unit)
+    counts = counts.filter(release.geography.inside(pl.col("geoid"), piece.partition))
     truth = _collect(counts, config.truth)
     truth = truth.filter(pl.col("count") > 0).sort("geoid", "table", "cell")
     releases = []
     for path in config.measurements:
         measured = _measurements(path, piece.partition, config, release)
-        units = measured.filter(pl.col("geoid").str.len_chars() == unit.digits)
-        above = measured.filter(pl.col("geoid").str.len_chars() != unit.digits)
+        units = measured.filter(unit.has(pl.col("geoid")))
+        above = measured.filter(~unit.has(pl.col("geoid")))
         if upper is None:
             releases.append(join_measurements(truth, units))
         else:
-            joined = join_measurements(truth, units, above, upper.digits)
+            joined = join_measurements(truth, units, above, upper)
             if config.upper.siblings == "each":
-                joined = join_siblings(joined, units, upper.digits)
+                joined = join_siblings(joined, units, upper)
             releases.append(joined)
     adversaries = Adversaries(
         config.noise[unit.name].precision,
@@ -137,21 +138,12 @@ def score_partition(context: RiskContext, piece: Piece, tick: OnProgress) -> Non
     tick(piece.units, int(people.sum()))
 
 
-@dataclass(frozen=True)
-class _Level:
-    name: str
-    digits: int
-
-
-def _levels(config: RiskSection, release: Release) -> tuple[_Level, _Level | None]:
+def _levels(config: RiskSection, release: Release) -> tuple[Level, Level | None]:
     """The finest level, and the one above if it is used."""
-    levels = release.geography.by_name
-    named = sorted(
-        (_Level(name, levels[name].digits) for name in config.noise), key=lambda each: -each.digits
-    )
+    named = [level for level in release.geography.levels if level.name in config.noise]
     if len(named) == 1 or config.upper.prior == "none":
         return named[0], None
-    if named[1].digits < release.geography.partition_digits:
+    if named[1] not in release.geography.inside_partitions:
         raise ConfigError(
             f"risk.noise: level {named[1].name!r} is above {release.geography.partition!r}, by "
             "which the work is divided"
@@ -201,7 +193,7 @@ def _measurements(
             variance than the config's.
     """
     scan = _scan("measurements", path, _NOISY)
-    frame = _collect(scan.filter(pl.col("geoid").str.starts_with(partition)), path)
+    frame = _collect(scan.filter(release.geography.inside(pl.col("geoid"), partition)), path)
     known = pl.DataFrame(
         [(table.name, len(table.cells)) for table in release.tables],
         schema={"table": pl.String, "_cells": pl.Int32},
@@ -215,11 +207,10 @@ def _measurements(
             f"{path}: geoid {row['geoid']}: release {release.name!r} has no cell {row['cell']} "
             f"of a table {row['table']!r}"
         )
-    digits = {release.geography.by_name[name].digits: name for name in config.noise}
-    for (length,), part in frame.group_by(pl.col("geoid").str.len_chars(), maintain_order=True):
-        name = digits.get(int(str(length)))
-        if name is None:
-            levels = ", ".join(digits.values())
+    level = release.geography.level_names(pl.col("geoid"))
+    for (name,), part in frame.group_by(level, maintain_order=True):
+        if not isinstance(name, str) or name not in config.noise:
+            levels = ", ".join(config.noise)
             raise SourceError(
                 f"{path}: geoid {part['geoid'][0]} is of no level with noise ({levels})"
             )
@@ -239,18 +230,16 @@ def _require_variance(frame: pl.DataFrame, path: Path, level: str, precision: fl
         )
 
 
-def _of_level(scan: pl.LazyFrame, partition: str, digits: int) -> pl.LazyFrame:
-    geoid = pl.col("geoid")
-    return scan.filter(geoid.str.starts_with(partition) & (geoid.str.len_chars() == digits))
+def _of_level(scan: pl.LazyFrame, level: Level) -> pl.LazyFrame:
+    return scan.filter(level.has(pl.col("geoid")))
 
 
 def _pieces(config: RiskSection, release: Release) -> list[Piece]:
     """The partitions with people."""
-    digits = release.geography.partition_digits
-    scan = _of_level(_scan("truth", config.truth, _COUNTS), "", release.geography.unit.digits)
+    scan = _of_level(_scan("truth", config.truth, _COUNTS), release.geography.unit)
     people = (
         scan.filter(pl.col("count") > 0)
-        .group_by(pl.col("geoid").str.head(digits).alias("partition"))
+        .group_by(release.geography.partition_level.enclosing(pl.col("geoid")).alias("partition"))
         .agg(units=pl.col("geoid").n_unique(), people=pl.col("count").sum())
         .sort("partition")
     )

@@ -116,8 +116,8 @@ def _frame(located: Located) -> GeounitView:
     listed, geography = located.published_tables(), located.release.geography
     coarser = [
         level
-        for level in geography.levels
-        if geography.partition_digits <= level.digits < located.level.digits
+        for level in geography.inside_partitions
+        if level.encloses(located.level) and level != located.level
     ]
     return GeounitView(
         title=located.release.title,
@@ -138,7 +138,7 @@ def _frame(located: Located) -> GeounitView:
 
 
 def _named(located: Located, level: Level) -> GeounitName:
-    geoid = located.geoid[: level.digits]
+    geoid = level.enclosing(located.geoid)
     return GeounitName(_say(level.name), geoid, place_name(geoid, located.names))
 
 
@@ -221,7 +221,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
 
 def _whole_view(located: Located) -> GeounitView:
     release, name = located.release, located.release.geoid_column
-    is_wide = located.level.digits < release.region.digits
+    is_wide = not release.region.encloses(located.level)
     inner = release.region if is_wide else release.geography.unit
     words, names = words_of_run(located.run), located.names
     rows = _units(located)
@@ -257,7 +257,9 @@ def _whole_view(located: Located) -> GeounitView:
 def _units(located: Located) -> pl.DataFrame:
     """The units of a geounit with what is proven of them."""
     name = located.release.geoid_column
-    return located.blocks.filter(pl.col(name).str.starts_with(located.geoid)).sort(name)
+    return located.blocks.filter(
+        located.release.geography.inside(pl.col(name), located.geoid)
+    ).sort(name)
 
 
 def _inhabited(rows: pl.DataFrame) -> pl.DataFrame:
@@ -285,7 +287,7 @@ def _sums(
     rows: pl.DataFrame, name: str, inner: Level, words: Words, names: Mapping[str, str]
 ) -> list[Member]:
     summed = (
-        rows.group_by(geoid=pl.col(name).str.head(inner.digits))
+        rows.group_by(geoid=inner.enclosing(pl.col(name)))
         .agg(
             pl.coalesce("population", "placed").sum(),
             pl.col("certain").sum(),
@@ -311,9 +313,8 @@ def _disclosed(located: Located, people: int, words: Words) -> list[Detail]:
     """Whose other columns some columns settle, whichever they are; nothing if nobody asked."""
     if located.disclosures is None:
         return []
-    here = located.disclosures.filter(
-        pl.col(located.release.geoid_column).str.starts_with(located.geoid)
-    )
+    unit = pl.col(located.release.geoid_column)
+    here = located.disclosures.filter(located.release.geography.inside(unit, located.geoid))
     most = here.filter(pl.col("known") == pl.col("known").max())
     identity, attribute = (int(most[kind].sum()) for kind in ("identity", "attribute"))
     known = single = f"not proven of any of {of_people(people, words)}"

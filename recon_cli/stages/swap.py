@@ -18,7 +18,7 @@ from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
 from recon_cli.pipeline.stages import SWAP, SYNTH
 from recon_cli.protect import Swap, Targeted, load_swap
-from recon_cli.schema import Release
+from recon_cli.schema import Level, Release
 from recon_cli.seeding import generator
 from recon_cli.store import Folder, Piece, Staging, open_folder
 
@@ -41,11 +41,11 @@ def swap(run: Run) -> StageOutcome:
     seed = run.config.top.seed if config.seed is None else config.seed
     given = config.setting
     settings = load_swap(given) if isinstance(given, str) else given
-    digits = _digits(run.release)
+    levels = _swap_levels(run.release)
     home = config.population or run.work
     folders = [open_folder(home, SYNTH, name) for name in _SOURCES]
     pieces = pieces_of(folders[0].manifest)
-    states = _by_state(pieces, digits["state"])
+    states = _by_state(pieces, levels["state"])
     recipe = run.recipe(
         SWAP,
         {"settings": settings.model_dump(mode="json")},
@@ -60,7 +60,7 @@ def swap(run: Run) -> StageOutcome:
             for state, inside in states.items()
             if not all(stage.is_done(piece) for piece in inside)
         ]
-        context = SwapContext(settings, states, digits, home, stage.staging, seed)
+        context = SwapContext(settings, states, levels, home, stage.staging, seed)
         results = run.map_pieces("swap", swap_state, lambda: context, todo)
         manifest = stage.publish(
             pieces,
@@ -73,18 +73,18 @@ def swap(run: Run) -> StageOutcome:
         return StageOutcome(SWAP, manifest)
 
 
-def _digits(release: Release) -> dict[str, int]:
+def _swap_levels(release: Release) -> dict[str, Level]:
     levels = release.geography.by_name
     missing = [name for name in _LEVELS if name not in levels]
     if missing:
         raise ConfigError(f"release {release.name!r} has no level {missing[0]!r} to swap within")
-    return {name: levels[name].digits for name in _LEVELS}
+    return {name: levels[name] for name in _LEVELS}
 
 
-def _by_state(counties: Sequence[Piece], digits: int) -> dict[str, list[Piece]]:
+def _by_state(counties: Sequence[Piece], state: Level) -> dict[str, list[Piece]]:
     states: dict[str, list[Piece]] = {}
     for county in counties:
-        states.setdefault(county.partition[:digits], []).append(county)
+        states.setdefault(state.enclosing(county.partition), []).append(county)
     return states
 
 
@@ -109,7 +109,7 @@ class SwapContext:
 
     settings: Swap
     counties: Mapping[str, Sequence[Piece]]
-    digits: Mapping[str, int]
+    levels: Mapping[str, Level]
     population: Path
     staging: Staging
     seed: int
@@ -127,7 +127,7 @@ def swap_state(context: SwapContext, piece: Piece, tick: OnProgress) -> None:
         occupied = core.with_disclosure_risk(occupied, known)
     rng = generator(context.seed, "swap", state)
     swaps = core.choose_swaps(
-        occupied, context.settings, rng, (context.digits["tract"], context.digits["county"])
+        occupied, context.settings, rng, (context.levels["tract"], context.levels["county"])
     )
     moves = core.list_moves(swaps)
     frames = {
@@ -135,7 +135,7 @@ def swap_state(context: SwapContext, piece: Piece, tick: OnProgress) -> None:
         "hdf_households": core.apply_moves(households, moves),
         "swaps": swaps,
     }
-    split = {name: _split(frame, context.digits["county"]) for name, frame in frames.items()}
+    split = {name: _split(frame, context.levels["county"]) for name, frame in frames.items()}
     for county in context.counties[state]:
         of_county = {
             name: parts.get(county.partition, frames[name].clear()) for name, parts in split.items()
@@ -162,13 +162,13 @@ def _read(context: SwapContext, name: str, state: str) -> pl.DataFrame:
     return pl.concat([folder.read(county.partition) for county in context.counties[state]])
 
 
-def _split(frame: pl.DataFrame, digits: int) -> dict[str, pl.DataFrame]:
+def _split(frame: pl.DataFrame, county: Level) -> dict[str, pl.DataFrame]:
     """Rows by county, in order of block and household."""
     import polars as pl  # noqa: PLC0415 - see `_read`
 
     order = ["geoid_block", "household"]
     prefixed = frame.sort(order, nulls_last=True, maintain_order=True).with_columns(
-        pl.col("geoid_block").str.head(digits).alias("_county")
+        county.enclosing(pl.col("geoid_block")).alias("_county")
     )
     parts = prefixed.partition_by("_county", include_key=False, as_dict=True)
     return {str(county): rows for (county,), rows in parts.items()}

@@ -248,11 +248,11 @@ def _records(run: Run, config: Tabulate) -> Iterator[pl.DataFrame]:
         yield from _from_folder(config.records, run.release)
         return
     records = read_records(config.records, run.release)
-    digits = run.release.geography.partition_digits
     if records.is_empty():
         yield records
-    prefix = pl.col(run.release.geoid_column).str.slice(0, digits).alias("_partition")
-    yield from records.with_columns(prefix).partition_by("_partition", include_key=False)
+    level = run.release.geography.partition_level
+    of_record = level.enclosing(pl.col(run.release.geoid_column)).alias("_partition")
+    yield from records.with_columns(of_record).partition_by("_partition", include_key=False)
 
 
 def _from_folder(path: Path, release: Release) -> Iterator[pl.DataFrame]:
@@ -271,7 +271,7 @@ def _geounits(run: Run, config: Tabulate, units: pl.DataFrame) -> pl.DataFrame:
     geoids = units[release.geoid_column]
     return pl.concat(
         [
-            pl.DataFrame({"geoid": geoids.str.slice(0, level.digits).unique().sort()}).with_columns(
+            pl.DataFrame({"geoid": level.enclosing(geoids).unique().sort()}).with_columns(
                 level=pl.lit(level.name)
             )
             for level in release.geography.levels

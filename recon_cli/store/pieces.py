@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from recon_cli.errors import StageError
-from recon_cli.schema import Release
+from recon_cli.schema import Level, Release
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder
 from recon_cli.store.piece import Piece, Span
@@ -30,7 +30,7 @@ def cut(
     units: pl.DataFrame,
     people: int,
     *,
-    whole: int | None = None,
+    whole: Level | None = None,
 ) -> list[Piece]:
     """Cut a partition into pieces of whole regions.
 
@@ -39,12 +39,12 @@ def cut(
         partition: Its geoid prefix.
         units: One row per geounit of the finest level: ``geoid``, ``population``.
         people: The most that a piece should hold; a region with more is a piece of its own.
-        whole: Length of the geoids of what is never cut; default the regions'.
+        whole: Level of the geounits that are never cut; default the regions.
     """
     import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
 
     in_order = units if units["geoid"].is_sorted() else units.sort("geoid")
-    region = pl.col("geoid").str.head(whole or release.region.digits)
+    region = (whole or release.region).enclosing(pl.col("geoid"))
     regions = (  # numbered runs are grouped in a tenth of the time of texts
         in_order.select(region.alias("region"), pl.col("population").fill_null(0))
         .with_columns(run=pl.col("region").rle_id().set_sorted())

@@ -155,7 +155,7 @@ def _fill_unseen(
         seen = published.geounits.filter(pl.col("pattern").is_in(seeing))["geoid"].implode()
         fill = records[feature.name].is_null()
         for level in release.geography.levels:
-            fill &= ~records[release.geoid_column].str.head(level.digits).is_in(seen)
+            fill &= ~level.enclosing(records[release.geoid_column]).is_in(seen)
         value = pl.lit(feature.values[0], dtype=records.schema[feature.name])
         if records.schema[feature.name] == pl.Null:
             value = pl.lit(feature.values[0], dtype=feature.dtype)
@@ -359,22 +359,19 @@ def _check_geounits(release: Release, published: Publication) -> None:
     """Refuse geounits whose level, geoid and pattern disagree, and geounits listed twice."""
     for pattern in published.coverage:
         pattern.check(release)
-    geounits, levels = published.geounits, release.geography.by_name
+    geounits = published.geounits
     known = pl.DataFrame(
-        [
-            (at, pattern.level, levels[pattern.level].digits)
-            for at, pattern in enumerate(published.coverage)
-        ],
-        schema={"pattern": geounits["pattern"].dtype, "level": pl.String, "digits": pl.UInt32},
+        [(at, pattern.level, pattern.level) for at, pattern in enumerate(published.coverage)],
+        schema={"pattern": geounits["pattern"].dtype, "level": pl.String, "of_geoid": pl.String},
         orient="row",
     )
-    sized = geounits.with_columns(digits=pl.col("geoid").str.len_chars())
-    wrong = sized.join(known, on=known.columns, how="anti")
+    named = geounits.with_columns(of_geoid=release.geography.level_names(pl.col("geoid")))
+    wrong = named.join(known, on=known.columns, how="anti")
     if wrong.height:
         first = wrong.row(0, named=True)
         raise SourceError(
             f"published geounit {first['geoid']!r}: level {first['level']!r} and coverage pattern "
-            f"{first['pattern']!r} do not fit a geoid of {first['digits']} characters"
+            f"{first['pattern']!r} do not fit a geoid of {len(first['geoid'])} characters"
         )
     twice = geounits.filter(pl.col("geoid").is_duplicated())
     if twice.height:

@@ -81,7 +81,7 @@ class EvaluatedRecords:
 
     def at(self, level: Level) -> tuple[pl.Series, Matrix]:
         """The geoids of ``level`` with records, sorted, and their people by kind."""
-        geoids = self.units.str.head(level.digits)
+        geoids = level.enclosing(self.units)
         distinct = geoids.unique(maintain_order=True)  # sorted, as the units are
         row = geoids.rle_id().cast(pl.Int64).to_numpy()
         ones = np.ones(len(row), np.int64)
@@ -122,7 +122,7 @@ def _positions(release: Release, records: pl.DataFrame, tables: Sequence[Table])
     units, unit = records[release.geoid_column], release.geography.unit
     if units.dtype != pl.String:
         raise VerificationError(f"records: column {units.name!r} is {units.dtype}, expected String")
-    wrong = units.filter((units.str.len_chars() != unit.digits).fill_null(value=True))
+    wrong = units.filter(~unit.has(units).fill_null(value=False))
     if len(wrong):
         raise VerificationError(
             f"records: column {units.name!r}: {wrong[0]!r} is not a geoid of level {unit.name!r}, "

@@ -21,7 +21,7 @@ from recon_cli.attack.linkage.baselines import (
 from recon_cli.attack.linkage.published_margins import published_margin
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.publication import Publication
-from recon_cli.schema import load_release
+from recon_cli.schema import Level, load_release
 from recon_cli.tabulation import tabulate
 from tests.support.attacks import SF1, people
 from tests.support.populations import publish, random_records, with_recodes
@@ -44,7 +44,7 @@ def population(seed: int, count: int, units: int = 8) -> tuple[pl.DataFrame, Val
     )
     counts = records.group_by("unit", "gain").agg(pl.len().alias("n"))
     geoids = pl.Series([f"{n // 2}{n % 2}" for n in range(units)])
-    return records, ValueCounts.of(counts, geoids, 1, NATIONAL)
+    return records, ValueCounts.of(counts, geoids, Level("parent", 1), NATIONAL)
 
 
 def mode(values: Sequence[int]) -> tuple[int, int, bool]:
@@ -117,7 +117,9 @@ def test_proportional_draws_have_the_shares_of_the_unit() -> None:
         schema_overrides={"unit": pl.Int32},
     )
     counts = records.group_by("unit", "gain").agg(pl.len().alias("n"))
-    values = ValueCounts.of(counts, pl.Series([f"{n:04d}" for n in range(3000)]), 1, NATIONAL)
+    values = ValueCounts.of(
+        counts, pl.Series([f"{n:04d}" for n in range(3000)]), Level("parent", 1), NATIONAL
+    )
     drawn = proportional_guess(values, records, 1, "x", leave_one_out=False)
     assert abs(share(drawn, 7) - 0.25) < 0.015
     other = proportional_guess(values, records, 1, "x", leave_one_out=True)
@@ -135,7 +137,7 @@ def test_leaving_out_who_lives_alone_asks_the_parent_then_the_nation() -> None:
     counts = pl.DataFrame(
         {"unit": [0, 1, 2], "gain": [3, 4, 6], "n": [1, 2, 1]}, schema_overrides={"unit": pl.Int32}
     )
-    values = ValueCounts.of(counts, pl.Series(["a0", "a1", "b0"]), 1, NATIONAL)
+    values = ValueCounts.of(counts, pl.Series(["a0", "a1", "b0"]), Level("parent", 1), NATIONAL)
     alone = pl.DataFrame(
         {"unit": [0, 2], "gain": [3, 6], "exact": [0, 0], "binned": [0, 0]},
         schema_overrides={"unit": pl.Int32},

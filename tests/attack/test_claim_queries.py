@@ -110,9 +110,9 @@ def test_guessing_is_binomial_and_matching_counts_people(homes: Release) -> None
         schema_overrides={"size": pl.Int16},
     )
     for digits, expected in ((2, [1, 1, 0]), (1, [1, 2, 2])):
-        found = matching(claims, people, ("kind", "size"), "geoid_block", digits)
+        found = matching(claims, people, ("kind", "size"), pl.col("geoid_block").str.head(digits))
         assert found.to_list() == expected
-        shares = share_of(claims, people, ("kind", "size"), "geoid_block", digits)
+        shares = share_of(claims, people, ("kind", "size"), pl.col("geoid_block").str.head(digits))
         sizes = {2: [3, 3, 1], 1: [4, 4, 4]}[digits]
         assert (shares * sizes).tolist() == expected
     count, size, share = np.array([1.0, 1, 2]), np.array([10.0, 3, 2]), np.array([0.1, 0.25, 1])

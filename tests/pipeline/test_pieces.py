@@ -19,7 +19,7 @@ from recon_cli.pipeline.quarantine import QuarantineOnDeath
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard
 from recon_cli.pipeline.stages import RECONSTRUCT
-from recon_cli.schema import load_release
+from recon_cli.schema import Level, load_release
 from recon_cli.stages import reconstruct_pieces, solvar_pieces
 from recon_cli.stages.ingest import ingest
 from recon_cli.stages.reconstruct import reconstruct
@@ -92,7 +92,9 @@ def test_a_cut_is_a_partition_of_whole_regions(people: list[int], goal: int) -> 
     assert [piece.units for piece in pieces] == [len(each) for each in inside]
     assert sum(piece.people for piece in pieces) == sum(people)
     assert max(piece.people for piece in pieces) <= 2 * max(goal, *people)
-    assert len(cut(RELEASE, "01001", units, goal, whole=5)) == 1, "no county is cut"
+    assert len(cut(RELEASE, "01001", units, goal, whole=Level("county", 5))) == 1, (
+        "no county is cut"
+    )
     assert [(piece.number, piece.of) for piece in pieces] == [
         (i, len(pieces)) for i in range(len(pieces))
     ]

@@ -17,10 +17,11 @@ from recon_cli.protect.swap import (
     list_moves,
     with_disclosure_risk,
 )
+from recon_cli.schema import Level
 from recon_cli.seeding import generator
 from tests.support import nations
 
-DIGITS = (11, 5)
+LEVELS = (Level("tract", 11), Level("county", 5))
 
 
 def occupied() -> pl.DataFrame:
@@ -36,7 +37,7 @@ def swapped(name: str, seed: int = 1) -> pl.DataFrame:
     states = households.with_columns(state=pl.col("geoid_block").str.head(2))
     return pl.concat(
         [
-            choose_swaps(part, settings, generator(seed, "swap", str(state)), DIGITS)
+            choose_swaps(part, settings, generator(seed, "swap", str(state)), LEVELS)
             for (state,), part in states.partition_by(
                 "state", as_dict=True, include_key=False
             ).items()

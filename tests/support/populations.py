@@ -32,7 +32,7 @@ def random_units(release: Release, seed: int, count: int) -> list[str]:
     """At most ``count`` geoids of the unit level in one partition, nested in few parents."""
     rng = np.random.default_rng([seed, 1])
     geoids: set[str] = set()
-    fixed = release.geography.partition_digits
+    fixed = release.geography.partition_level.digits
     prefix = "".join(map(str, rng.integers(0, 10, fixed)))
     coarse_first = [level.digits for level in reversed(release.geography.levels)]
     for number in range(count):

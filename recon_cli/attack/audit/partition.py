@@ -167,7 +167,7 @@ def _audit_batch(
         with errors_naming(plan.release.region.name, region):
             ends.add(cells, component, people[component.columns], options, region)
     if not system.is_listed.all():
-        region_of_cell = counts.geoids.gather(cells.geounit).str.head(plan.release.region.digits)
+        region_of_cell = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
         unlisted = np.unique(system.regions[~system.is_listed])
         is_unlisted = region_of_cell.is_in(counts.region_geoids.gather(unlisted).to_list())
         ends.take_solutions(plan, counts, solutions, is_unlisted.to_numpy())
@@ -193,7 +193,7 @@ def _audit_batch(
         is_exact=pl.Series(is_exact),
         status=pl.Series(status, dtype=pl.String),
     )
-    region_of = pl.col("geoid").str.head(plan.release.region.digits)
+    region_of = plan.release.region.enclosing(pl.col("geoid"))
     return frame.filter(~region_of.is_in(sorted(excluded))).cast(AUDIT)
 
 

@@ -69,7 +69,12 @@ class RulingZeros:
             only follow from other counts are needed, too.
         """
         geoids = {target[0], *(geoid for each in sums for geoid, _, _ in each.weights)}
-        units = [i for i, unit in enumerate(self._units) if unit.startswith(tuple(geoids))]
+        inside = self.plan.release.geography.inside
+        units = [
+            number
+            for number, unit in enumerate(self._units)
+            if any(inside(unit, geoid) for geoid in geoids)
+        ]
         if len(units) * len(self._possible) > _MOST_CELLS:
             return None
         cells = self._cells_over(units)

@@ -81,15 +81,15 @@ def with_surprise(
         of_unit, on=geoid, how="left", maintain_order="left"
     )
     count, people = (placed[c].to_numpy().astype(np.float64) for c in ("count", "population"))
-    chances = {}
-    for name, counted, digits in (
-        ("p_region", here, region.digits if region != release.geography.unit else None),
-        ("p_all", everybody, 0),
+    chances, unit = {}, pl.col(geoid)
+    for name, counted, place in (
+        ("p_region", here, region.enclosing(unit) if region != release.geography.unit else None),
+        ("p_all", everybody, pl.lit("")),
     ):
-        if digits is None:
+        if place is None:
             chances[name] = pl.Series(name, [None] * claims.height, dtype=pl.Float64)
             continue
-        share = share_of(claims, counted, columns, geoid, digits)
+        share = share_of(claims, counted, columns, place)
         exactly = probability_by_guessing(count, people, share)
         at_least = probability_of_at_least(count, people, share)
         chances[name] = pl.Series(name, np.where(claims["exact"].to_numpy(), exactly, at_least))
@@ -97,33 +97,32 @@ def with_surprise(
 
 
 def share_of(
-    claims: pl.DataFrame, counted: pl.DataFrame, columns: Sequence[str], geoid: str, digits: int
+    claims: pl.DataFrame, counted: pl.DataFrame, columns: Sequence[str], place: pl.Expr
 ) -> FloatArray:
     """For each claim the share of a place's records with the values that it speaks of.
 
     Args:
-        claims: ``geoid`` and ``columns``, null where a claim does not speak of one.
+        claims: The unit's geoid and ``columns``, null where a claim does not speak of one.
         counted: Of `count_records`.
         columns: The columns of claims.
-        geoid: The column with the unit's geoid.
-        digits: Of the geoid of the place; 0 for everybody.
+        place: The geoid of the place around each row's unit.
     """
-    place = pl.col(geoid).str.head(digits).alias("_place")
+    place = place.alias("_place")
     everybody = counted.group_by(place).agg(_all=pl.col("records").sum())
     total = claims.select(place).join(everybody, on="_place", how="left", maintain_order="left")
-    found = matching(claims, counted, columns, geoid, digits).to_numpy()
+    found = matching(claims, counted, columns, place).to_numpy()
     share: FloatArray = found / total["_all"].fill_null(1).to_numpy()
     return share
 
 
 def matching(
-    claims: pl.DataFrame, counted: pl.DataFrame, columns: Sequence[str], geoid: str, digits: int
+    claims: pl.DataFrame, counted: pl.DataFrame, columns: Sequence[str], place: pl.Expr
 ) -> pl.Series:
     """For each claim the number of records in a place with the values that it speaks of.
 
     Args and so on: as of `share_of`.
     """
-    place = pl.col(geoid).str.head(digits).alias("_place")
+    place = place.alias("_place")
     asked = claims.select(place, *columns).with_row_index("_row")
     spoken = asked.with_columns(_subset=subset_of(columns))
     placed = counted.group_by(place, *columns).agg(pl.col("records").sum())

@@ -78,7 +78,7 @@ def attack_again(
     with_them, without, open_ones, seconds = [], [], [], []
     place = release.geoid_column
     for row, geoid in people.select("_row", place).iter_rows():
-        region = str(geoid)[: release.region.digits]
+        region = release.region.enclosing(str(geoid))
         if region not in worlds:
             worlds[region] = _World(plan, published, region, columns, options)
         others = publish(records.filter(pl.int_range(pl.len()) != row))
@@ -134,7 +134,7 @@ def _people(
     return (
         records.select(place, *features)
         .with_columns(*codes, gain_codes(release, records, gained), _row=pl.int_range(pl.len()))
-        .filter(pl.Series(chosen) & pl.col(place).str.starts_with(options.within))
+        .filter(pl.Series(chosen) & release.geography.inside(pl.col(place), options.within))
         .group_by(place, *features, maintain_order=True)
         .agg(
             pl.col("_row", "gain", *(f"_{name}" for name in columns)).first(),
@@ -188,7 +188,7 @@ class _World:
         columns: tuple[str, ...],
         options: LeaveOneOutOptions,
     ) -> None:
-        here = pl.col("geoid").str.starts_with(region)
+        here = plan.release.geography.inside(pl.col("geoid"), region)
         part = replace(
             published,
             geounits=published.geounits.filter(here),

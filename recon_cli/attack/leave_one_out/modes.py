@@ -9,7 +9,7 @@ import polars as pl
 
 from recon_cli.attack.linkage.baselines import ValueCounts, is_modal, most_frequent
 from recon_cli.attack.linkage.key_encoding import column_codes
-from recon_cli.attack.linkage.specification import parent_digits
+from recon_cli.attack.linkage.specification import parent_level
 from recon_cli.model.grain import IntArray
 from recon_cli.schema import Release
 
@@ -66,7 +66,7 @@ class ModalValues:
         if mode is None:
             totals = counts.group_by("gain").agg(pl.col("n").sum())
             mode = most_frequent(dict(totals.iter_rows()))
-        return cls(release, columns, ValueCounts.of(counts, geoids, parent_digits(release), mode))
+        return cls(release, columns, ValueCounts.of(counts, geoids, parent_level(release), mode))
 
     def _units(self, geoids: pl.Series) -> pl.Series:
         """The number of each unit; null without people."""

@@ -155,7 +155,7 @@ def leave_out_with_plan(
     for system in build_systems(plan, counts):
         truth = _encoded(plan, counts, system, records)
         histogram = histogram_of(plan, system.candidates, columns)
-        people = _chosen(counts, system, truth, options)
+        people = _chosen(plan.release, counts, system, truth, options)
         batch = _Batch(counts, system, histogram, people, modes)
         frame = batch.compare(options, quarantine_of_batch(quarantine, counts, system))
         frames.append(frame)
@@ -179,12 +179,16 @@ def _encoded(
 
 
 def _chosen(
-    counts: PartitionCounts, system: System, truth: IntArray, options: LeaveOneOutOptions
+    release: Release,
+    counts: PartitionCounts,
+    system: System,
+    truth: IntArray,
+    options: LeaveOneOutOptions,
 ) -> IntArray:
     """For each candidate how many people with that record are left out."""
     unit = system.candidates.unit
-    inside = counts.geoids.gather(system.units).str.starts_with(options.within).to_numpy()
-    chosen = np.where(inside[unit], truth, 0)
+    inside = release.geography.inside(counts.geoids.gather(system.units), options.within)
+    chosen = np.where(inside.to_numpy()[unit], truth, 0)
     if options.share < 1:
         for region in np.unique(system.regions).tolist():
             here = np.flatnonzero(system.regions[unit] == region)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.attack.linkage.record_order import place_in_unit, record_hashes, uniform, unit_salts
+from recon_cli.schema import Level
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -41,13 +42,13 @@ class ValueCounts:
     mode: int
 
     @classmethod
-    def of(cls, counts: pl.DataFrame, geoids: pl.Series, digits: int, mode: int) -> ValueCounts:
-        """Count by unit; parents are the prefixes of ``digits`` characters."""
+    def of(cls, counts: pl.DataFrame, geoids: pl.Series, parents: Level, mode: int) -> ValueCounts:
+        """Count by unit; their parents are the geounits of ``parents``."""
         ordered = counts.select("unit", "gain", pl.col("n").cast(pl.Int64)).sort("unit", "gain")
-        prefixes = geoids.str.slice(0, digits)
-        names = prefixes.unique().sort()
+        enclosing = parents.enclosing(geoids)
+        names = enclosing.unique().sort()
         numbers = pl.Series(range(len(names)), dtype=pl.Int64)
-        parent = prefixes.replace_strict(names, numbers, return_dtype=pl.Int64).to_numpy()
+        parent = enclosing.replace_strict(names, numbers, return_dtype=pl.Int64).to_numpy()
         return cls(ordered, geoids, parent, mode)
 
     @cached_property

@@ -38,7 +38,7 @@ from recon_cli.attack.linkage.specification import (
     TABLES,
     Guesser,
     LinkageSpecification,
-    parent_digits,
+    parent_level,
 )
 from recon_cli.errors import SourceError
 
@@ -277,7 +277,7 @@ class PartitionLinkage:
             self._values[origin] = ValueCounts.of(
                 counts,
                 self.encoder.geoids,
-                parent_digits(self.spec.release),
+                parent_level(self.spec.release),
                 self.spec.modes[origin],
             )
         return self._values[origin]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from recon_cli.errors import ConfigError
-from recon_cli.schema import AttackKeys, Release, Table
+from recon_cli.schema import AttackKeys, Level, Release, Table
 
 #: The truth, and what was tabulated from it, in the study's words.
 CEF, HDF = "CEF", "HDF"
@@ -68,10 +68,10 @@ def default_keys(release: Release) -> AttackKeys:
     return release.attack
 
 
-def parent_digits(release: Release) -> int:
+def parent_level(release: Release) -> Level:
     """Length of the geoids of the next coarser level, or of the unit where it is the only one."""
     levels = release.geography.levels
-    return levels[min(1, len(levels) - 1)].digits
+    return levels[min(1, len(levels) - 1)]
 
 
 def guesser_tables(release: Release, tables: Sequence[Table]) -> tuple[Table, ...]:

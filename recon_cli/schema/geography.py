@@ -1,0 +1,130 @@
+"""The geography of a release: which geounits enclose which.
+
+Only this module knows how geoids say so; all others ask it. Where levels nest, a geounit's geoid
+begins with the geoids of those that enclose it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar, overload
+
+from recon_cli.errors import SchemaError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Geoids = TypeVar("Geoids", str, "pl.Series", "pl.Expr")
+GeoidColumn = TypeVar("GeoidColumn", "pl.Series", "pl.Expr")
+
+#: Columns that stages add to a release's own, and those that name geounits.
+RESERVED_COLUMNS = ("certain", "lower", "upper", "exact", "geoid", "level", "population", "pattern")
+
+
+@dataclass(frozen=True)
+class Level:
+    """A geographic level, whose geounits' geoids have one length.
+
+    Attributes:
+        name: Such as ``tract``.
+        digits: Length of the level's geoids, in characters.
+    """
+
+    name: str
+    digits: int
+
+    def enclosing(self, geoids: Geoids) -> Geoids:
+        """The geounit of this level that encloses each geounit of this or a finer level."""
+        if isinstance(geoids, str):
+            return geoids[: self.digits]
+        return geoids.str.head(self.digits)
+
+    @overload
+    def has(self, geoids: str) -> bool: ...
+    @overload
+    def has(self, geoids: GeoidColumn) -> GeoidColumn: ...
+    def has(self, geoids: str | pl.Series | pl.Expr) -> bool | pl.Series | pl.Expr:
+        """Whether each is a geoid of this level; null where there is none."""
+        if isinstance(geoids, str):
+            return len(geoids) == self.digits
+        return geoids.str.len_chars() == self.digits
+
+    def encloses(self, other: Level) -> bool:
+        """Whether every geounit of ``other`` lies in one of this level; its own do."""
+        return self.digits <= other.digits
+
+
+@dataclass(frozen=True)
+class Geography:
+    """The nesting levels of a release, finest first.
+
+    Attributes:
+        levels: Finest first; geoids get shorter.
+        partition: Name of the level that data files are split by.
+    """
+
+    levels: tuple[Level, ...]
+    partition: str
+
+    def __post_init__(self) -> None:
+        digits = [level.digits for level in self.levels]
+        if not digits or min(digits) < 1 or digits != sorted(set(digits), reverse=True):
+            raise SchemaError(
+                "geography: levels go from the finest to the coarsest, so their digits must fall; "
+                f"found {digits}"
+            )
+        for level in self.levels:
+            if level.name in RESERVED_COLUMNS:
+                raise SchemaError(f"geography: {level.name!r} is a reserved name")
+        if len({level.name for level in self.levels}) != len(self.levels):
+            raise SchemaError("geography: two levels share a name")
+        if self.partition not in {level.name for level in self.levels}:
+            raise SchemaError(f"geography: partition level {self.partition!r} is not among them")
+
+    @property
+    def unit(self) -> Level:
+        """The finest level: records are placed in its geounits."""
+        return self.levels[0]
+
+    @cached_property
+    def by_name(self) -> dict[str, Level]:
+        """Level name → level."""
+        return {level.name: level for level in self.levels}
+
+    @cached_property
+    def by_digits(self) -> dict[int, Level]:
+        """Geoid length → level, for the readers of published files."""
+        return {level.digits: level for level in self.levels}
+
+    @property
+    def partition_level(self) -> Level:
+        """The level that data files are split by."""
+        return self.by_name[self.partition]
+
+    @cached_property
+    def inside_partitions(self) -> tuple[Level, ...]:
+        """The levels from the partitions down, finest first."""
+        return tuple(level for level in self.levels if self.partition_level.encloses(level))
+
+    def level_of(self, geoid: str) -> Level | None:
+        """The level of a geoid; None if no level has such geoids."""
+        return next((level for level in self.levels if level.has(geoid)), None)
+
+    def level_names(self, geoids: GeoidColumn) -> GeoidColumn:
+        """The name of each geoid's level; null if no level has such geoids."""
+        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
+
+        names = {level.digits: level.name for level in self.levels}
+        length = geoids.str.len_chars().cast(pl.Int64)
+        return length.replace_strict(names, default=None, return_dtype=pl.String)
+
+    @overload
+    def inside(self, geoids: str, place: str) -> bool: ...
+    @overload
+    def inside(self, geoids: GeoidColumn, place: str) -> GeoidColumn: ...
+    def inside(self, geoids: str | pl.Series | pl.Expr, place: str) -> bool | pl.Series | pl.Expr:
+        """Whether each geounit lies in the geounit ``place``, or is it."""
+        if isinstance(geoids, str):
+            return geoids.startswith(place)
+        return geoids.str.starts_with(place)
