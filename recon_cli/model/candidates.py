@@ -117,6 +117,9 @@ def find_candidates(
     Returns:
         The candidates, and for each unit whether it is listed.
     """
+    if not strata:  # nothing is published of any of the units
+        nobody = np.empty(0, dtype=np.int64), np.empty((0, len(grain.sizes)), dtype=np.int16)
+        return Candidates(*nobody), np.ones(units, dtype=bool)
     unit, atoms, listed = _under_no_zero(grain, units, strata, impossible, limit)
     mentioned = _mentioned(strata, unit, atoms)
     return _in_order(unit[mentioned], atoms[mentioned]), listed

@@ -1,11 +1,16 @@
-"""Which cells of a table are sums of its other cells: totals, subtotals and tallies."""
+"""Which cells are sums of others, totals, subtotals and tallies; and what some leave out."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
 
 from recon_cli.schema import Cell, Table, count_combinations
 
 #: A mask for each feature: the set of histogram cells that has a value of each mask.
 Box = tuple[int, ...]
+#: Disjoint boxes that are told apart at most where it is asked what some cells leave out.
+_MOST_PIECES: Final = 1_000
 
 
 def is_sum(cell: Cell, table: Table) -> bool:
@@ -27,6 +32,16 @@ def is_sum(cell: Cell, table: Table) -> bool:
     parts.sort(key=count_combinations, reverse=True)
     whole = count_combinations(cell.masks)
     return sum(map(count_combinations, parts)) >= whole and _tiles([cell.masks], parts)
+
+
+def is_covered(whole: Box, parts: Iterable[Box]) -> bool:
+    """Whether every histogram cell of ``whole`` is shown to be in one of ``parts``."""
+    left = [whole]
+    for part in sorted(parts, key=count_combinations, reverse=True):
+        left = [piece for box in left for piece in _without(box, part)]
+        if not left or len(left) > _MOST_PIECES:
+            break
+    return not left
 
 
 def _tiles(region: list[Box], parts: list[Box]) -> bool:

@@ -87,7 +87,7 @@ class DenseSource:
 
     @property
     def may_lack_geounits(self) -> bool:
-        """Whether a geounit that is not in the files may have people."""
+        """Whether cells without a row are unpublished: they are."""
         return True
 
     def batches(self) -> Generator[GeounitBatch, None, None]:

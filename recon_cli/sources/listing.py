@@ -1,10 +1,12 @@
-"""Geounits of which no cell is published: those of a list, or one that stands for any others.
+"""Geounits that are not in the files: those of a list, or one that stands for any others.
 
-Where a cell without a row is unpublished, a geounit without any row is not in the files, and yet
-people may live there. Left out, its people would be placed with its neighbours, whose records
-would then be called certain. So each coarse geounit whose units may be incomplete gets one more:
-it stands for all that are not listed, has no published cells, and only the counts of coarser
-geounits bound it.
+People may live in a geounit without any row, unless its absent rows are published zeros, and these
+prove that nobody does: where a cell without a row is unpublished, where a law may publish people
+as zero, or where the tables of the finest level do not count everybody, nothing proves it. Left
+out, such people would be placed with their neighbours, whose records would then be called certain.
+So each coarse geounit whose units may be incomplete gets one more: it stands for all that are not
+listed, has no published cells but proven zeros, and else only the counts of coarser geounits bound
+it.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from recon_cli.publication import (
     with_population,
 )
 from recon_cli.schema import Level, Release
+from recon_cli.sources.cell_sums import is_covered
 from recon_cli.statement import Protection
 
 
@@ -38,7 +41,7 @@ class IncompleteSource(Source, Protocol):
 
     @property
     def may_lack_geounits(self) -> bool:
-        """Whether a geounit that is not in the files may have people."""
+        """Whether cells without a row are unpublished, of some tables."""
 
     @property
     def protection(self) -> Protection:
@@ -70,16 +73,14 @@ class CompletedSource:
         self._listed = listed
         self._coverage = list(source.coverage)
         known = {pattern.level for pattern in self._coverage}
-        if listed is not None:
-            known |= set(listed["level"])  # listed units exist though nothing is published of them
+        # Units exist though nothing is published of them.
+        known |= {release.geography.unit.name} if listed is None else set(listed["level"])
         self._levels = [
             level
             for level in release.geography.levels
             if self._partition.encloses(level) and level.name in known
         ]
-
         self._no_counts = (STATEMENTS if has_statements else COUNTS).to_frame()
-        self._has_units = release.geography.unit in self._levels
 
     @property
     def coverage(self) -> Coverage:
@@ -113,7 +114,7 @@ class CompletedSource:
         if self._listed is not None:
             geounits = self._add_listed(geounits, self._listed)
         geounits = self._add_parents(geounits)
-        if self._listed is None and self._has_units:
+        if self._listed is None:
             geounits = self._add_unlisted(geounits, batch.counts)
         return geounits if geounits["geoid"].is_sorted() else geounits.sort("geoid")
 
@@ -187,6 +188,8 @@ class CompletedSource:
         numbers: dict[str, int] = {}
         for name in rows["level"].unique().sort():
             cells = self._absent[name].cells if name in self._absent else {}
+            if not is_listed:  # zeros of many places are one where each of them is
+                cells = _proven_zeros(self._protection, name, cells)
             pattern = CoveragePattern(name, cells, is_listed=is_listed)
             if pattern not in self._coverage:
                 self._coverage.append(pattern)
@@ -200,17 +203,17 @@ def complete_geounits(
 ) -> Source:
     """Add the geounits of which nothing is published.
 
-    With a list its geounits are added, and there are no others. Without one, where a cell without
-    a row is unpublished, every coarse geounit gets a unit for what is not listed, its geoid
-    filled up with `UNLISTED`, unless the published totals of its units make up its own. In both
-    cases coarse geounits that others lie in are added.
+    With a list its geounits are added, and there are no others. Without one, where a geounit that
+    is not in the files may have people, every coarse geounit gets a unit for what is not listed,
+    its geoid filled up with `UNLISTED`, unless the published totals of its units make up its own.
+    In both cases coarse geounits that others lie in are added.
 
     Args:
         release: The schema.
         source: Batches of whole partitions.
         listed: Columns ``geoid, level``, units among them; None where there is no list.
     """
-    if listed is None and not source.may_lack_geounits:
+    if listed is None and not source.may_lack_geounits and _absent_is_empty(release, source):
         return source
     return CompletedSource(
         release,
@@ -220,6 +223,28 @@ def complete_geounits(
         source.protection,
         has_statements=source.has_statements,
     )
+
+
+def _absent_is_empty(release: Release, source: IncompleteSource) -> bool:
+    """Whether the published zeros of a unit without any row prove that nobody lives there."""
+    unit = release.geography.unit.name
+    if unit not in source.absent:
+        return False
+    zeros = _proven_zeros(source.protection, unit, source.absent[unit].cells)
+    pattern = CoveragePattern(unit, zeros)
+    counted = (cell for _, cell in pattern.published_cells(release.tables) if cell.tally is None)
+    return is_covered(release.full, [*release.impossible, *(cell.masks for cell in counted)])
+
+
+def _proven_zeros(
+    protection: Protection, level: str, cells: Mapping[str, tuple[int, ...]]
+) -> dict[str, tuple[int, ...]]:
+    """Of some cells those whose published zero is a true one."""
+    return {
+        table: numbers
+        for table, numbers in cells.items()
+        if protection.greatest_of_zero(table, level) == 0
+    }
 
 
 def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:

@@ -80,7 +80,7 @@ class TidySource:
 
     @property
     def may_lack_geounits(self) -> bool:
-        """Whether a geounit that is not in the files may have people."""
+        """Whether cells without a row are unpublished, of some tables."""
         return bool(self._unpublished)
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
@@ -263,8 +263,8 @@ def open_tidy(
         absent: What a cell without a row means. ``zero``: a table with any row at a level is
             published for every geounit of that level in the files, and a cell without a row is
             zero; only sums of other cells that no row of the level mentions are not published.
-            ``unpublished``: only what has a row is published, zeros too have rows. A geounit
-            without any row may then have people; `complete_geounits` adds those.
+            ``unpublished``: only what has a row is published, zeros too have rows. Where a
+            geounit without any row may have people, `complete_geounits` adds it.
         protection: By which law each count was published. Without it all are exact, but for
             those whose ``low`` or ``high`` the files give.
         group_rows: Rows that are held at once, about, unless one partition has more.

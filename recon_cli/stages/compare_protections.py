@@ -130,7 +130,7 @@ def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
     kind, work, truth = PROTECTIONS[protection.kind], home_of(run, name), truth_of(run, config)
     sections: dict[str, Section] = _protecting(protection, config, truth)
     if kind.publishes != "records":
-        sections["ingest"] = Ingest(source="tidy", paths=(work / kind.folder,))
+        published = work / kind.folder
     else:
         published = work / "published.parquet"
         levels = None if protection.coarser is None else protection.coarser.levels
@@ -140,8 +140,8 @@ def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
             tables=_published_tables(run.release, config, protection),
             levels=levels,
         )
-        # who is in no table has no row: a unit that was emptied is published as zeros all the same
-        sections["ingest"] = Ingest(source="tidy", paths=(published,), geounits=units_path(run))
+    # A unit that was emptied has no row: it is published as zeros all the same.
+    sections["ingest"] = Ingest(source="tidy", paths=(published,), geounits=units_path(run))
     asked = {"reconstruct": config.reconstruct, "solvar": config.solvar, "claims": config.claims}
     sections |= {
         stage: section

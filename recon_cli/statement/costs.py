@@ -66,7 +66,7 @@ class CountCosts:
 
 
 def count_costs(stored: StoredCounts, protection: Protection) -> CountCosts | None:
-    """The costs of protected counts; None where no law has any.
+    """The costs of protected counts; None where none has any.
 
     A row that gives its own interval has no cost, nor has a flag.
     """
@@ -92,6 +92,8 @@ def count_costs(stored: StoredCounts, protection: Protection) -> CountCosts | No
         distinct, on=["law", "count"], how="left", nulls_equal=True, maintain_order="left"
     )["_kind"]
     at = (stored.row, stored.column)
+    if not kinds:
+        return None
     likeliest, slopes = zip(*(_slopes(laws[law], count) for law, count in kinds), strict=True)
     return CountCosts(
         likeliest=np.array(likeliest, dtype=np.int64),

@@ -37,7 +37,7 @@ def test_no_geounit_and_no_published_cell_is_lost() -> None:
     zeroed = Protection((Statement(recon.parse_law({"zeroed": {"below": 1000}})),))
     truth = count_records(RELEASE, few)
     rows = tidy_counts(truth, protect_counts(RELEASE, few, zeroed, seed=1))
-    published = recon.publish(RELEASE, rows, protection=zeroed)
+    published = recon.publish(RELEASE, rows, geounits=truth.geounits["geoid"], protection=zeroed)
     assert sorted(published.geounits["geoid"]) == sorted(truth.geounits["geoid"])
     assert sorted(len(cells_of(each)) for each in published.coverage) == [97, 116]
 

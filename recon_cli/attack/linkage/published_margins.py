@@ -76,7 +76,10 @@ def published_margin(
         SourceError: The published counts contradict each other.
     """
     groups = [release.column_groups(column) for column in columns]
-    units = published.geounits.filter(pl.col("level") == release.geography.unit.name)
+    listed = [n for n, pattern in enumerate(published.coverage) if pattern.is_listed]
+    units = published.geounits.filter(
+        pl.col("level") == release.geography.unit.name, pl.col("pattern").is_in(listed)
+    )
     used = _cells(release, published, units, tables, groups)
     atoms = int(np.prod([len(group.labels) for group in groups]))
     equations = np.array([_row(release, cell, groups) for _, cell in used]).reshape(-1, atoms)

@@ -47,7 +47,8 @@ class Ingest(Section):
         absent: What a cell without a count means; default ``zero`` for ``tidy``, ``unpublished``
             for all others. For all tables, or by table, where those that are not named have zeros.
         geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``. Without
-            one, a geounit without any published cell is not known.
+            one, a geounit without any row is taken to be empty where published zeros prove it;
+            else one unit stands for all that the files do not list.
         names: What people call the places, a CSV or Parquet file with columns ``geoid`` and
             ``name``; pages and ``recon show`` have the name beside the geoid. Names that
             ``mapping.geoids`` numbers are known without.
