@@ -101,12 +101,12 @@ def test_zeros_of_women_say_nothing_of_men() -> None:
         "  - {levels: [block], cells: [total], tables: {T: {universe: {sex: [f]}}}}\n"
         "  - {levels: [tract], cells: [total, {by: sex}], tables: {ALL: {}}}\n"
     )
-    counts = pl.DataFrame(
+    rows = pl.DataFrame(
         [("A101", "T", 1, 4), ("A1", "ALL", 1, 6), ("A1", "ALL", 2, 4), ("A1", "ALL", 3, 2)],
         schema=COUNTS,
         orient="row",
     )
-    counts = recon.publish(release, counts)
+    counts = recon.publish(release, rows)
     assert counts.geounits["geoid"].to_list() == ["A101", "A1__", "A1"]
     assert certain(release, counts) == {("A101", "f"): 4}
 
