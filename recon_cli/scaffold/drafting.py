@@ -36,7 +36,7 @@ from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats import CountColumn, FileMapping
 from recon_cli.sources.formats.place import GEOIDS
 from recon_cli.sources.formats.reading import THOUSANDS
-from recon_cli.sources.formats.vocabulary import is_total
+from recon_cli.sources.formats.vocabulary import is_total, plain
 from recon_cli.statement.suppression import is_marker
 
 #: Formats whose geoids are those of the US census.
@@ -211,6 +211,13 @@ def _table(
         raise SourceError(
             f"{sheet.sheet.label}: its columns ({sheet.counts[0].header}, …) have no labels, so no "
             "schema can be drafted; give --release NAME or a schema.yaml"
+        )
+    words = [tuple(map(plain, path)) for path in paths]
+    if twice := next((i for i, path in enumerate(words) if path in words[:i]), None):
+        raise SourceError(
+            f"{sheet.sheet.label}: columns {counts[words.index(words[twice])].at + 1} and "
+            f"{counts[twice].at + 1} have one label, {': '.join(paths[twice])!r}; name them apart, "
+            "or leave one out"
         )
     published = None if by_label else counts[0].table
     name = published or f"TABLE{number}"

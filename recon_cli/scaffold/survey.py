@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from recon_cli.errors import SourceError
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, cell_text
 from recon_cli.sources.formats.reading import THOUSANDS
+from recon_cli.sources.tidy_file import ZERO_FRACTION
 from recon_cli.statement.suppression import is_marker, threshold_of
 
 #: As many texts in place of counts as are worth naming.
@@ -21,7 +23,7 @@ _MOST_TEXTS: Final = 8
 #: Counts that are looked at to see what adds up, in some rows at least.
 _MOST_COUNTS: Final = 100_000
 _FEWEST_ROWS: Final = 20
-_COUNT: Final = r"^[0-9]+(\.0)?$"
+_COUNT: Final = r"^[0-9]+$"
 #: Counts that are multiples of a base by a smaller chance than this are taken for rounded.
 _CHANCE: Final = 1e-6
 
@@ -132,7 +134,7 @@ def published_intervals(
 
 
 def _number(text: str) -> int | None:
-    plain = text.removesuffix(".0")
+    plain = re.sub(ZERO_FRACTION, "", text)
     if match := THOUSANDS.fullmatch(plain):
         plain = plain.replace(match[1], "")
     return int(plain) if plain.isdecimal() else None
@@ -147,7 +149,7 @@ def survey(sheet: CountSheet) -> Survey:
     """Read a sheet once.
 
     Raises:
-        SourceError: It is damaged.
+        SourceError: It is damaged, or no row has a place and counts.
     """
     geoids: list[pl.Series] = []
     categories: dict[str, dict[str, str]] = {each.name: {} for each in sheet.dimensions}
@@ -168,13 +170,16 @@ def survey(sheet: CountSheet) -> Survey:
                 categories[each.name].setdefault(code, words or code)
         for column in sheet.counts:
             written = placed.select(text=_count_text(sheet, column.at))
+            written = written.select(pl.col("text").str.replace(ZERO_FRACTION, ""))
             odd = written.filter(~pl.col("text").str.contains(_COUNT))
-            number = pl.col("text").str.strip_suffix(".0").cast(pl.UInt64, strict=False)
+            number = pl.col("text").cast(pl.UInt64, strict=False)
             counts = written.select(number).to_series().drop_nulls().to_numpy()
             positive += int(np.count_nonzero(counts))
             divisor = math.gcd(divisor, int(np.gcd.reduce(counts, initial=0)))
             for word, times in odd["text"].value_counts().iter_rows():
                 texts[column.at][word] = texts[column.at].get(word, 0) + times
+    if not any(map(len, geoids)):
+        raise SourceError(f"{sheet.sheet.label}: expected rows with a place and counts, found none")
     return Survey(
         pl.concat(geoids).unique().sort().rename("geoid"),
         rows,

@@ -17,6 +17,8 @@ from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
 
 MAX_COUNT: Final = 2**31 - 1
+#: A whole number may have a fraction of zeros; three of them may as well part thousands.
+ZERO_FRACTION: Final = r"\.(?:0{1,2}|0{4,})$"
 
 _FORMS: Final = ({"geoid", "cell", "count"}, {"geoid", "table", "cell", "count"})
 #: The ends of an interval that overrides the law of the table.
@@ -179,8 +181,12 @@ def _open_csv(path: Path, has_statements: bool) -> TidyFile:
     )
     # capital headers are the same headers
     known = _FORMS[1] | set(_ENDS)
-    names = {name: name.strip().lower() for name in _schema(path, rows)}
-    rows = rows.rename({name: low for name, low in names.items() if low in known and name != low})
+    names = {
+        name: low for name in _schema(path, rows) for low in [name.strip().lower()] if low in known
+    }
+    if twice := [name for name, low in names.items() if list(names.values()).count(low) > 1]:
+        raise SourceError(f"{path}: columns {' and '.join(map(repr, twice))} are one; leave one")
+    rows = rows.rename(names)
     schema = _schema(path, rows)
     by_table = _has_table(path, schema)
     has_statements |= not schema.keys().isdisjoint(_ENDS)
@@ -230,13 +236,13 @@ def _with_statements(rows: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> p
 
 def _number(text: pl.Expr) -> pl.Expr:
     """Text as a whole number, else null; a whole number may be written with a zero fraction."""
-    digits = text.str.extract(r"^([-+]?[0-9]{1,10})(?:\.0+)?$", 1)
+    digits = text.str.replace(ZERO_FRACTION, "").str.extract(r"^([-+]?[0-9]{1,10})$", 1)
     return digits.str.strip_prefix("+").cast(pl.Int64, strict=False)
 
 
 def _whole(column: str, most: int) -> pl.Expr:
     """Text of up to ``most`` digits, perhaps with a zero fraction, as a number, else null."""
-    text = pl.col(column).str.strip_chars().str.replace(r"\.0+$", "")
+    text = pl.col(column).str.strip_chars().str.replace(ZERO_FRACTION, "")
     return pl.when(text.str.contains(f"^[0-9]{{1,{most}}}$")).then(
         text.cast(pl.Int64, strict=False)
     )
@@ -350,6 +356,8 @@ def _explain(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
 def _remedy(count: str) -> str:
     """What to do about a text that is no count."""
     joined = _GROUPS.sub("", count.strip())
+    if (thousands := re.fullmatch(r"([0-9]{1,3})\.000", count.strip())) is not None:
+        return f"; write it as {thousands[1]} or as {joined}, whichever it is"
     if joined != count.strip() and joined.isdecimal():
         return f"; if it is {joined}, write it without what parts the thousands"
     return " (what protects counts is declared by ingest.protection)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,7 +11,7 @@ from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import NESTED, from_geo_id, from_nested
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document
+from recon_cli.sources.tabular import Document, read_json
 from recon_cli.sources.tabular.sheet import sheet_of_rows
 
 _NAMES: Final = frozenset({"NAME", "GEO_ID", "GEOCOMP", "SUMLEVEL", "LSAD_NAME", *NESTED})
@@ -29,10 +28,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     Raises:
         SourceError: It is no such list, or names no places.
     """
-    try:
-        found = json.loads(document.read().decode("utf-8-sig"))
-    except ValueError as error:
-        raise SourceError(f"{document.label}: expected JSON, {error}") from error
+    found = read_json(document)
     if not isinstance(found, list) or not all(isinstance(row, list) for row in found):
         raise SourceError(f"{document.label}: expected a list of rows")
     sheet = sheet_of_rows(document.label, [[_text(cell) for cell in row] for row in found])

@@ -82,6 +82,17 @@ class CountSheet:
             raise SourceError(
                 f"{self.sheet.label}: expected columns of counts, found {_some(self.headers)}"
             )
+        roles = {*self.place, *self.flags, *self.where, *(each.code for each in self.dimensions)}
+        roles |= {each.label for each in self.dimensions if each.label is not None}
+        if self.dimensions:  # or two columns may well be named alike: their cells are told apart
+            roles |= {each.at for each in self.counts}
+        names = [header.casefold() for header in self.headers]
+        for at in sorted(roles):
+            if at < len(names) and names.count(names[at]) > 1:
+                raise SourceError(
+                    f"{self.sheet.where(max(self.skip, 1))}: {names.count(names[at])} columns are "
+                    f"named {self.headers[at]!r}; leave one, or name them apart"
+                )
 
     def with_geoids(self, geoids: Mapping[str, str]) -> CountSheet:
         """With a geoid in place of each name that has one."""

@@ -7,21 +7,23 @@ one category.
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.formats.assignment import Category
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document
+from recon_cli.sources.tabular import Document, read_json
 from recon_cli.sources.tabular.sheet import sheet_of_rows
 
 _PLACES: Final = ("geo", "geography", "region", "area")
 _MOST_VALUES: Final = 20_000_000
+_DIGITS: Final = 10
+_SHOWN: Final = 60
 
 
 def recognises(document: Document) -> bool:
@@ -63,15 +65,12 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     )
 
 
-def _as_text(rows: list[list[Any]]) -> list[list[str]]:
+def _as_text(rows: list[list[object]]) -> list[list[str]]:
     return [[str(cell) for cell in row] for row in rows]
 
 
-def _cube(document: Document) -> dict[str, Any]:
-    try:
-        found = json.loads(document.read().decode("utf-8-sig"))
-    except ValueError as error:
-        raise SourceError(f"{document.label}: expected JSON, {error}") from error
+def _cube(document: Document) -> dict[str, object]:
+    found = read_json(document)
     if isinstance(found, dict) and "value" not in found and len(found) == 1:
         found = next(iter(found.values()))  # version 1: wrapped in a name
     if not isinstance(found, dict) or not {"value", "dimension"} <= set(found):
@@ -79,19 +78,19 @@ def _cube(document: Document) -> dict[str, Any]:
     return found
 
 
-def _dimensions(cube: dict[str, Any], label: str) -> tuple[list[str], list[list[tuple[str, str]]]]:
+def _dimensions(cube: dict[str, object], label: str) -> tuple[list[str], list[list[Category]]]:
     """Names, and code and label of every category, in order; those of one category last."""
-    dimension = cube["dimension"]
-    names = [str(name) for name in cube.get("id", dimension.get("id", ()))]
-    sizes = list(cube.get("size", dimension.get("size", ())))
-    try:
-        every = {name: _categories(dimension[name]["category"]) for name in names}
-    except (KeyError, TypeError) as error:
-        raise SourceError(f"{label}: a dimension without categories: {error}") from error
-    if len(sizes) == len(names):
-        wrong = [name for name, size in zip(names, sizes, strict=True) if len(every[name]) != size]
-        if not wrong:
-            return names, list(every.values())
+    dimension = _object(cube["dimension"], "dimension", label)
+    given = _list(cube.get("id", dimension.get("id")), "id", label)
+    names = [_text(name, "id", label) for name in given]
+    sizes = [
+        _size(size, label) for size in _list(cube.get("size", dimension.get("size")), "size", label)
+    ]
+    every = {name: _categories(dimension, name, label) for name in names}
+    if len(every) < len(names):
+        raise SourceError(f"{label}: `id` names a dimension twice: {', '.join(names)}")
+    if sizes == [len(categories) for categories in every.values()]:
+        return names, list(every.values())
     # Sizes that are those of the dimensions with several categories, in order, will do.
     large = [name for name in names if len(every[name]) > 1]
     if [size for size in sizes if size > 1] != [len(every[name]) for name in large]:
@@ -102,16 +101,66 @@ def _dimensions(cube: dict[str, Any], label: str) -> tuple[list[str], list[list[
     return names, list(every.values())
 
 
-def _categories(category: dict[str, Any]) -> list[tuple[str, str]]:
-    labels = category.get("label", {})
+def _categories(dimension: dict[str, object], name: str, label: str) -> list[Category]:
+    where = f"dimension.{name}"
+    given = _object(dimension.get(name), where, label)
+    category = _object(given.get("category"), f"{where}.category", label)
+    labels = _object(category.get("label", {}), f"{where}.category.label", label)
     index = category.get("index", list(labels))
-    codes = sorted(index, key=index.__getitem__) if isinstance(index, Mapping) else index
-    return [(str(code), str(labels.get(code, code))) for code in codes]
+    if isinstance(index, dict):
+        if sorted(map(str, index.values())) != sorted(map(str, range(len(index)))):
+            raise SourceError(
+                f"{label}: {where}.category.index: expected the places 0 to {len(index) - 1}, each "
+                f"once, found {_shown(list(index.values()))}"
+            )
+        codes: list[object] = sorted(index, key=lambda code: int(str(index[code])))
+    else:
+        codes = _list(index, f"{where}.category.index", label)
+    words = [_text(code, f"{where}.category.index", label) for code in codes]
+    if len(set(words)) < len(words) or not words:
+        raise SourceError(
+            f"{label}: {where}.category.index: expected each code once, found {_shown(words)}"
+        )
+    return [
+        (word, _text(labels.get(word, word), f"{where}.category.label", label)) for word in words
+    ]
 
 
-def _place(cube: dict[str, Any], names: list[str], mapping: FileMapping, label: str) -> int:
-    roles = cube.get("role", cube["dimension"].get("role", {}))
-    candidates = [mapping.place, *roles.get("geo", ()), *_PLACES]
+def _object(given: object, name: str, label: str) -> dict[str, object]:
+    if not isinstance(given, dict):
+        raise SourceError(f"{label}: expected an object as `{name}`, found {_shown(given)}")
+    return given
+
+
+def _list(given: object, name: str, label: str) -> list[object]:
+    if not isinstance(given, list):
+        raise SourceError(f"{label}: expected a list as `{name}`, found {_shown(given)}")
+    return given
+
+
+def _text(given: object, name: str, label: str) -> str:
+    """A code or a label; a number is its digits."""
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        raise SourceError(f"{label}: expected texts in `{name}`, found {_shown(given)}")
+    return str(given)
+
+
+def _size(given: object, label: str) -> int:
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise SourceError(f"{label}: expected whole numbers in `size`, found {_shown(given)}")
+    return given
+
+
+def _shown(given: object) -> str:
+    text = "nothing" if given is None else repr(given)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _place(cube: dict[str, object], names: list[str], mapping: FileMapping, label: str) -> int:
+    dimension = _object(cube["dimension"], "dimension", label)
+    roles = _object(cube.get("role", dimension.get("role", {})), "role", label)
+    places = _list(roles.get("geo", []), "role.geo", label)
+    candidates = [mapping.place, *(_text(each, "role.geo", label) for each in places), *_PLACES]
     lower = [name.casefold() for name in names]
     for name in candidates:
         if name is not None and name.casefold() in lower:
@@ -121,25 +170,36 @@ def _place(cube: dict[str, Any], names: list[str], mapping: FileMapping, label: 
     )
 
 
-def _values(cube: dict[str, Any], sizes: list[int], label: str) -> list[object]:
+def _values(cube: dict[str, object], sizes: list[int], label: str) -> list[object]:
     """Value or status of every cell, None where there is neither."""
     size = math.prod(sizes)
     if size > _MOST_VALUES:
         raise SourceError(f"{label}: {size:,} cells, more than {_MOST_VALUES:,}")
     values: list[object] = [None] * size
     for key in ("status", "value"):
-        given = cube.get(key) or {}
-        pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
-        if isinstance(given, str):
-            raise SourceError(f"{label}: expected `{key}` of each cell, found {given!r}")
-        if isinstance(given, list) and len(given) != size:
-            raise SourceError(f"{label}: expected {size} cells in `{key}`, found {len(given)}")
-        for at, value in pairs:
-            if not 0 <= int(at) < size:
-                raise SourceError(f"{label}: {key} {at}: expected one from 0 to {size - 1}")
-            if value is not None and (key == "value" or values[int(at)] is None):
-                values[int(at)] = value
+        for at, value in _by_place(cube.get(key), key, size, label):
+            if isinstance(value, list | dict):
+                raise SourceError(f"{label}: {key} {at}: expected one, found {_shown(value)}")
+            if value is not None and (key == "value" or values[at] is None):
+                values[at] = value
     return values
+
+
+def _by_place(given: object, key: str, size: int, label: str) -> Iterator[tuple[int, object]]:
+    """Place and what is there, of a list of all or an object of some."""
+    if isinstance(given, dict):
+        for at, value in given.items():
+            if not (at.isascii() and at.isdigit() and int(at[:_DIGITS]) < size):
+                raise SourceError(f"{label}: {key} {_shown(at)}: expected one from 0 to {size - 1}")
+            if str(int(at)) != at:
+                raise SourceError(f"{label}: {key} {_shown(at)}: expected {int(at)} so written")
+            yield int(at), value
+    elif isinstance(given, list) and len(given) == size:
+        yield from enumerate(given)
+    elif isinstance(given, list):
+        raise SourceError(f"{label}: expected {size} cells in `{key}`, found {len(given)}")
+    elif given is not None or key == "value":
+        raise SourceError(f"{label}: expected `{key}` of each cell, found {_shown(given)}")
 
 
 FORMAT: Final = Format("json-stat", "JSON-stat", recognises, read)

@@ -19,7 +19,7 @@ from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
 from recon_cli.sources.formats.geoids import are_digits
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular.sheet import ROW
-from recon_cli.sources.tidy_file import MAX_COUNT
+from recon_cli.sources.tidy_file import MAX_COUNT, ZERO_FRACTION
 
 #: What stands in a place column under the counts of all places.
 _ALL_PLACES: Final = tuple(
@@ -309,7 +309,7 @@ class SheetReader:
         if is_plain:
             return rows.with_columns(value.cast(pl.Int32))
         text = self._count_text(at).str.strip_chars()
-        plain = text.str.replace(r"^([0-9]+)\.0$", "${1}")
+        plain = text.str.replace(ZERO_FRACTION, "")
         if self.roles.number is not None:
             plain = plain.str.replace(self.roles.number, "${1}")
         if self.mapping.thousands:
@@ -334,6 +334,8 @@ class SheetReader:
         if match := THOUSANDS.fullmatch(text):
             plain = text.replace(match[1], "")
             hint = f"if it is {plain}, say mapping.thousands: {match[1]!r}"
+            if text.endswith(".000"):
+                hint += f"; if it is {text.removesuffix('.000')}, write it so"
         elif _DECIMAL.fullmatch(text):
             hint = (
                 f"if the column has no counts, leave it out: mapping.columns: {{{header!r}: null}}"

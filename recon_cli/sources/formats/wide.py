@@ -26,7 +26,7 @@ def recognises(document: Document) -> bool:  # noqa: ARG001
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
     """Columns by code, by label, or by ``mapping.columns``.
 
-    A column with words in every row that was looked at is passed over.
+    A column with words in every row that was looked at is passed over, unless its header is a code.
     """
     sheet = read_sheet(document, mapping.sheet)
     rows = header_rows(sheet, mapping.header)
@@ -43,7 +43,12 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
             label_parts(header),
         )
         for i, header in enumerate(headers)
-        if i != place and (header in mapping.columns or not _is_words([row[i] for row in body]))
+        if i != place
+        and (
+            header in mapping.columns
+            or table_of(words[i][-1] if words[i] else "") is not None
+            or not _is_words([row[i] for row in body])
+        )
     )
     geoid = from_geo_id(place)
     return CountSheet(sheet, rows[-1] + 1, headers, (place,), geoid, counts)

@@ -7,7 +7,7 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +17,7 @@ from typing import IO, Final
 from recon_cli.errors import SourceError
 
 #: What Python's readers raise on damaged bytes; RuntimeError is an encrypted zip member.
-_DAMAGE: Final = (
+DAMAGE: Final = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -32,6 +32,12 @@ _GZIP: Final = b"\x1f\x8b"
 #: The member that makes a zip a workbook.
 _WORKBOOK: Final = "[Content_Types].xml"
 _START: Final = 1 << 18
+#: A zip with more members is unpacked sooner than read: each is opened by itself.
+_MOST_MEMBERS: Final = 1_000
+#: What is held at once is smaller; and no table is packed so much smaller, if it is large.
+_MOST_HELD: Final = 1 << 28
+_LARGE: Final = 1 << 30
+_MOST_PACKED: Final = 400
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class Document:
         try:
             with self.opener() as file:
                 yield file
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise SourceError(f"{self.label}: damaged or truncated: {error}") from error
 
     def start(self) -> bytes:
@@ -67,16 +73,26 @@ class Document:
             return file.read(_START)
 
     def read(self) -> bytes:
-        """All its bytes."""
+        """All its bytes.
+
+        Raises:
+            SourceError: It is damaged, or larger than what is read at once.
+        """
         with self.open() as file:
-            return file.read()
+            found = file.read(_MOST_HELD + 1)
+        if len(found) > _MOST_HELD:
+            raise SourceError(
+                f"{self.label}: larger than {_MOST_HELD:,} bytes, which is the most of a file that "
+                "is read as a whole; save it as CSV"
+            )
+        return found
 
     @property
     def is_workbook(self) -> bool:
         """Whether it is an xlsx file."""
         if not self.start().startswith(_ZIP):
             return False
-        with self.open() as file, zipfile.ZipFile(io.BytesIO(file.read())) as archive:
+        with self.open() as file, zipfile.ZipFile(file) as archive:
             return _WORKBOOK in archive.namelist()
 
 
@@ -114,6 +130,7 @@ def _members(archive: Document) -> Iterator[Document]:
         infos = [info for info in opened.infolist() if not info.is_dir()]
     if not infos:
         raise SourceError(f"{archive.label}: a zip without files")
+    _check_members(archive.label, infos)
     for info in sorted(infos, key=lambda info: info.filename):
         name = info.filename.rpartition("/")[2]
         member = Document(name, f"{archive.label}:{name}", partial(_member, archive, info.filename))
@@ -122,6 +139,29 @@ def _members(archive: Document) -> Iterator[Document]:
                 f"{member.label}: a zip within a zip; unpack the outer one and name the inner ones"
             )
         yield member
+
+
+def _check_members(label: str, infos: Sequence[zipfile.ZipInfo]) -> None:
+    """Refuse a zip that would take hours, or that stands for two things.
+
+    Raises:
+        SourceError: It has too many members, two of one name, or one that unpacks without measure.
+    """
+    if len(infos) > _MOST_MEMBERS:
+        raise SourceError(
+            f"{label}: a zip of {len(infos):,} files, more than {_MOST_MEMBERS:,}; unpack it and "
+            "name the files with counts"
+        )
+    names = [info.filename for info in infos]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SourceError(f"{label}: has two files {twice!r}; which is meant? unpack the zip")
+    for info in infos:
+        if info.file_size > max(_LARGE, _MOST_PACKED * info.compress_size):
+            raise SourceError(
+                f"{label}:{info.filename}: {info.compress_size:,} bytes that unpack to "
+                f"{info.file_size:,}: no table is packed so small"
+            )
 
 
 @contextmanager
