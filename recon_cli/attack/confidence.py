@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
+from recon_cli.attack.question import Answer, Part, Question
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
 from recon_cli.attack.sampling import between_vertices, sample_batch
 from recon_cli.attack.variability.histogram import histogram_columns, histogram_of
@@ -26,7 +28,7 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System, build_systems
 from recon_cli.progress import OnProgress, ignore_progress
-from recon_cli.publication import Publication
+from recon_cli.publication import Coverage, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 
@@ -169,3 +171,52 @@ def _cell_schema(plan: Plan, columns: Sequence[str]) -> pl.Schema:
     schema.update({name: plan.release.column_groups(name).dtype() for name in columns})
     schema.update({"lower": pl.Int64(), "confidence": pl.Float64()})
     return schema
+
+
+@dataclass(frozen=True)
+class ConfidenceQuestion(Question):
+    """How often does each record that is not certain appear among sampled solutions?
+
+    Attributes:
+        plan: The static half, of exact counts.
+        options: How confidence is measured.
+    """
+
+    plan: Plan
+    options: ConfidenceOptions
+
+    @classmethod
+    def of(
+        cls, release: Release, tables: Sequence[Table], coverage: Coverage, options: dict[str, int]
+    ) -> Self:
+        """For some tables; ``options`` are those of `ConfidenceOptions`."""
+        plan = make_variability_plan(release, tables, coverage, "exact")
+        return cls(plan, ConfidenceOptions(**options))
+
+    @property
+    def release(self) -> Release:
+        """The schema."""
+        return self.plan.release
+
+    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+        """The rows of ``confidence/``.
+
+        Raises:
+            SolverError: Two engines disagree.
+            StageError: The records do not have the published counts.
+        """
+        rows = confidence_with_plan(
+            self.plan,
+            part.published,
+            part.records,
+            self.options,
+            on_progress,
+            quarantine=quarantine,
+            missing=part.missing,
+        )
+        totals = {
+            "people": rows.height,
+            "certain": int(rows["certain"].sum()),
+            "not_sampled": rows.filter(~pl.col("certain"))["confidence"].null_count(),
+        }
+        return Answer({"confidence": rows}, totals=totals)

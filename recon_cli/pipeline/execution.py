@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn, Protocol
 
 from recon_cli.errors import StageError
-from recon_cli.pipeline.run import Run, StageFunction, StageOutcome
+from recon_cli.pipeline.declaration import OpenedStage, load
+from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.store import Manifest, Recipe, Stage, StageStatus, State, stage_status
 from recon_cli.store.manifest import read_manifest
 
 
-def stage_function(stage: Stage) -> StageFunction:
-    """The function that a stage declares; importing its module may load the solver."""
-    module, _, name = stage.function.partition(":")
-    function: StageFunction = getattr(importlib.import_module(module), name)
-    return function
-
-
-def run_stage(stage: Stage, run: Run) -> StageOutcome:
-    """Run one stage.
+def open_stage(stage: Stage, run: Run) -> OpenedStage | StageOutcome:
+    """Open a stage's inputs by the function that it declares; some functions run it, too.
 
     Raises:
         ReconError: See the stage's function.
     """
-    return stage_function(stage)(run)
+    opened: OpenedStage | StageOutcome = load(stage.function)(run)
+    return opened
+
+
+def run_stage(stage: Stage, run: Run) -> StageOutcome:
+    """Run one stage, unless it is up to date.
+
+    Raises:
+        ReconError: See the stage's function.
+    """
+    opened = open_stage(stage, run)
+    if isinstance(opened, StageOutcome):
+        return opened
+    with run.transaction(opened.recipe) as transaction:
+        if transaction.current is not None:
+            return StageOutcome(stage, transaction.current, skipped=True)
+        return StageOutcome(stage, opened.make(transaction))
 
 
 class RunObserver(Protocol):
@@ -75,10 +84,12 @@ def preview(stage: Stage, run: Run) -> StageStatus:
         ReconError: What keeps it from getting that far.
     """
     try:
-        run_stage(stage, replace(run, reporter=SilentReporter(), opener=_report_status))
-    except _Opened as opened:
-        return opened.status
-    raise AssertionError(f"stage {stage.name} opens no folders")
+        opened = open_stage(stage, replace(run, reporter=SilentReporter(), opener=_report_status))
+    except _Opened as found:
+        return found.status
+    if isinstance(opened, StageOutcome):
+        raise AssertionError(f"stage {stage.name} opens no folders")  # noqa: TRY004
+    return stage_status(run.work, opened.recipe, force=run.force)
 
 
 def _report_status(work: Path, recipe: Recipe, *, force: bool = False) -> NoReturn:

@@ -253,17 +253,6 @@ class Run:
         return max(1, min(top.workers or default_workers(), int(fit)))
 
 
-class StageFunction(Protocol):
-    """Runs a stage."""
-
-    def __call__(self, run: Run, /) -> StageOutcome:
-        """Publish the stage's folders, unless they are up to date.
-
-        Raises:
-            ReconError: See the function.
-        """
-
-
 def pieces_of(manifest: Manifest) -> list[Piece]:
     """The partitions of a stage that are worked on whole, with their sizes."""
     return [

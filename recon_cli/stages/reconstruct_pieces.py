@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli import verification
+from recon_cli.attack.question import missing_units
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
-from recon_cli.attack.unit_status import MISSING
 from recon_cli.errors import VerificationError
 from recon_cli.execute import OnProgress
 from recon_cli.model.plan import Plan
@@ -19,11 +19,6 @@ from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
 from recon_cli.publication import UNLISTED, Publication
 from recon_cli.store import Piece, Staging, read_published
-
-
-def missing_units(blocks: pl.DataFrame) -> pl.Series:
-    """Geoids of the units that were not solved: not all of their people are among the records."""
-    return blocks.filter(pl.col("status").is_in(MISSING)).to_series(0)
 
 
 @dataclass(frozen=True)

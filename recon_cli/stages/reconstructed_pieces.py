@@ -8,9 +8,9 @@ from typing import Generic, TypeVar
 
 import polars as pl
 
+from recon_cli.attack.question import missing_units
 from recon_cli.model.plan import Plan
 from recon_cli.publication import Publication
-from recon_cli.stages.reconstruct_pieces import missing_units
 from recon_cli.store import Folder, Piece, Staging, read_published
 
 Options = TypeVar("Options")

@@ -20,7 +20,7 @@ from recon_cli import __version__
 from recon_cli.cli._stage import summary_of
 from recon_cli.config import SECTIONS, load_config
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline.execution import stage_function
+from recon_cli.pipeline.declaration import load
 from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.stages import solvar_pieces
@@ -139,7 +139,7 @@ def test_choosing_stages() -> None:
 
 def test_every_stage_has_its_function_its_section_and_its_summary() -> None:
     for each in STAGES:
-        assert callable(stage_function(each))
+        assert callable(load(each.function))
         assert callable(summary_of(each))
         assert each.section in SECTIONS
     made = [folder for each in STAGES for folder in each.folders]

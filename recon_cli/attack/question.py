@@ -1,0 +1,93 @@
+"""What every question about all solutions has in common: what it is asked of, what it answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.unit_status import MISSING
+from recon_cli.progress import OnProgress
+from recon_cli.publication import Publication
+from recon_cli.schema import Release
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is known of some regions.
+
+    Attributes:
+        partition: Geoid of the partition that they are of.
+        published: Their counts.
+        microdata: Their reconstructed records; None where a question starts from counts alone.
+        missing: Geoids of the units that were not solved when the records were made.
+    """
+
+    partition: str
+    published: Publication
+    microdata: pl.DataFrame | None = None
+    missing: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.String))
+
+    @property
+    def records(self) -> pl.DataFrame:
+        """The reconstructed records.
+
+        Raises:
+            ValueError: The question starts from counts alone.
+        """
+        if self.microdata is None:
+            raise ValueError(f"partition {self.partition}: no records were given")
+        return self.microdata
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a question finds out about a part.
+
+    Attributes:
+        frames: Rows by folder.
+        statuses: Counts by outcome, in the question's own words.
+        totals: Further counts, which add up over parts.
+    """
+
+    frames: Mapping[str, pl.DataFrame]
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    totals: Mapping[str, int] = field(default_factory=dict)
+
+
+#: Folder of a question → its rows, one frame after the other.
+Rows = Callable[[str], Iterator[pl.DataFrame]]
+
+
+class Question(ABC):
+    """Something asked of all solutions, region by region."""
+
+    @property
+    @abstractmethod
+    def release(self) -> Release:
+        """The schema that it is asked under."""
+
+    @abstractmethod
+    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+        """Find out about the regions of a part.
+
+        Raises:
+            ReconError: See the question.
+        """
+
+    @staticmethod
+    def tables(rows: Rows, seed: int) -> Mapping[str, Mapping[str, pl.DataFrame]]:  # noqa: ARG004
+        """Result tables of all answers together, by folder and name; a question may have none."""
+        return {}
+
+
+def missing_units(blocks: pl.DataFrame) -> pl.Series:
+    """Geoids of the units that were not solved: not all of their people are among the records.
+
+    Args:
+        blocks: Rows of ``blocks/``.
+    """
+    return blocks.filter(pl.col("status").is_in(MISSING)).to_series(0)

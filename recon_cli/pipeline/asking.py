@@ -1,0 +1,84 @@
+"""Asking a question of every piece: reading, quarantine and writing, once for all questions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.attack.question import Part, Question, missing_units
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.pipeline.quarantine import traced_quarantine
+from recon_cli.store import Folder, Piece, Staging, read_published
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What all pieces share.
+
+    Attributes:
+        question: The question.
+        work: The work folder.
+        staging: Where answers go.
+        microdata: ``microdata/``, where the question starts from records.
+        blocks: ``blocks/``, likewise.
+    """
+
+    question: Question
+    work: Path
+    staging: Staging
+    microdata: Folder | None = None
+    blocks: Folder | None = None
+
+    def read(self, piece: Piece) -> Part:
+        """What is known of a piece.
+
+        Raises:
+            StageError: A folder is damaged.
+        """
+        at = piece.partition, piece.span
+        published = read_published(self.work, self.question.release, *at)
+        if self.microdata is None or self.blocks is None:
+            return Part(piece.partition, published)
+        missing = missing_units(self.blocks.read(*at))
+        return Part(piece.partition, published, self.microdata.read(*at), missing)
+
+
+def ask_piece(asked: Asked, piece: Piece, tick: OnProgress) -> None:
+    """Ask, and write the answer; runs in a worker.
+
+    Raises:
+        ReconError: What the question raised.
+    """
+    started = time.perf_counter()
+    part = asked.read(piece)
+    with log_disagreements(asked.work), traced_quarantine(asked.staging, piece) as quarantine:
+        answer = asked.question.ask(part, tick, quarantine)
+    asked.staging.write(
+        piece,
+        dict(answer.frames),
+        statuses=dict(answer.statuses),
+        totals=dict(answer.totals),
+        started=started,
+    )
+
+
+def write_tables(
+    question: type[Question], staging: Staging, partitions: Sequence[str], seed: int
+) -> None:
+    """The question's result tables as CSV beside the data, from what all pieces wrote."""
+
+    def rows(folder: str) -> Iterator[pl.DataFrame]:
+        for partition in partitions:
+            yield pl.read_parquet(
+                staging.partition_folder(folder, partition) / "*.parquet", hive_partitioning=False
+            )
+
+    for folder, tables in question.tables(rows, seed).items():
+        for name, table in tables.items():
+            data = table.write_csv(float_precision=4).encode()
+            staging.write_extra(folder, f"{name}.csv", data)

@@ -1,0 +1,88 @@
+"""What a stage declares, and what is the same for all stages that ask a question of every piece.
+
+A stage's module opens its inputs and states its recipe; both are light. What is heavy is named as
+``module:name`` and loaded by `load`, and only where there is something to do.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
+from recon_cli.store import Folder, Manifest, Recipe, Transaction
+
+
+class OpenedStage(Protocol):
+    """A stage with its inputs open: it is known what it would be made from."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """What its output depends on."""
+
+    def make(self, stage: Transaction) -> Manifest:
+        """Make and publish its folders.
+
+        Raises:
+            ReconError: See the stage.
+        """
+
+
+def load(name: str) -> Any:
+    """What ``module:name`` names; its module is imported now."""
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+@dataclass(frozen=True)
+class QuestionStage:
+    """A stage that asks a question of every piece.
+
+    Attributes:
+        run: The run.
+        recipe: What the answers depend on.
+        geounits: ``geounits/``, which says how partitions are cut into pieces.
+        question: ``module:class`` of the `recon_cli.attack.question.Question`.
+        arguments: What its ``of`` makes it from.
+        records: ``microdata/`` and ``blocks/``, where the question starts from records.
+        notes: What else the manifest says.
+        grain: People that are worth starting a process for.
+    """
+
+    run: Run
+    recipe: Recipe
+    geounits: Folder
+    question: str
+    arguments: Mapping[str, Any]
+    records: tuple[Folder, Folder] | tuple[()] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    grain: int = PEOPLE_PER_PROCESS
+
+    def make(self, stage: Transaction) -> Manifest:
+        """Ask every piece that is not finished, and publish.
+
+        Raises:
+            ReconError: What the question raised.
+            WorkerError: A worker died.
+        """
+        asking = importlib.import_module("recon_cli.pipeline.asking")
+        question, run, label = load(self.question), self.run, self.recipe.stage.name
+
+        def prepare() -> Any:
+            made = question.of(**self.arguments)
+            return asking.Asked(made, run.work, stage.staging, *self.records)
+
+        pieces = load("recon_cli.store.pieces:read_pieces")(self.geounits)
+        on_death = load("recon_cli.pipeline.quarantine:QuarantineOnDeath")(
+            label, stage.staging, run.reporter
+        )
+        results = run.map_unfinished(
+            stage, asking.ask_piece, prepare, pieces, on_death, grain=self.grain
+        )
+        seed = self.recipe.seed or 0
+        asking.write_tables(question, stage.staging, self.geounits.partitions, seed)
+        return stage.publish(
+            pieces, notes=self.notes, usages=results.usages, workers=results.workers
+        )
