@@ -98,31 +98,49 @@ def _ends(published: Publication) -> dict[tuple[str, str, int], tuple[int, int]]
 
 
 def solutions(
-    release: Release, published: Publication, tables: tuple[Table, ...], limit: int = 20_000
+    release: Release,
+    published: Publication,
+    tables: tuple[Table, ...],
+    limit: int = 20_000,
+    cap: int | None = None,
 ) -> set[Solution]:
     """All multisets of records with the published counts, or with counts in their intervals.
 
-    Records that no published cell mentions are left out: nothing bounds their number. Nor may
-    anything else be unbounded.
+    Records that no published cell mentions are left out: nothing bounds their number. Of others
+    that nothing bounds there are up to ``cap``; without it there may be none.
 
     Raises:
         TooManyError: More than ``limit`` states or solutions.
     """
+    domain = all_records(release, published)
+    return _solutions(domain, published_rows(release, published, tables, domain), limit, cap)
+
+
+def all_records(release: Release, published: Publication) -> list[Record]:
+    """Every record that somebody can have, in every unit."""
     unit = release.geography.unit.name
     units = published.geounits.filter(pl.col("level") == unit)["geoid"].to_list()
     values = list(itertools.product(*(feature.values for feature in release.features)))
-    domain = list(itertools.product(units, values))
-    return _solutions(domain, published_rows(release, published, tables, domain), limit)
+    return list(itertools.product(units, values))
 
 
-def _solutions(domain: list[Record], rows: list[Row], limit: int) -> set[Solution]:
+def is_bounded(domain: list[Record], rows: list[Row]) -> bool:
+    """Whether every record is counted by a row with an upper end."""
+    bounded = {i for row in rows if row.high < OPEN for i in row.weights}
+    return len(bounded) == len(domain)
+
+
+def _solutions(
+    domain: list[Record], rows: list[Row], limit: int, cap: int | None = None
+) -> set[Solution]:
     if any(row.low > row.high for row in rows):
         return set()
     closed = {i for row in rows if row.high == 0 for i in row.weights}
     used = [i for i in {i for row in rows for i in row.weights} if i not in closed]
     rows = [row for row in rows if row.high]
-    search = _exactly if all(row.low == row.high for row in rows) else _between
-    return search(domain, rows, used, limit)
+    if all(row.low == row.high for row in rows):
+        return _exactly(domain, rows, used, limit)
+    return _between(domain, rows, used, limit, cap)
 
 
 def _exactly(domain: list[Record], rows: list[Row], used: list[int], limit: int) -> set[Solution]:
@@ -161,7 +179,9 @@ def _exactly(domain: list[Record], rows: list[Row], used: list[int], limit: int)
     return set(search(tuple(row.high for row in rows)))
 
 
-def _between(domain: list[Record], rows: list[Row], used: list[int], limit: int) -> set[Solution]:
+def _between(
+    domain: list[Record], rows: list[Row], used: list[int], limit: int, cap: int | None
+) -> set[Solution]:
     """Every number of people in every cell, one cell after the other, between the ends of rows."""
     order = sorted(used, key=lambda i: min(row.high for row in rows if i in row.weights))
     last = [max((order.index(i) for i in row.weights if i in order), default=-1) for row in rows]
@@ -182,7 +202,9 @@ def _between(domain: list[Record], rows: list[Row], used: list[int], limit: int)
         weights = [row.weights.get(cell, 0) for row in rows]
         most = min((row.high - n) // w for row, n, w in zip(rows, have, weights, strict=True) if w)
         if most > limit:
-            raise TooManyError
+            if cap is None:
+                raise TooManyError
+            most = cap
         for number in range(most + 1):
             now = tuple(n + number * w for n, w in zip(have, weights, strict=True))
             closes = (

@@ -1,0 +1,279 @@
+"""Every word of the attack on a tiny release, compared with all that is possible.
+
+A word is *false* where a possible population contradicts it, or where it says that there is one
+and there is none. Populations that nothing bounds are tried up to a number of people: they refute
+what is said of all, and prove nothing of what is said to exist.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import polars as pl
+
+import recon_cli as recon
+from benchmarks.soundness.releases import TinyRelease
+from recon_cli.attack.audit.partition import RECOVERED, SAFE, UNDECIDED
+from recon_cli.errors import ConfigError, ContradictionError, SolverError, SourceError
+from recon_cli.publication import Publication
+from tests.support.enumeration import (
+    Record,
+    Row,
+    Solution,
+    TooManyError,
+    all_records,
+    is_bounded,
+    published_rows,
+    solutions,
+)
+
+#: Populations that are enumerated; of releases with more nothing is checked but the truth.
+_LIMIT: Final = 1_500
+#: People in a cell that nothing bounds.
+_CAP: Final = 3
+#: Percent below which shares are equal.
+_TINY: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class Word:
+    """One thing that was said.
+
+    Attributes:
+        kind: What about.
+        is_true: None where it was said that nothing is known.
+        what: The place, for a person who looks into it.
+    """
+
+    kind: str
+    is_true: bool | None
+    what: str = ""
+
+
+@dataclass(frozen=True)
+class Possible:
+    """All that is possible.
+
+    Attributes:
+        domain: Every record that somebody can have.
+        rows: The published counts.
+        worlds: The populations that fit.
+        is_complete: Whether these are all.
+    """
+
+    domain: list[Record]
+    rows: list[Row]
+    worlds: tuple[Solution, ...]
+    is_complete: bool
+
+    @classmethod
+    def of(cls, tiny: TinyRelease, published: Publication) -> Possible:
+        """All that a publication leaves possible.
+
+        Raises:
+            TooManyError: More than can be looked at.
+        """
+        domain = all_records(tiny.release, published)
+        rows = published_rows(tiny.release, published, tiny.release.tables, domain)
+        worlds = solutions(tiny.release, published, tiny.release.tables, _LIMIT, _CAP)
+        return cls(domain, rows, tuple(worlds), is_bounded(domain, rows))
+
+    @cached_property
+    def place(self) -> dict[Record, int]:
+        """The number of each record."""
+        return {record: i for i, record in enumerate(self.domain)}
+
+    def count(self, row: Row, world: Solution) -> int:
+        """What a published count would be."""
+        return sum(row.weights.get(self.place[record], 0) * n for record, n in world)
+
+    def allows(self, world: Solution) -> bool:
+        """Whether a population fits every count."""
+        return all(row.low <= self.count(row, world) <= row.high for row in self.rows)
+
+    def by_unit(self, columns: tuple[int, ...]) -> list[Counter[tuple[Any, ...]]]:
+        """Of each world the people by unit and some features."""
+        found = []
+        for world in self.worlds:
+            people: Counter[tuple[Any, ...]] = Counter()
+            for (geoid, values), n in world:
+                people[(geoid, *(values[at] for at in columns))] += n
+            found.append(people)
+        return found
+
+
+def words_of(tiny: TinyRelease) -> Iterator[Word]:
+    """Everything that is said of a release, and whether it is true."""
+    moved = _moved(tiny)
+    try:
+        possible = Possible.of(tiny, tiny.published)
+    except TooManyError:
+        possible = None
+    if tiny.is_right:
+        yield from _places(tiny, moved)
+    try:
+        result = recon.reconstruct(tiny.release, tiny.published, seed=1)
+    except ContradictionError:
+        yield from _refusal(tiny, possible)
+        return
+    except (ConfigError, SourceError):
+        return
+    except SolverError:
+        yield Word("solution", None)
+        return
+    yield Word("solution", recon.verify(tiny.release, tiny.published, result.microdata).ok)
+    if possible is None:
+        return
+    if possible.is_complete:
+        yield Word("consistent", bool(possible.worlds))
+    if possible.worlds:
+        for said in (_reconstructed, _variable, _claimed, _audited):
+            yield from _unless_refused(lambda said=said: said(tiny, possible, result))
+
+
+def _unless_refused(said: Callable[[], Iterator[Word]]) -> Iterator[Word]:
+    """What a question answers; nothing where the release does not suit it."""
+    try:
+        yield from said()
+    except (ConfigError, SourceError):
+        return
+    except ContradictionError:
+        yield Word("consistent", is_true=False, what="refused after a reconstruction")
+    except SolverError:
+        yield Word("answer", None)
+
+
+def _moved(tiny: TinyRelease) -> Solution | None:
+    """The truth, in the units of the publication; None if somebody has none there."""
+    people: Counter[Record] = Counter()
+    for geoid, *values in tiny.records.iter_rows():
+        home = tiny.home(geoid)
+        if home is None:
+            return None
+        people[home, tuple(values)] += 1
+    return frozenset(people.items())
+
+
+def _places(tiny: TinyRelease, moved: Solution | None) -> Iterator[Word]:
+    """The truth is among what the publication allows; without a list as with one."""
+    domain = all_records(tiny.release, tiny.published)
+    rows = published_rows(tiny.release, tiny.published, tiny.release.tables, domain)
+    one = Possible(domain, rows, (), is_complete=False)
+    if moved is None:
+        seen = {geoid[: level.digits] for geoid in tiny.published.geounits["geoid"]
+                for level in tiny.release.geography.levels}
+        inside = [home for home in tiny.records[tiny.release.geoid_column]
+                  if tiny.home(home) is None and any(home.startswith(s) for s in seen)]
+        if inside:
+            yield Word("places", is_true=False, what=f"{inside[0]} is taken to be empty")
+        return
+    yield Word("places", one.allows(moved), "the truth is not possible")
+
+
+def _refusal(tiny: TinyRelease, possible: Possible | None) -> Iterator[Word]:
+    if tiny.is_right:
+        yield Word("refusal", is_true=False, what="a right release is refused")
+    elif possible is not None and (possible.worlds or possible.is_complete):
+        yield Word("refusal", not possible.worlds, "a possible release is refused")
+
+
+def _reconstructed(
+    tiny: TinyRelease, possible: Possible, result: recon.Reconstruction
+) -> Iterator[Word]:
+    name, features = tiny.release.geoid_column, tiny.release.histogram
+    shown = [at for at, each in enumerate(features) if not result.microdata[each].null_count()]
+    worlds = possible.by_unit(tuple(range(len(features))))
+    for geoid, status in result.blocks.select(name, "status").iter_rows():
+        if status == "unique":
+            kinds = {frozenset((k, n) for k, n in w.items() if k[0] == geoid) for w in worlds}
+            yield Word("unique", len(kinds) <= 1, geoid)
+        elif status == "undecided":
+            yield Word("unique", None)
+    parts = possible.by_unit(tuple(shown))
+    sure = result.microdata.filter("certain").select(name, *(features[at] for at in shown))
+    for key, n in Counter(sure.iter_rows()).items():
+        yield Word("certain", min(w[key] for w in parts) >= n, str(key))
+
+
+def _variable(
+    tiny: TinyRelease, possible: Possible, result: recon.Reconstruction
+) -> Iterator[Word]:
+    release, name = tiny.release, tiny.release.geoid_column
+    found = recon.measure_variability(
+        release, tiny.published, result.microdata, mode="exact", unit_seconds=5.0
+    )
+    columns = tuple(release.histogram.index(column) for column in found.columns)
+    worlds = possible.by_unit(columns)
+    mine = Counter(result.microdata.select(name, *found.columns).iter_rows())
+    keys = {key for world in (mine, *worlds) for key in world}
+    wanted = name, "solvar_pct", "solvar_upper_pct", "certain_records", "status"
+    for unit, reached, most, certain, status in found.units.select(wanted).iter_rows():
+        here = [key for key in keys if key[0] == unit]
+        own = sum(mine[key] for key in here)
+        lost = max(sum(max(mine[key] - w[key], 0) for key in here) for w in worlds)
+        share = 100 * lost / max(own, 1)
+        if own and possible.is_complete:
+            yield Word("variability, at least", reached <= share + _TINY, unit)
+        if own and most is not None:
+            yield Word("variability, at most", share <= most + _TINY, unit)
+        least = sum(min(w[key] for w in worlds) for key in here)
+        yield Word("certain records", certain <= least, unit)
+        if status == "bounded":
+            yield Word("variability, at most", None)
+    for *key, lower, upper, is_exact in found.intervals.iter_rows():
+        counts = [w[tuple(key)] for w in worlds]
+        inside = lower <= min(counts) and (upper is None or max(counts) <= upper)
+        yield Word("interval", inside, str(key))
+        if is_exact and possible.is_complete:
+            same = lower == min(counts) and upper in {None, max(counts)}
+            yield Word("interval, exact", same, str(key))
+        if not is_exact and upper is not None:
+            yield Word("interval, exact", None)
+
+
+def _claimed(tiny: TinyRelease, possible: Possible, result: recon.Reconstruction) -> Iterator[Word]:
+    release, name = tiny.release, tiny.release.geoid_column
+    found = recon.find_claims(release, tiny.published, result.microdata, unit_seconds=5.0)
+    columns = tuple(release.histogram.index(column) for column in found.columns)
+    worlds = possible.by_unit(columns)
+    claims = found.claims.select(name, *found.columns, "count", "exact")
+    for unit, *values, count, is_exact in claims.iter_rows():
+        sizes = {
+            sum(
+                n
+                for (home, *have), n in world.items()
+                if home == unit
+                and all(want in {None, got} for want, got in zip(values, have, strict=True))
+            )
+            for world in worlds
+        }
+        is_true = sizes == {count} if is_exact else min(sizes) >= count
+        yield Word("claim", is_true, f"{unit} {values} {count} {sorted(sizes)}")
+    for status in found.units["status"]:
+        if status == "partial":
+            yield Word("claim", None)
+
+
+def _audited(tiny: TinyRelease, possible: Possible, _: recon.Reconstruction) -> Iterator[Word]:
+    rows = {row.cell: row for row in possible.rows}
+    audit = recon.audit_counts(tiny.release, tiny.published)
+    columns = "geoid", "table", "cell", "least", "greatest", "is_exact", "status"
+    for geoid, table, cell, least, greatest, is_exact, status in audit.select(columns).iter_rows():
+        row = rows[geoid, table, cell]
+        counts = {possible.count(row, world) for world in possible.worlds}
+        what = f"{geoid} {table} {cell}: {least}..{greatest} of {sorted(counts)}"
+        inside = least <= min(counts) and (greatest is None or max(counts) <= greatest)
+        yield Word("audit interval", inside, what)
+        if is_exact and possible.is_complete:
+            ends = (min(counts), max(counts))
+            yield Word("audit interval, exact", (least, greatest) == ends, what)
+        if status == RECOVERED:
+            yield Word("recovered", len(counts) == 1, what)
+        elif status == SAFE and possible.is_complete:
+            yield Word("safe", len(counts) > 1, what)
+        elif status == UNDECIDED:
+            yield Word("audit", None, what)
