@@ -56,8 +56,12 @@ def _words(seed: int, number: int) -> list[Word]:
         return [Word("traceback", is_true=False, what=traceback.format_exc(limit=-3))]
 
 
-def _print(title: str, tallies: dict[str, Counter[str]], names: tuple[str, ...] | list[str]) -> None:
-    columns = [c for c in ("releases", "true", "false", "undecided") if title == "law" or c != "releases"]
+def _print(
+    title: str, tallies: dict[str, Counter[str]], names: tuple[str, ...] | list[str]
+) -> None:
+    columns = [
+        c for c in ("releases", "true", "false", "undecided") if title == "law" or c != "releases"
+    ]
     heads = {"true": "checked"}
     lines = [[title, *(heads.get(column, column) for column in columns)]]
     total: Counter[str] = Counter()

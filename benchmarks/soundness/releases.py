@@ -58,7 +58,6 @@ class TinyRelease:
         release: The schema.
         records: The truth.
         published: What an attacker has.
-        known: The same with a list of the units, which an attacker may lack.
         is_right: Whether what is published is true of the records; else one count was changed.
     """
 
@@ -66,7 +65,6 @@ class TinyRelease:
     release: Release
     records: pl.DataFrame
     published: Publication
-    known: Publication
     is_right: bool
 
     def home(self, geoid: str) -> str | None:
@@ -102,12 +100,11 @@ def make_release(seed: int, number: int) -> TinyRelease | None:
     shown = rows.drop("level")
     try:
         published = recon.publish(release, shown, geounits=listed, **options)
-        known = recon.publish(release, shown, geounits=units, **options)
     except SourceError:
         if is_right:
             raise
         return None  # a number that no count gives
-    return TinyRelease(law, release, records, published, known, is_right)
+    return TinyRelease(law, release, records, published, is_right)
 
 
 def _schema(rng: np.random.Generator) -> str:
@@ -234,7 +231,8 @@ def _changed(rows: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     moved = pl.when(at & number.is_not_null()).then(changed).otherwise(text)
     if "high" not in rows.columns:
         return rows.with_columns(count=moved)
-    ends = [pl.when(at).then(pl.max_horizontal(pl.col(n) + step, 0)).otherwise(n).alias(n)
-            for n in ("low", "high")]
+    ends = [
+        pl.when(at).then(pl.max_horizontal(pl.col(n) + step, 0)).otherwise(n).alias(n)
+        for n in ("low", "high")
+    ]
     return rows.with_columns(ends)
-

@@ -8,18 +8,15 @@ what is said of all, and prove nothing of what is said to exist.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
-
-import polars as pl
 
 import recon_cli as recon
 from benchmarks.soundness.releases import TinyRelease
 from recon_cli.attack.audit.partition import RECOVERED, SAFE, UNDECIDED
 from recon_cli.errors import ConfigError, ContradictionError, SolverError, SourceError
-from recon_cli.publication import Publication
 from tests.support.enumeration import (
     Record,
     Row,
@@ -71,15 +68,14 @@ class Possible:
     is_complete: bool
 
     @classmethod
-    def of(cls, tiny: TinyRelease, published: Publication) -> Possible:
-        """All that a publication leaves possible.
-
-        Raises:
-            TooManyError: More than can be looked at.
-        """
-        domain = all_records(tiny.release, published)
-        rows = published_rows(tiny.release, published, tiny.release.tables, domain)
-        worlds = solutions(tiny.release, published, tiny.release.tables, _LIMIT, _CAP)
+    def of(cls, tiny: TinyRelease) -> Possible | None:
+        """All that a release leaves possible; None where that is more than can be looked at."""
+        domain = all_records(tiny.release, tiny.published)
+        rows = published_rows(tiny.release, tiny.published, tiny.release.tables, domain)
+        try:
+            worlds = solutions(tiny.release, tiny.published, tiny.release.tables, _LIMIT, _CAP)
+        except TooManyError:
+            return None
         return cls(domain, rows, tuple(worlds), is_bounded(domain, rows))
 
     @cached_property
@@ -108,13 +104,9 @@ class Possible:
 
 def words_of(tiny: TinyRelease) -> Iterator[Word]:
     """Everything that is said of a release, and whether it is true."""
-    moved = _moved(tiny)
-    try:
-        possible = Possible.of(tiny, tiny.published)
-    except TooManyError:
-        possible = None
+    possible = Possible.of(tiny)
     if tiny.is_right:
-        yield from _places(tiny, moved)
+        yield from _places(tiny)
     try:
         result = recon.reconstruct(tiny.release, tiny.published, seed=1)
     except ContradictionError:
@@ -131,14 +123,14 @@ def words_of(tiny: TinyRelease) -> Iterator[Word]:
     if possible.is_complete:
         yield Word("consistent", bool(possible.worlds))
     if possible.worlds:
-        for said in (_reconstructed, _variable, _claimed, _audited):
-            yield from _unless_refused(lambda said=said: said(tiny, possible, result))
+        for answers in (_reconstructed, _variable, _claimed, _audited):
+            yield from _unless_refused(answers(tiny, possible, result))
 
 
-def _unless_refused(said: Callable[[], Iterator[Word]]) -> Iterator[Word]:
+def _unless_refused(words: Iterator[Word]) -> Iterator[Word]:
     """What a question answers; nothing where the release does not suit it."""
     try:
-        yield from said()
+        yield from words
     except (ConfigError, SourceError):
         return
     except ContradictionError:
@@ -147,31 +139,23 @@ def _unless_refused(said: Callable[[], Iterator[Word]]) -> Iterator[Word]:
         yield Word("answer", None)
 
 
-def _moved(tiny: TinyRelease) -> Solution | None:
-    """The truth, in the units of the publication; None if somebody has none there."""
+def _places(tiny: TinyRelease) -> Iterator[Word]:
+    """Everybody has a unit in each place with counts, and the truth fits what is published."""
+    unit = tiny.release.geography.unit.digits
+    coarse = [geoid for geoid in tiny.published.geounits["geoid"] if len(geoid) < unit]
     people: Counter[Record] = Counter()
     for geoid, *values in tiny.records.iter_rows():
         home = tiny.home(geoid)
-        if home is None:
-            return None
-        people[home, tuple(values)] += 1
-    return frozenset(people.items())
-
-
-def _places(tiny: TinyRelease, moved: Solution | None) -> Iterator[Word]:
-    """The truth is among what the publication allows; without a list as with one."""
+        if home is not None:
+            people[home, tuple(values)] += 1
+        elif any(geoid.startswith(place) for place in coarse):
+            yield Word("places", is_true=False, what=f"{geoid} is taken to be empty")
+            return
     domain = all_records(tiny.release, tiny.published)
     rows = published_rows(tiny.release, tiny.published, tiny.release.tables, domain)
-    one = Possible(domain, rows, (), is_complete=False)
-    if moved is None:
-        seen = {geoid[: level.digits] for geoid in tiny.published.geounits["geoid"]
-                for level in tiny.release.geography.levels}
-        inside = [home for home in tiny.records[tiny.release.geoid_column]
-                  if tiny.home(home) is None and any(home.startswith(s) for s in seen)]
-        if inside:
-            yield Word("places", is_true=False, what=f"{inside[0]} is taken to be empty")
-        return
-    yield Word("places", one.allows(moved), "the truth is not possible")
+    truth = frozenset(people.items())
+    fits = Possible(domain, rows, (), is_complete=False).allows(truth)
+    yield Word("places", fits, "the truth is not possible")
 
 
 def _refusal(tiny: TinyRelease, possible: Possible | None) -> Iterator[Word]:
@@ -259,8 +243,12 @@ def _claimed(tiny: TinyRelease, possible: Possible, result: recon.Reconstruction
 
 
 def _audited(tiny: TinyRelease, possible: Possible, _: recon.Reconstruction) -> Iterator[Word]:
-    rows = {row.cell: row for row in possible.rows}
+    rows = _every_cell(tiny, possible)
     audit = recon.audit_counts(tiny.release, tiny.published)
+    audited = set(audit.select("geoid", "table", "cell").iter_rows())
+    for row in possible.rows:
+        if row.low < row.high:
+            yield Word("audit row", row.cell in audited, str(row.cell))
     columns = "geoid", "table", "cell", "least", "greatest", "is_exact", "status"
     for geoid, table, cell, least, greatest, is_exact, status in audit.select(columns).iter_rows():
         row = rows[geoid, table, cell]
@@ -277,3 +265,20 @@ def _audited(tiny: TinyRelease, possible: Possible, _: recon.Reconstruction) -> 
             yield Word("safe", len(counts) > 1, what)
         elif status == UNDECIDED:
             yield Word("audit", None, what)
+
+
+def _every_cell(tiny: TinyRelease, possible: Possible) -> dict[tuple[str, str, int], Row]:
+    """A row for each cell of the tables of a geounit, published or left out."""
+    whole = tuple(
+        replace(
+            pattern,
+            cells={
+                name: tuple(range(1, len(tiny.release.table_by_name[name].cells) + 1))
+                for name in pattern.cells
+            },
+        )
+        for pattern in tiny.published.coverage
+    )
+    published = replace(tiny.published, coverage=whole)
+    rows = published_rows(tiny.release, published, tiny.release.tables, possible.domain)
+    return {row.cell: row for row in rows}

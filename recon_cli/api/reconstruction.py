@@ -264,7 +264,7 @@ def audit_counts(
     effort: float = 30.0,
     safety: int = 1,
 ) -> pl.DataFrame:
-    """What the other counts give away of each suppressed, rounded or perturbed one.
+    """What the other counts give away of each suppressed, rounded, perturbed or left out one.
 
     Args:
         release: The schema.
@@ -275,7 +275,8 @@ def audit_counts(
         safety: How far apart two possible counts of a safe cell are at least.
 
     Returns:
-        A row a cell that is published as an interval: ``geoid, level, table, cell``; ``low`` and
+        A row a cell that is published as an interval, or left out of a table that is published
+        of its geounit: ``geoid, level, table, cell``; ``low`` and
         ``high``, what its own statement proves (null: open); ``least`` and ``greatest``, what all
         solutions allow (null: no bound); ``is_exact``, solutions reach both; ``status``:
         ``recovered``, one count is left; ``within_range``, the counts left are closer together

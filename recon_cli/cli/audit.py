@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 @shard_option
 @force_option
 def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
-    """Find what the published counts give away of each suppressed or rounded one.
+    """Find what the published counts give away of each suppressed, rounded or left out one.
 
-    Writes audit/: for every count that is not published exactly the least and the greatest that
-    any solution has, over all tables and levels together, and whether it is recovered (one count
-    is left), within the safety range, or safe (two solutions are known that are far enough apart).
+    Writes audit/: for every count that is not published exactly, or left out of a table that has
+    others of its place, the least and the greatest that any solution has, over all tables and
+    levels together, and whether it is recovered (one count is left), within the safety range, or
+    safe (two solutions are known that are far enough apart).
     Needs tables/ (`recon ingest`), no reconstruction.
 
     \b
@@ -51,10 +52,12 @@ def print_audit(run: Run, outcome: StageOutcome) -> None:
 
     manifest = outcome.manifest
     cells, statuses = manifest.totals["cells"], manifest.statuses
+    left_out = manifest.totals.get("left_out", 0)
     show(
         title_of(outcome),
         [
             ("counts not published exactly", f"{cells:,}"),
+            *([("  left out of tables", share(left_out, cells))] if left_out else []),
             ("  recovered", share(statuses.get("recovered", 0), cells)),
             ("  within the safety range", share(statuses.get("within_range", 0), cells)),
             ("  safe", share(statuses.get("safe", 0), cells)),

@@ -293,6 +293,11 @@ class AuditFindings:
         """Protected counts that follow from the others."""
         return self.manifest.statuses.get("recovered", 0)
 
+    @property
+    def left_out(self) -> int:
+        """Counts that are simply left out of tables."""
+        return self.manifest.totals.get("left_out", 0)
+
 
 @dataclass(frozen=True)
 class LeaveOneOutFindings:

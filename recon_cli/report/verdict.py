@@ -43,9 +43,10 @@ def audit_verdict(audit: AuditFindings) -> str | None:
     recovered, cells = audit.recovered, audit.manifest.totals["cells"]
     if not recovered:
         return None
+    how = "suppressed, changed or left out" if audit.left_out else "suppressed or changed"
     return (
         f"**Yes, protected counts are given away:** {recovered:,} of {cells:,} that were "
-        f"suppressed or changed ({percentage(recovered, cells)}) follow from the others."
+        f"{how} ({percentage(recovered, cells)}) follow from the others."
     )
 
 

@@ -28,7 +28,7 @@ from recon_cli.publication import (
     with_population,
 )
 from recon_cli.schema import Level, Release
-from recon_cli.sources.cell_sums import is_covered
+from recon_cli.schema.cell_sums import is_covered
 from recon_cli.statement import Protection
 
 

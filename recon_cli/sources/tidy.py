@@ -18,7 +18,7 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS, GEOUNITS, within_partitions
 from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch
 from recon_cli.schema import Release, Table
-from recon_cli.sources.cell_sums import is_sum
+from recon_cli.schema.cell_sums import is_sum
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.tidy_file import TidyFile, open_file, open_frame, published_cells
 from recon_cli.sources.tidy_statements import StatementReader
@@ -183,7 +183,7 @@ class TidySource:
                 for offset in [self._cells.offsets[table.name]]
                 if not mentioned.isdisjoint(range(offset, offset + len(table.cells)))
                 for ordinal, cell in enumerate(table.cells, start=offset)
-                if ordinal in mentioned or not is_sum(cell, table)
+                if ordinal in mentioned or not is_sum(cell, table.cells)
             )
         return zeros
 

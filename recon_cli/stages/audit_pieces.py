@@ -8,6 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
+from recon_cli.attack.audit.left_out import (
+    coverage_with_left_out,
+    left_out_counts,
+    with_left_out,
+)
 from recon_cli.attack.audit.partition import (
     AUDIT,
     STATUSES,
@@ -38,6 +43,8 @@ def audit_piece(context: AuditContext, piece: Piece, tick: OnProgress) -> None:
     started = time.perf_counter()
     release = context.plan.release
     published = read_published(context.work, release, piece.partition, piece.span)
+    left_out = left_out_counts(published, coverage_with_left_out(release, published.coverage))
+    published = with_left_out(release, published)
     audited = AUDIT.to_frame()
     if not published.is_exact:
         with (
@@ -54,6 +61,7 @@ def audit_piece(context: AuditContext, piece: Piece, tick: OnProgress) -> None:
             "people": 0,
             "cells": audited.height,
             "exact": int(audited["is_exact"].sum()),
+            "left_out": audited.join(left_out, on=["geoid", "table", "cell"], how="semi").height,
         },
         started=started,
     )

@@ -16,8 +16,8 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS, GEOUNITS
 from recon_cli.publication import Coverage, CoveragePattern
 from recon_cli.schema import Cell, Release, Table, load_release
+from recon_cli.schema.cell_sums import is_sum
 from recon_cli.sources import Absent, open_tidy, with_zeros, write_tidy
-from recon_cli.sources.cell_sums import is_sum
 from recon_cli.tabulation import tabulate
 from tests.support.paths import DATA, needs_shared
 
@@ -222,7 +222,7 @@ def test_real_release_with_fewer_tables(release: Release) -> None:
 
 
 def sums(table: Table) -> set[int]:
-    return {cell.number for cell in table.cells if is_sum(cell, table)}
+    return {cell.number for cell in table.cells if is_sum(cell, table.cells)}
 
 
 def test_sums_of_the_packaged_releases(release: Release) -> None:
@@ -272,7 +272,7 @@ def test_sums_by_enumeration(masks: list[tuple[int, int]]) -> None:
             for size in range(1, len(others) + 1)
             for chosen in itertools.combinations(others, size)
         )
-        assert is_sum(cell, table) == expected
+        assert is_sum(cell, table.cells) == expected
         assert math.prod(mask.bit_count() for mask in cell.masks) == len(whole)
 
 

@@ -79,6 +79,29 @@ def test_the_report_says_what_is_recovered(hospital: Path) -> None:
     recon("audit", *shared, "--force")
     recon("report", *shared)
     page = (hospital / "work" / "report" / "report.md").read_text()
-    assert "Counts that were suppressed or rounded" in page
+    assert "Counts that were suppressed, rounded or left out" in page
     recovered = read(hospital / "work" / "audit").filter(status="recovered").height
     assert f"**{recovered}** of 8 counts that are not published exactly" in page
+
+
+def test_counts_that_are_left_out_are_audited(tmp_path: Path) -> None:
+    """The rows with a star are deleted, as those of zeros were, and no law is declared."""
+    counts = pl.read_csv(HOSPITAL / "suppressed" / "tables.csv", infer_schema=False)
+    counts.filter(pl.col("count") != "*").write_csv(tmp_path / "tables.csv")
+    source = f"ingest: {{source: tidy, paths: [{HOSPITAL}/suppressed/tables.csv]}}"
+    without = "ingest: {source: tidy, paths: [tables.csv], absent: unpublished}"
+    (tmp_path / "stays.yaml").write_text(CONFIG.replace(source, without))
+    recon("ingest", "-q", "-c", tmp_path / "stays.yaml")
+    shown = " ".join(recon("audit", "-c", tmp_path / "stays.yaml").stdout.split())
+    recon("report", "-q", "-c", tmp_path / "stays.yaml")
+    audit = read(tmp_path / "work" / "audit")
+    keys = ["geoid", "table", "cell"]
+    starred = counts.filter(count="*").cast({"cell": pl.Int16})
+    assert starred.join(audit, on=keys, how="anti").is_empty()
+    truth = pl.read_csv(HOSPITAL / "tables.csv", schema_overrides={"cell": pl.Int16})
+    recovered = audit.filter(status="recovered").join(truth, on=keys, how="left")
+    assert recovered.height > 0
+    assert recovered["least"].to_list() == recovered["count"].fill_null(0).to_list()
+    assert f"left out of tables {audit.height} (100%)" in shown
+    page = (tmp_path / "work" / "report" / "report.md").read_text()
+    assert f"of which {audit.height} are left out of tables" in page

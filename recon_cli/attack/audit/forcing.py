@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.attack.audit.cells import IntervalCells
+from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.ruling_zeros import CellName, RulingZeros, WeightedSum
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import arrange_counts
@@ -139,6 +140,7 @@ def forcing_counts(
     Raises:
         ContradictionError: No true counts fit the statements.
     """
+    published = with_left_out(release, published)
     plan = make_interval_plan(release, tables, published.coverage)
     counts = arrange_counts(plan, published)
     found = []

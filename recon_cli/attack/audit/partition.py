@@ -1,7 +1,7 @@
 """The audit of protected counts of one partition: Eq. (ends), for the cells withheld.
 
-For every suppressed or rounded cell the feasibility interval, its least and greatest count over all
-solutions, from all tables and levels at once.
+For every suppressed, rounded or left out cell the feasibility interval, its least and greatest
+count over all solutions, from all tables and levels at once.
 
 See *audit* in docs/glossary.md.
 """
@@ -19,6 +19,7 @@ from scipy import sparse
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.ends import find_ends
 from recon_cli.attack.audit.functionals import DistinctFunctionals
+from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.attack.reconstruction.solution import (
     BatchSolution,
@@ -91,7 +92,7 @@ class AuditOptions:
 def audit_counts(
     release: Release, published: Publication, tables: Sequence[Table], options: AuditOptions
 ) -> pl.DataFrame:
-    """Feasibility intervals of the cells that are not published exactly.
+    """Feasibility intervals of the cells that are not published exactly, or left out.
 
     Args:
         release: The schema.
@@ -100,12 +101,13 @@ def audit_counts(
         options: See there.
 
     Returns:
-        Columns of `AUDIT`; nothing where all counts are exact.
+        Columns of `AUDIT`; nothing where all counts are exact and none is left out.
 
     Raises:
         ContradictionError: No true counts fit the statements.
         SolverError: A solver could not decide, or two engines disagree.
     """
+    published = with_left_out(release, published)
     if published.is_exact:
         return AUDIT.to_frame()
     plan = make_interval_plan(release, tables, published.coverage)
@@ -121,7 +123,8 @@ def audit_with_plan(
 ) -> pl.DataFrame:
     """As `audit_counts`, with a plan for intervals that many partitions share.
 
-    Regions in ``quarantine`` are left out: nothing is said of their cells.
+    Counts that are left out are in both, see `with_left_out`. Of the cells of regions in
+    ``quarantine`` nothing is said.
     """
     frames = [AUDIT.to_frame()]
     counts = arrange_counts(plan, published)

@@ -17,6 +17,7 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.attack.audit.cells import IntervalCells
+from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.partition import AuditOptions
 from recon_cli.attack.excluded_units import NO_QUARANTINE
 from recon_cli.attack.reconstruction.person_records import person_records
@@ -77,6 +78,7 @@ def find_witnesses(
         ContradictionError: No true counts fit the statements.
         SolverError: A solver could not decide, or two engines disagree.
     """
+    published = with_left_out(release, published)
     plan = make_interval_plan(release, tables, published.coverage)
     counts = arrange_counts(plan, published)
     batches: list[list[pl.DataFrame]] = []

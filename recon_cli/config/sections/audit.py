@@ -1,4 +1,4 @@
-"""``audit:`` what the other counts give away of each suppressed or rounded one."""
+"""``audit:`` what the other counts give away of each suppressed, rounded or left out one."""
 
 from __future__ import annotations
 

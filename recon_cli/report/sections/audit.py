@@ -12,7 +12,7 @@ _HEADER = ("level", "table", "counts", "recovered", "within range", "safe", "und
 def audit_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
     """The section, where counts were audited; none where they were not."""
     found = findings.audit
-    key, title = "audit", "Counts that were suppressed or rounded"
+    key, title = "audit", "Counts that were suppressed, rounded or left out"
     if found is None:
         return ()
     if isinstance(found, Missing):
@@ -21,14 +21,17 @@ def audit_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...
     if not cells:
         return (
             ReportSection(
-                key, title, ("No count is declared to be suppressed, rounded or perturbed.",)
+                key,
+                title,
+                ("No count is left out, or declared to be suppressed, rounded or perturbed.",),
             ),
         )
     recovered = statuses.get("recovered", 0)
     safety = found.manifest.notes["safety"]
     apart = "differ" if safety == 1 else f"are at least {safety} apart"
+    without = f", of which {found.left_out:,} are left out of tables" if found.left_out else ""
     text = (
-        f"**{recovered:,}** of {cells:,} counts that are not published exactly "
+        f"**{recovered:,}** of {cells:,} counts that are not published exactly{without} "
         f"({percentage(recovered, cells)}) are recovered: all other counts together leave one "
         f"number. A count is safe if two reconstructions are known in which its numbers {apart}; "
         f"it is undecided if neither was shown within the effort. Any {words.unit} and all "

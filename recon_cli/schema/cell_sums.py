@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from recon_cli.schema import Cell, Table, count_combinations
+from recon_cli.schema import Cell, count_combinations
 
 #: A mask for each feature: the set of histogram cells that has a value of each mask.
 Box = tuple[int, ...]
@@ -13,17 +13,17 @@ Box = tuple[int, ...]
 _MOST_PIECES: Final = 1_000
 
 
-def is_sum(cell: Cell, table: Table) -> bool:
+def is_sum(cell: Cell, cells: Iterable[Cell]) -> bool:
     """Whether a publisher may leave ``cell`` out without losing anything but convenience.
 
-    True for a tally, and for a cell whose people are those of some other cells of the table,
-    each once. Of two cells with the same predicate the earlier one is the sum.
+    True for a tally, and for a cell whose people are those of some others of ``cells``, each once.
+    Of two cells with the same predicate the earlier one is the sum.
     """
     if cell.tally is not None:
         return True
     parts = [
         other.masks
-        for other in table.cells
+        for other in cells
         if other.tally is None
         and _contains(cell.masks, other.masks)
         and (other.masks != cell.masks or other.number > cell.number)

@@ -1,0 +1,93 @@
+"""Counts that are simply left out of tables: suppressed ones without a law.
+
+Where other cells of a table are published of a geounit, one that is not was withheld. Nothing is
+stated of it, so that it may be any count, and it is audited like a flag without a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from recon_cli.frames import COUNTS, STATEMENTS
+from recon_cli.publication import Coverage, CoveragePattern, Publication
+from recon_cli.schema import Release
+from recon_cli.schema.cell_sums import is_sum
+
+
+def coverage_with_left_out(release: Release, coverage: Coverage) -> Coverage:
+    """The patterns with the cells that they leave out, in the same places.
+
+    A cell is left out where others of its table are published, unless no geounit of the level has
+    it, and it is a sum of cells that are published: then it is no part of the table there.
+    """
+    seen: dict[tuple[str, str], set[int]] = {}
+    for pattern in coverage:
+        for table, numbers in pattern.cells.items():
+            seen.setdefault((pattern.level, table), set()).update(numbers)
+    for (_, name), known in seen.items():
+        cells = release.table_by_name[name].cells
+        shown = [cells[number - 1] for number in sorted(known)]
+        missing = (cell for cell in cells if cell.number not in known)
+        known.update({cell.number for cell in missing if not is_sum(cell, shown)})
+    return tuple(
+        replace(
+            pattern,
+            cells={table: tuple(sorted(seen[pattern.level, table])) for table in pattern.cells},
+        )
+        for pattern in coverage
+    )
+
+
+def left_out_counts(published: Publication, coverage: Coverage) -> pl.DataFrame:
+    """The counts that are left out: ``geoid, table, cell``.
+
+    Args:
+        published: The counts.
+        coverage: Its patterns as of `coverage_with_left_out`.
+    """
+    pairs = enumerate(zip(published.coverage, coverage, strict=True))
+    cells = [
+        (number, table, cell)
+        for number, (pattern, whole) in pairs
+        for table, cell in _further(pattern, whole.cells)
+    ]
+    schema = {"pattern": pl.Int16, "table": pl.String, "cell": pl.Int16}
+    of_pattern = pl.DataFrame(cells, schema=schema, orient="row")
+    return (
+        published.geounits.select("geoid", "pattern").join(of_pattern, on="pattern").drop("pattern")
+    )
+
+
+def _further(
+    pattern: CoveragePattern, whole: Mapping[str, tuple[int, ...]]
+) -> list[tuple[str, int]]:
+    return [
+        (table, cell)
+        for table, numbers in whole.items()
+        for cell in sorted({*numbers} - {*pattern.cells[table]})
+    ]
+
+
+def with_left_out(release: Release, published: Publication) -> Publication:
+    """The publication with a statement for every count that is left out: 0 or more.
+
+    As it was, where none is.
+    """
+    coverage = coverage_with_left_out(release, published.coverage)
+    left_out = left_out_counts(published, coverage)
+    if left_out.is_empty():
+        return published
+    counts = published.counts
+    if published.is_exact:
+        counts = counts.select(COUNTS.names()).with_columns(
+            low=pl.col("count"), high=pl.col("count"), law=pl.lit(None)
+        )
+    nothing = left_out.with_columns(
+        count=pl.lit(None), low=pl.lit(0), high=pl.lit(None), law=pl.lit(None)
+    )
+    parts = [each.select(STATEMENTS.names()).cast(STATEMENTS) for each in (counts, nothing)]
+    rows = pl.concat(parts).sort("geoid", "table", "cell")
+    return replace(published, counts=rows, coverage=coverage)
