@@ -10,7 +10,7 @@ import click
 from mdtext import code, fence, table
 
 from recon_cli.cli import main
-from recon_cli.cli._options import run_options
+from recon_cli.cli._options import ConfiguredCommand, run_options
 
 #: A paragraph that click leaves as it is.
 _RAW = "\b"
@@ -65,7 +65,7 @@ def _section(path: str, command: click.Command) -> str:
     options = [each for each in command.params if isinstance(each, click.Option)]
     own = [each for each in options if each.name not in shared or not shared <= names]
     depth = "#" * len(words)
-    parts = [f"{depth} {path}\n", _prose(command), fence(usage)]
+    parts = [f"{depth} {path}\n", _prose(command), _keys(command), fence(usage)]
     if own:
         parts.append(_options(own))
     if shared <= names:
@@ -114,8 +114,6 @@ def _raw(paragraph: str) -> str:
         return f"{_marked(' '.join(lines))}\n"
     if title == "Example:":
         return fence(_prompted(body), "console")
-    if title == "Config keys:":
-        return _keys(body)
     if title.endswith(":"):
         return f"{title}\n\n{fence(body)}"
     return fence("\n".join(lines))
@@ -130,8 +128,9 @@ def _prompted(text: str) -> str:
     return "\n".join(found)
 
 
-def _keys(text: str) -> str:
+def _keys(command: click.Command) -> str:
     """The sections of the config that a command reads."""
-    sections = dict.fromkeys(re.findall(r"^([a-z]+)\.[a-z]", text, re.MULTILINE))
-    links = [f"[`{name}`](config.md#{name})" for name in sections]
+    if not isinstance(command, ConfiguredCommand):
+        return ""
+    links = [f"[`{name}`](config.md#{name})" for name in command.sections]
     return f"Config: {', '.join(['[top](config.md#top)', *links])}.\n"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from mdtext import attributes, code, first_line, table
+from mdtext import code, first_line, plain, table
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
+from recon_cli.config.keys import keys_of
 from recon_cli.config.model import Top
 from recon_cli.config.sections import SECTIONS
 
@@ -48,17 +46,13 @@ def describe_model(model: type[BaseModel], names: Mapping[str, str] | None = Non
     schema = model.model_json_schema()
     if "$ref" in schema:  # a model that can hold itself
         schema = schema["$defs"][model.__name__]
-    said = attributes(model.__doc__ or "")
     rows = []
-    for name, field in model.model_fields.items():
-        default = "required" if field.is_required() else _default(_usual(field))
-        kind = kind_of(schema["properties"][name], names or {})
-        rows.append((code(name), kind, default, said.get(name, "")))
+    for key in keys_of(model):
+        default = code(key.default) if key.default else "–"
+        kind = kind_of(schema["properties"][key.name], names or {})
+        said = "required" if key.is_required else default
+        rows.append((code(key.name), kind, said, plain(key.meaning)))
     return table(("key", "type", "default", "meaning"), rows)
-
-
-def _usual(field: FieldInfo) -> object:
-    return field.get_default(call_default_factory=True, validated_data={})
 
 
 def kind_of(schema: dict[str, Any] | bool, names: Mapping[str, str]) -> str:
@@ -110,20 +104,6 @@ def _limits(schema: dict[str, Any]) -> str:
     }
     found = [words[key].format(f"{schema[key]:g}") for key in words if key in schema]
     return f" {', '.join(found)}" if found else ""
-
-
-def _default(value: object) -> str:
-    if value is None or value is PydanticUndefined:
-        return "–"
-    if isinstance(value, bool):
-        return code(str(value).lower())
-    if isinstance(value, tuple | list):
-        return code(f"[{', '.join(map(str, value))}]")
-    if isinstance(value, dict):
-        return "none" if not value else code(value)
-    if isinstance(value, Path):
-        return code(value.as_posix())
-    return code(value)
 
 
 def _inner(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:

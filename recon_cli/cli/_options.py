@@ -14,6 +14,7 @@ from recon_cli.cli._group import VERBOSITY
 
 if TYPE_CHECKING:
     from recon_cli.config import RunConfig
+    from recon_cli.config.keys import Key
     from recon_cli.pipeline.run import Run
     from recon_cli.progress import Reporter
 
@@ -29,6 +30,35 @@ class GivenPath(click.Path):
         if value == "":
             self.fail("an empty path; the current folder is '.'", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class ConfiguredCommand(click.Command):
+    """A command that reads keys of the config; its help lists them as the config's models do.
+
+    Attributes:
+        sections: The sections that it reads, besides the keys at the top.
+    """
+
+    def __init__(self, *args: Any, sections: tuple[str, ...] = (), **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.sections = sections
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options, and the keys of the config."""
+        from recon_cli.config.keys import named_keys, top_keys  # noqa: PLC0415 - slow imports
+
+        super().format_options(ctx, formatter)
+        keys = [key for section in self.sections for key in named_keys(section)]
+        with formatter.section("Config keys"):
+            formatter.write_text(f"{', '.join(key.name for key in top_keys())}")
+            if keys:
+                formatter.write_paragraph()
+                formatter.write_dl([(key.name, _said(key)) for key in keys])
+
+
+def _said(key: Key) -> str:
+    default = "required" if key.is_required else key.default and f"default: {key.default}"
+    return f"{key.meaning.replace('``', '`')}{f'  [{default}]' if default else ''}"
 
 
 #: A file to write: no folder.

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    RunOptions,
+    force_option,
+    run_options,
+    shard_option,
+)
 from recon_cli.cli._output import seconds, share, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -14,7 +20,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("audit",))
 @run_options
 @shard_option
 @force_option
@@ -31,17 +37,6 @@ def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
     Example:
       recon audit -c hospital.yaml
       recon audit --set audit.safety=3
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      audit.tables          as reconstruct.tables
-      audit.safety          how far apart two possible
-                            counts of a safe cell are
-                            at least (1)
-      audit.region_seconds  budget of a region, in
-                            deterministic seconds (30)
-      audit.seed            default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("audit", options.sharded(shard, force=force), force=force)
 

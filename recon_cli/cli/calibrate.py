@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import show
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("calibrate",))
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
@@ -23,12 +23,6 @@ def command(options: RunOptions, *, force: bool) -> None:
       recon calibrate -c configs/nation.yaml
       recon calibrate -c configs/nation.yaml \\
         --set calibrate.seeds=[7] --set synth.people=3000000
-
-    \b
-    Config keys:
-      release, work, workers, synth, swap
-      calibrate.seeds  one nation each
-      calibrate.page   default calibration.md in work
     """  # noqa: D301 - click wants the character itself
     import polars as pl  # noqa: PLC0415 - slow imports only when a stage runs
 

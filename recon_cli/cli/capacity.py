@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("capacity",))
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
@@ -27,20 +27,6 @@ def command(options: RunOptions, *, force: bool) -> None:
     Example:
       recon capacity -c al.yaml
       recon capacity --set capacity.tables=block
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      capacity.tables  levels or names (all)
-      capacity.right   how often an attacker may tell
-                       two records apart
-      capacity.shares  shares of the bits that may get
-                       through
-      capacity.gain    what our decoder may gain (0.1)
-      capacity.sd      noise that the decoder tries
-      capacity.simulated_units
-                       units that it tries it on (25)
-      capacity.seed    default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("capacity", options, force=force)
 

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    RunOptions,
+    force_option,
+    run_options,
+    shard_option,
+)
 from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("claims",))
 @run_options
 @shard_option
 @force_option
@@ -32,20 +38,6 @@ def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
     Example:
       recon claims -c al.yaml
       recon claims --set claims.unit_seconds=10
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      claims.unit_seconds  budget of a unit, in
-                           deterministic seconds (2)
-      claims.certificates  whether to write down the
-                           published cells with integer
-                           weights that prove each
-                           maximal claim (false)
-      claims.share         from which proven share of
-                           a group on a value counts
-                           as inferred (0.8)
-      claims.seed          default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("claims", options.sharded(shard, force=force), force=force)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("compare",))
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
@@ -27,26 +27,6 @@ def command(options: RunOptions, *, force: bool) -> None:
     \b
     Example:
       recon compare -c protections.yaml
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      compare.truth        records; default persons/
-      compare.protections  name: {swap, suppress,
-                           census1980, round, cellkey,
-                           noise, topdown or coarser};
-                           a bare name for none
-      compare.swaps        a grid of experimental swaps:
-                           rate, size_noise, pseudo_tract
-      compare.tables       that are published (all)
-      compare.weights      of tables in the error (1)
-      compare.risk         gain, agreement, certain,
-                           disclosed: in the text
-      compare.reconstruct, compare.solvar,
-      compare.claims       how each is attacked
-      compare.id           who is who (pik)
-      compare.threshold    rates of fewer people are
-                           withheld (10)
     """  # noqa: D301 - click wants the character itself
     run_and_print("compare", options, force=force)
 

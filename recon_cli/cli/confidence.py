@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    RunOptions,
+    force_option,
+    run_options,
+    shard_option,
+)
 from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -14,7 +20,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("confidence",))
 @run_options
 @shard_option
 @force_option
@@ -29,12 +35,6 @@ def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
     Example:
       recon confidence -c al.yaml
       recon confidence --set confidence.solutions=400
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      confidence.solutions  to sample (100)
-      confidence.seed       default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("confidence", options.sharded(shard, force=force), force=force)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import Fact, seconds, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SHOWN = 40
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("contributions",))
 @run_options
 @click.option(
     "--parts", type=click.Choice(["tables", "levels", "features"]), help="What is left out."
@@ -35,19 +35,6 @@ def command(options: RunOptions, *, parts: str | None, orders: int | None, force
     Example:
       recon contributions -c clinic.yaml --parts features
       recon contributions --orders 20
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      contributions.tables   the whole publication (all)
-      contributions.parts    tables, levels or features
-      contributions.without  name: [tables] to leave out
-                             together
-      contributions.orders   for Shapley values (0: none)
-      contributions.unit_seconds
-                             budget of a unit's claims, in
-                             deterministic seconds (2)
-      contributions.seed     default the run's seed
     """  # noqa: D301 - click wants the character itself
     options = options.setting(contributions__parts=parts, contributions__orders=orders)
     run_and_print("contributions", options, force=force)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("estimate",))
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
@@ -27,11 +27,6 @@ def command(options: RunOptions, *, force: bool) -> None:
     \b
     Example:
       recon estimate -c noisy.yaml
-
-    \b
-    Config keys:
-      release, work, workers
-      estimate.level  coverage in percent, default 95
     """  # noqa: D301 - click wants the character itself
     run_and_print("estimate", options, force=force)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import GivenPath, RunOptions, run_options
+from recon_cli.cli._options import ConfiguredCommand, GivenPath, RunOptions, run_options
 from recon_cli.cli._output import show
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("fetch",))
 @click.argument("states", nargs=-1, metavar="STATE...")
 @click.option("--tables", help="Ask the Census Bureau's API for these tables: P1,P12.")
 @click.option("--levels", help="With --tables: block, block_group, tract.  [default: all]")
@@ -58,12 +58,6 @@ def command(
       recon fetch --all --mirror https://host/sf1
       recon fetch 34021 --tables P1,P12 \\
         --release dhc_2020
-
-    \b
-    Config keys:
-      release
-      fetch.to      folder, default data
-      fetch.mirror  address with the publisher's folders
     """  # noqa: D301 - click wants the character itself
     from recon_cli.config.sections.fetch import Fetch  # noqa: PLC0415 - imports pydantic
     from recon_cli.fetch import Order, deliver, load_catalogue  # noqa: PLC0415

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("frontier",))
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
@@ -29,19 +29,6 @@ def command(options: RunOptions, *, force: bool) -> None:
       recon frontier -c al.yaml
       recon frontier -c al.yaml --set frontier.tables=[P1,P12] \\
         --set 'frontier.weights={P1: 10}'
-
-    \b
-    Config keys:
-      release, work
-      frontier.tables      levels or names (all)
-      frontier.weights     table: weight (1)
-      frontier.epsilon     of the whole release
-      frontier.noise       laplace, geometric, gaussian
-      frontier.delta       of Gaussian noise (1e-10)
-      frontier.neighbours  add-or-remove, replace
-      frontier.people      beside one count (1000)
-      frontier.branching   geounits in each one above
-      frontier.price       of a unit of ε, for the best ε
     """  # noqa: D301 - click wants the character itself
     run_and_print("frontier", options, force=force)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, show, title_of, unlisted_facts
 from recon_cli.cli._stage import run_and_print
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("ingest",))
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
@@ -26,38 +26,6 @@ def command(options: RunOptions, *, force: bool) -> None:
     Example:
       recon ingest -c al.yaml
       recon ingest --set ingest.paths=[al2010.sf1.zip]
-
-    \b
-    Config keys:
-      release        packaged schema, or a .yaml file
-      work           work folder
-      ingest.source  format of the files: sf1-legacy,
-                     pl-legacy, dhc-legacy, tidy,
-                     data-census-gov, nhgis, …
-                     (`recon init` tells which)
-      ingest.paths   files, zips, or folders of them
-      ingest.tables  legacy: which tables are read
-                     (default all)
-      ingest.mapping
-                     what tables do not say themselves
-                     (`recon init` drafts it)
-      ingest.absent  a cell without a count is zero
-                     (default for tidy) or unpublished
-                     (for all others); or by table,
-                     {P12: unpublished}
-      ingest.geounits
-                     a list of all geounits, a file
-                     with a column geoid
-      ingest.names       what people call the places:
-                         a file with columns geoid and
-                         name
-      ingest.protection
-                     how counts were suppressed, rounded
-                     or perturbed (default
-                     protection.yaml beside the files)
-      ingest.piece_people
-                     people that a worker takes at a
-                     time (default 100000)
     """  # noqa: D301 - click wants the character itself
     run_and_print("ingest", options, force=force)
 

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    RunOptions,
+    force_option,
+    run_options,
+    shard_option,
+)
 from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -14,7 +20,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("leave_one_out",))
 @run_options
 @click.option("--people", type=int, help="How many people to draw, about; default all.")
 @click.option("--within", help="Only people of geounits whose geoids begin so.")
@@ -33,21 +39,6 @@ def command(
     Example:
       recon leave-one-out -c nation.yaml --people 1000
       recon leave-one-out --within 01841
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      leave_one_out.records    what was tabulated; default
-                               hdf/, cef/ or persons/
-      leave_one_out.gains      columns to learn; default
-                               the schema's
-      leave_one_out.people     how many to draw, about;
-                               default all
-      leave_one_out.within     geoids begin so
-      leave_one_out.solutions  to sample in each case (5)
-      leave_one_out.seconds    budget of a person, in
-                               deterministic seconds (1)
-      leave_one_out.seed       default the run's seed
     """  # noqa: D301 - click wants the character itself
     options = options.sharded(shard, force=force)
     options = options.setting(leave_one_out__people=people, leave_one_out__within=within)

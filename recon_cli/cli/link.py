@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    RunOptions,
+    force_option,
+    run_options,
+    shard_option,
+)
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -15,7 +21,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("link",))
 @run_options
 @click.option("--draws", type=click.IntRange(min=1), help="Number of random draws that break ties.")
 @shard_option
@@ -32,22 +38,6 @@ def command(options: RunOptions, *, draws: int | None, shard: str | None, force:
     Example:
       recon link -c al.yaml
       recon link --set link.cef=cef.parquet --draws 5
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      link.cef           the truth (default: cef/ in work)
-      link.hdf           what was tabulated (hdf/ in work)
-      link.sources       name: path, or microdata
-      link.guessers      name: {guess, of, leave_one_out}
-      link.attackers     name: path, or cef, or
-                         {path, columns, values, id}
-      link.id            column with the person's id
-      link.data_defined  column of the truth
-      link.exact, link.binned, link.gains
-                         columns (default: the schema's)
-      link.seed, link.draws
-      link.rows          false: counts only, no links/ rows
     """  # noqa: D301 - click wants the character itself
     if draws is not None:
         options = replace(options, settings=(*options.settings, f"link.draws={draws}"))

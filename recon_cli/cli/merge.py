@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import click
 
-from recon_cli.cli._options import MERGE, RunOptions, run_options
+from recon_cli.cli._options import MERGE, ConfiguredCommand, RunOptions, run_options
 from recon_cli.cli._stage import run_and_print
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand)
 @click.argument("stage", metavar="STAGE")
 @run_options
 def command(options: RunOptions, *, stage: str) -> None:
@@ -26,10 +26,6 @@ def command(options: RunOptions, *, stage: str) -> None:
       recon reconstruct -c al.yaml --shard 1/2
       recon reconstruct -c al.yaml --shard 2/2
       recon merge reconstruct -c al.yaml
-
-    \b
-    Config keys: those of the stage; they must be the
-    same for all shards.
     """  # noqa: D301 - click wants the character itself
     from recon_cli.pipeline.stages import STAGES  # noqa: PLC0415 - slow imports when needed
 

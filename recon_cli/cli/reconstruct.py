@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option, tables_value
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    RunOptions,
+    force_option,
+    run_options,
+    shard_option,
+    tables_value,
+)
 from recon_cli.cli._output import seconds, share, show, title_of, unlisted_facts
 from recon_cli.cli._stage import run_and_print
 
@@ -14,7 +21,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("reconstruct",))
 @run_options
 @click.option("--tables", help="Levels (block+tract), or table names (P1,P12).")
 @shard_option
@@ -29,21 +36,6 @@ def command(options: RunOptions, *, tables: str | None, shard: str | None, force
     Example:
       recon reconstruct -c al.yaml
       recon reconstruct --tables block --work work/b
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      reconstruct.tables  levels joined by +, or a list
-                          of table names (default all)
-      reconstruct.seed    which of several solutions
-      reconstruct.objective
-                          any solution, or a likely one
-                          (where a law has a cost)
-      reconstruct.assumptions
-                          take the schema's structural
-                          zeros that are assumed for
-                          granted (true)
-      reconstruct.verify  true (default) or false
     """  # noqa: D301 - click wants the character itself
     options = options.sharded(shard, force=force)
     options = options.setting(reconstruct__tables=tables_value(tables))

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import OUTPUT_FILE, RunOptions, force_option, run_options
+from recon_cli.cli._options import (
+    OUTPUT_FILE,
+    ConfiguredCommand,
+    RunOptions,
+    force_option,
+    run_options,
+)
 from recon_cli.cli._output import Fact, seconds, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("report",))
 @run_options
 @click.option("--title", help="Title of the report.  [default: the release's title]")
 @click.option("--to", type=OUTPUT_FILE, help="Write the HTML to this file too.")
@@ -33,17 +39,6 @@ def command(options: RunOptions, *, title: str | None, to: Path | None, force: b
     Example:
       recon report -c al.yaml
       recon report --title "Alabama, 2010" --to al.html
-
-    \b
-    Config keys:
-      release, work
-      report.title  default the release's title
-      report.to     a file that gets a copy of the HTML
-      report.rule   attribute, identity or record: who
-                    is given away
-      report.tolerated  percent that may be (0)
-      report.places worst places that are named (3)
-      score.sizes   size classes
     """  # noqa: D301 - click wants the character itself
     run_and_print("report", options.setting(report__title=title, report__to=to), force=force)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -88,7 +88,7 @@ def expected(
     show_table(pl.DataFrame(rows, schema=header, orient="row"), header)
 
 
-@command.command()
+@command.command(cls=ConfiguredCommand, sections=("risk",))
 @run_options
 @force_option
 def release(options: RunOptions, *, force: bool) -> None:
@@ -100,19 +100,6 @@ def release(options: RunOptions, *, force: bool) -> None:
     \b
     Example:
       recon risk release -c recon.yaml
-
-    \b
-    Config keys:
-      release, work, workers
-      risk.truth         true counts
-      risk.measurements  noisy counts
-      risk.noise         level: {rho, sensitivity} or
-                         {variance}
-      risk.priors        default 1/2
-      risk.upper.prior   default flat
-      risk.upper.siblings
-                         together (default), or each
-      risk.flag          {posterior: 0.5, ratio: 2}
     """  # noqa: D301 - click wants the character itself
     run_and_print("risk", options, force=force)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 
 if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recon_cli.store import Stage
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand)
 @run_options
 @click.option("--from", "first", metavar="STAGE", help="Begin with this stage.")
 @click.option("--until", "last", metavar="STAGE", help="End with this stage.")
@@ -58,9 +58,6 @@ def command(
       recon run -c al.yaml --dry-run
       recon run -c al.yaml --from solvar --force
       recon run -c al.yaml --log-json al.log
-
-    \b
-    Config keys: those of each stage's own command.
 
     \b
     Exit codes: the failed stage's (1 to 10, see the

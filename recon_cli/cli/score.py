@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import OUTPUT_FILE, GivenPath, RunOptions, force_option, run_options
+from recon_cli.cli._options import (
+    OUTPUT_FILE,
+    ConfiguredCommand,
+    GivenPath,
+    RunOptions,
+    force_option,
+    run_options,
+)
 from recon_cli.cli._output import TableColumn, console, fitted_table, seconds, show, title_of
 
 if TYPE_CHECKING:
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 _SHOWN = ("table08_agreement", "table09_overall", "table10_zero_solvar")
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("score",))
 @run_options
 @click.option("--compare", type=click.Choice(["wp31995"]), help="Put a study's values beside.")
 @click.option(
@@ -49,19 +56,6 @@ def command(
       recon score -c al.yaml
       recon score --compare wp31995 --table all
       recon score --page docs/scores.md
-
-    \b
-    Config keys:
-      release, work, seed
-      score.compare       wp31995: published values beside
-      score.alternatives  sources of Tables 11, 15-17 only
-      score.sizes         lowest size of each class
-      score.interval      percent (95)
-      score.bootstrap     resamples of blocks (200)
-      score.seed          of the resamples
-      score.digits        round counts to so many digits
-      score.threshold     smaller classes are small,
-      score.small         and merge or withhold
     """  # noqa: D301 - click wants the character itself
     if notes is not None and page is None:
         raise click.UsageError("--notes goes with --page")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import OUTPUT_FILE, RunOptions, run_options
+from recon_cli.cli._options import OUTPUT_FILE, ConfiguredCommand, RunOptions, run_options
 from recon_cli.cli._output import console
 
 if TYPE_CHECKING:
     from recon_cli.stages.why import Why
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand)
 @run_options
 @click.argument("place", metavar="[GEOID|NAME]", required=False)
 @click.option(
@@ -42,10 +42,6 @@ def command(
       recon show 018410001001002 -c configs/toy.yaml
       recon show 01841000100 -c configs/toy.yaml
       recon show 018410001001002 --why 4 --html b.html
-
-    \b
-    Config keys:
-      release, work, seed
     """  # noqa: D301 - click wants the character itself
     from recon_cli.cli._geounit import print_view  # noqa: PLC0415 - imports rich
     from recon_cli.stages.show import view_geounit, view_release  # noqa: PLC0415 - imports polars

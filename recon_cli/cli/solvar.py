@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options, shard_option
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    RunOptions,
+    force_option,
+    run_options,
+    shard_option,
+)
 from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -21,7 +27,7 @@ _MODES = {
 }
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("solvar",))
 @run_options
 @click.option("--mode", help="relaxed, or exact.")
 @shard_option
@@ -38,20 +44,6 @@ def command(options: RunOptions, *, mode: str | None, shard: str | None, force: 
     Example:
       recon solvar -c al.yaml
       recon solvar --mode exact --set solvar.diameter=true
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      solvar.mode           relaxed (default): unit by
-                            unit; exact: whole regions
-      solvar.diameter       largest distance between
-                            any two solutions, too
-      solvar.intervals      exact (default), or
-                            propagation: faster
-      solvar.unit_seconds   budget of a question, in
-                            deterministic seconds (0.5)
-      solvar.total_seconds  budget of the whole stage
-      solvar.seed           default the run's seed
     """  # noqa: D301 - click wants the character itself
     options = options.sharded(shard, force=force)
     run_and_print("solvar", options.setting(solvar__mode=mode), force=force)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, run_options
 from recon_cli.cli._output import duration, show_facts, terminal_width
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _FIGURES = {
 }
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand)
 @run_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def command(options: RunOptions, *, as_json: bool) -> None:
@@ -43,9 +43,6 @@ def command(options: RunOptions, *, as_json: bool) -> None:
     Example:
       recon status -c al.yaml
       recon status --work work/al --json
-
-    \b
-    Config keys: those of each stage's own command.
 
     \b
     --json: work, version, and stages, each with

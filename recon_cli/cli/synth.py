@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -40,16 +40,6 @@ def command(
     Example:
       recon synth -c nation.yaml --people 1000000
       recon synth attacker -c nation.yaml
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      synth.people      how many people, exactly
-      synth.blocks      or how many inhabited blocks
-      synth.seed        default the run's seed
-      synth.parameters  a .yaml file, default the
-                        packaged nation of 2010
-      synth.people_per_tract, synth.people_per_county
     """  # noqa: D301 - click wants the character itself
     if context.invoked_subcommand is not None:
         return
@@ -87,7 +77,7 @@ def _sized(options: RunOptions, people: int | None, blocks: int | None) -> RunOp
     return replace(options, settings=(*options.settings, *said))
 
 
-@command.command()
+@command.command(cls=ConfiguredCommand, sections=("synth",))
 @run_options
 @force_option
 def attacker(options: RunOptions, *, force: bool) -> None:

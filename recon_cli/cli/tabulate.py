@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import GivenPath, RunOptions, force_option, run_options, tables_value
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    GivenPath,
+    RunOptions,
+    force_option,
+    run_options,
+    tables_value,
+)
 from recon_cli.cli._output import seconds, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -16,7 +23,7 @@ if TYPE_CHECKING:
     from recon_cli.stages.tabulate import Tabulated
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("tabulate",))
 @click.argument("records", required=False, type=GivenPath())
 @run_options
 @click.option("--to", type=GivenPath(), help="The file to write.")
@@ -48,15 +55,6 @@ def command(
       recon tabulate people.csv --release sf1_2010 \\
         --to al2010.sf1.zip
       recon tabulate -c al.yaml --to tables.parquet
-
-    \b
-    Config keys:
-      release, work
-      tabulate.records  default the run's microdata/
-      tabulate.to       .csv, .parquet, or .zip (legacy)
-      tabulate.format   tidy, or legacy
-      tabulate.tables   default every table
-      tabulate.levels   default all that a table has
     """  # noqa: D301 - click wants the character itself
     options = options.setting(
         release=release,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from recon_cli.cli._options import RunOptions, run_options, tables_value
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, run_options, tables_value
 from recon_cli.cli._output import seconds, show
 from recon_cli.errors import VerificationError
 
@@ -14,7 +14,7 @@ from recon_cli.errors import VerificationError
 _SHOWN = 20
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand)
 @run_options
 @click.option("--tables", help="Levels (block+tract), or table names (P1,P12).")
 def command(options: RunOptions, *, tables: str | None) -> None:
@@ -28,10 +28,6 @@ def command(options: RunOptions, *, tables: str | None) -> None:
     Example:
       recon verify -c al.yaml
       recon verify --tables block+tract
-
-    \b
-    Config keys:
-      release, work, workers
     """  # noqa: D301 - click wants the character itself
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.report.words import agreement  # noqa: PLC0415

@@ -16,7 +16,4 @@ def command() -> None:
       recon protect swap -c nation.yaml
       recon protect round -c nation.yaml
       recon protect suppress -c clinic.yaml
-
-    \b
-    Config keys: those of each command.
     """  # noqa: D301 - click wants the character itself

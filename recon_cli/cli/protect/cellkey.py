@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, counts_file_option, force_option, run_options
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    RunOptions,
+    counts_file_option,
+    force_option,
+    run_options,
+)
 from recon_cli.cli._stage import run_and_print
 from recon_cli.cli.protect.round import print_round
 
@@ -14,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("cellkey",))
 @run_options
 @counts_file_option
 @force_option
@@ -30,24 +36,6 @@ def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     Example:
       recon protect cellkey --set cellkey.ptable=ptable.csv
       recon protect cellkey -c nation.yaml
-
-    \b
-    Config keys:
-      release, work, seed
-      cellkey.records   .parquet or .csv, or a folder
-                        (default the run's persons/)
-      cellkey.max       greatest offset
-      cellkey.variance  of the offsets
-      cellkey.never     small counts that are never
-                        published, as [1, 2]
-      cellkey.ptable    a CSV file (R's ptable, ONS)
-                        in place of the three
-      cellkey.identifier  column that keys are made
-                          of; default all features
-      cellkey.tables    as reconstruct.tables
-      cellkey.seed      default the run's seed
-      cellkey.to       a .csv file that gets the
-                       counts, too
     """  # noqa: D301 - click wants the character itself
     run_and_print("cellkey", options.setting(cellkey__to=to), force=force)
 

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, counts_file_option, force_option, run_options
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    RunOptions,
+    counts_file_option,
+    force_option,
+    run_options,
+)
 from recon_cli.cli._output import seconds, share, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("census1980",))
 @run_options
 @counts_file_option
 @force_option
@@ -31,14 +37,6 @@ def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     \b
     Example:
       recon protect census1980 -c rules.yaml
-
-    \b
-    Config keys:
-      release, work
-      census1980.records  .parquet or .csv, or a folder
-                          (default the run's persons/)
-      census1980.to       a .csv file that gets the
-                          counts, too
     """  # noqa: D301 - click wants the character itself
     run_and_print("census1980", options.setting(census1980__to=to), force=force)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 from recon_cli.cli.protect._budgets import NEIGHBOURS, spent
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("noise",))
 @run_options
 @click.option("--strategy", help="pl94_2020, dhc_2020, or the path of a .yaml file.")
 @force_option
@@ -31,22 +31,6 @@ def command(options: RunOptions, *, strategy: str | None, force: bool) -> None:
     Example:
       recon protect noise --strategy pl94_2020
       recon protect noise -c nation.yaml
-
-    \b
-    Config keys:
-      release, work, seed
-      noise.strategy  pl94_2020, dhc_2020, or the path
-                      of a .yaml file
-      noise.records   .parquet or .csv, or a folder
-                      (default the run's persons/)
-      noise.geounits  all units, inhabited or not
-                      (default those with records)
-      noise.levels    default all of the strategy from
-                      the release's partitions down
-      noise.without   features that it measures and
-                      the release lacks
-      noise.source    seeded (default), opendp
-      noise.seed      default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("noise", options.setting(noise__strategy=strategy), force=force)
 

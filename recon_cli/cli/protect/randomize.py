@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("randomize",))
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
@@ -28,17 +28,6 @@ def command(options: RunOptions, *, force: bool) -> None:
     \b
     Example:
       recon protect randomize -c clinic.yaml
-
-    \b
-    Config keys:
-      release, work, seed
-      randomize.responses  feature: {epsilon: 1}, or
-                           {matrix: [[…], …]}
-      randomize.records    .parquet or .csv, or a folder
-                           (default the run's persons/)
-      randomize.tables     as reconstruct.tables
-      randomize.interval   percent (95)
-      randomize.seed       default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("randomize", options, force=force)
 

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, counts_file_option, force_option, run_options
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    RunOptions,
+    counts_file_option,
+    force_option,
+    run_options,
+)
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("round",))
 @run_options
 @counts_file_option
 @force_option
@@ -31,25 +37,6 @@ def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     Example:
       recon protect round -c nation.yaml
       recon protect round --set round.base=5 --work work/rr5
-
-    \b
-    Config keys:
-      release, work, seed
-      round.records  .parquet or .csv, or a folder
-                     (default the run's persons/)
-      round.counts   or a work folder with ingested
-                     exact counts
-      round.base     default 3
-      round.how      random (default), nearest, or
-                     controlled: tables stay additive
-      round.keys     records (default): equal sets
-                     of records are rounded alike;
-                     cells: each cell by itself
-      round.levels   default all; others are exact
-      round.tables   as reconstruct.tables
-      round.seed     default the run's seed
-      round.to       a .csv file that gets the
-                     counts, too
     """  # noqa: D301 - click wants the character itself
     run_and_print("round", options.setting(round__to=to), force=force)
 

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, counts_file_option, force_option, run_options
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    RunOptions,
+    counts_file_option,
+    force_option,
+    run_options,
+)
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("suppress",))
 @run_options
 @counts_file_option
 @force_option
@@ -33,33 +39,6 @@ def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     Example:
       recon protect suppress -c clinic.yaml
       recon protect suppress --set suppress.zeros=hide
-
-    \b
-    Config keys:
-      release, work, seed
-      suppress.records    .parquet or .csv, or a folder
-                          (default the run's persons/)
-      suppress.counts     or a work folder with ingested
-                          exact counts
-      suppress.below      default 3
-      suppress.zeros      publish (default), hide
-      suppress.value      a column of the records, for
-      suppress.dominance  [n, k]: the n largest values
-                          are over k percent of a cell
-      suppress.p_percent  or the others are under p
-                          percent of the largest
-      suppress.safety     how far apart two possible
-                          counts of a primary cell are
-                          at least (1)
-      suppress.region_seconds
-                          budget of a region, in
-                          deterministic seconds; where
-                          it ends, more is suppressed
-                          than need be
-      suppress.tables     as reconstruct.tables
-      suppress.seed       default the run's seed
-      suppress.to         a .csv file that gets the
-                          counts, too
     """  # noqa: D301 - click wants the character itself
     run_and_print("suppress", options.setting(suppress__to=to), force=force)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("swap",))
 @run_options
 @click.option("--setting", help="targeted, lo, hi, or the path of a .yaml file.")
 @force_option
@@ -29,15 +29,6 @@ def command(options: RunOptions, *, setting: str | None, force: bool) -> None:
     Example:
       recon protect swap -c nation.yaml
       recon protect swap --setting hi --work work/hi
-
-    \b
-    Config keys:
-      release, work, seed, workers
-      swap.population  work folder with persons/
-                       and households/
-      swap.setting     targeted (default), lo, hi,
-                       or the path of a .yaml file
-      swap.seed        default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("swap", options.setting(swap__setting=setting), force=force)
 

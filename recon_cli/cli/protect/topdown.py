@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import RunOptions, force_option, run_options
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import seconds, show, title_of
 from recon_cli.cli._stage import run_and_print
 from recon_cli.cli.protect._budgets import NEIGHBOURS, spent
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, sections=("topdown",))
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
@@ -31,27 +31,6 @@ def command(options: RunOptions, *, force: bool) -> None:
     Example:
       recon protect topdown -c nation.yaml
       recon tabulate --set tabulate.records=work/mdf --to mdf.parquet
-
-    \b
-    Config keys:
-      release, work, seed
-      topdown.strategies  default pl94_2020, dhc_2020
-      topdown.records     .parquet or .csv, or a folder
-                          (default the run's persons/)
-      topdown.geounits    all units that people may be
-                          put in (default those with
-                          records)
-      topdown.levels      from above; default all
-      topdown.geography   a file of other geounits, as
-                          optimised block groups
-      topdown.features    what records say beyond the
-                          release, as in a schema
-      topdown.structural_zeros
-                          records that cannot be
-      topdown.without     features that they lack
-      topdown.invariant   {query, levels}: exact counts
-      topdown.steps       of least squares, default 100
-      topdown.seed        default the run's seed
     """  # noqa: D301 - click wants the character itself
     run_and_print("topdown", options, force=force)
 

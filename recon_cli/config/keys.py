@@ -1,0 +1,86 @@
+"""The keys of a config as its models state them: what help texts and the reference say of each."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from recon_cli.config.model import Top
+from recon_cli.config.sections import SECTIONS
+
+_ENTRY = re.compile(r"^ {4}(\w+): (.*)$")
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key.
+
+    Attributes:
+        name: Its name in its section.
+        default: What it is unless it is given; empty where it is nothing.
+        meaning: What the model's docstring says of it.
+        is_required: Whether it has no default.
+    """
+
+    name: str
+    default: str
+    meaning: str
+    is_required: bool
+
+
+def keys_of(model: type[BaseModel]) -> Iterator[Key]:
+    """The keys of a section, or of a model within one, in their order."""
+    said = _attributes(inspect.cleandoc(model.__doc__ or ""))
+    for name, field in model.model_fields.items():
+        required = field.is_required()
+        default = "" if required else _default(_usual(field))
+        yield Key(name, default, said.get(name, ""), required)
+
+
+def named_keys(section: str) -> Iterator[Key]:
+    """The keys of a section under their full names: ``claims.share``."""
+    for key in keys_of(SECTIONS[section]):
+        yield Key(f"{section}.{key.name}", key.default, key.meaning, key.is_required)
+
+
+def top_keys() -> Iterator[Key]:
+    """The keys beside the sections."""
+    return keys_of(Top)
+
+
+def _attributes(docstring: str) -> dict[str, str]:
+    """The ``Attributes:`` of a docstring: name → what is said of it, on one line."""
+    _, _, rest = docstring.partition("Attributes:\n")
+    said: dict[str, str] = {}
+    name = ""
+    for line in rest.splitlines():
+        entry = _ENTRY.match(line)
+        if entry:
+            name = entry[1]
+            said[name] = entry[2]
+        elif name and line.strip():
+            said[name] += f" {line.strip()}"
+    return said
+
+
+def _usual(field: FieldInfo) -> object:
+    return field.get_default(call_default_factory=True, validated_data={})
+
+
+def _default(value: object) -> str:
+    if value is None or value is PydanticUndefined or value == {}:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(str, value))}]"
+    if isinstance(value, Path):
+        return value.as_posix()
+    return str(value)
