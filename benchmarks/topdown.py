@@ -210,7 +210,7 @@ def main() -> None:
     """Measure, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--page", type=Path, help="default: only printed")
     options = parser.parse_args()
     header = ["made of the nine tracts", *(" × ".join(keys) for keys in KEYS)]

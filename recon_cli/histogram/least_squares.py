@@ -1,6 +1,6 @@
-"""Non-negative weighted least squares for the children of a geounit.
+"""Non-negative weighted least squares for a geounit, or for the children of one.
 
-min Σ_q w_q Σ_b ‖A_q x_b − m_qb‖² over x ≥ 0, where every cell's sum over the children is given.
+min Σ_q w_q Σ_b ‖A_q x_b − m_qb‖² over x ≥ 0; of children, every cell's sum is given.
 See *top-down* in docs/glossary.md.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.histogram.projected_gradient import StoppingRule, descend
+from recon_cli.histogram.projected_newton import nonnegative_least_squares
 from recon_cli.noise.density import FloatArray, IntArray
 
 
@@ -33,7 +34,7 @@ class Measured:
 
 def solve_children(
     measured: Sequence[Measured],
-    totals: IntArray | None,
+    totals: IntArray,
     start: FloatArray,
     rule: StoppingRule,
 ) -> FloatArray:
@@ -44,7 +45,7 @@ def solve_children(
 
     Args:
         measured: What was measured; each group of cells.
-        totals: (cells,) sums over the children; None for one geounit without a parent.
+        totals: (cells,) sums over the children.
         start: (cells × children).
         rule: When the descent ends.
 
@@ -65,6 +66,12 @@ def solve_children(
     )
 
 
+def solve_alone(measured: Sequence[Measured], cells: int, rule: StoppingRule) -> FloatArray:
+    """(cells,) the histogram of a geounit without a parent that fits its measurements best."""
+    operator, noisy, weight = _stacked(measured, cells)
+    return nonnegative_least_squares(operator, noisy[:, 0], weight, rule)
+
+
 def _stacked(
     measured: Sequence[Measured], cells: int
 ) -> tuple[sparse.csr_array, FloatArray, FloatArray]:
@@ -80,13 +87,11 @@ def _stacked(
     return sparse.csr_array(sparse.vstack(blocks, format="csr")), noisy, weight
 
 
-def _project(values: FloatArray, totals: IntArray | None) -> FloatArray:
+def _project(values: FloatArray, totals: IntArray) -> FloatArray:
     """The nearest point with entries from 0 and the given sums of rows.
 
     Source: Held, Wolfe & Crowder (1974); by sorting.
     """
-    if totals is None:
-        return np.maximum(values, 0)
     children = values.shape[1]
     falling = -np.sort(-values, axis=1)
     excess = np.cumsum(falling, axis=1) - totals[:, None]

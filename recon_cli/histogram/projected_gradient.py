@@ -22,8 +22,8 @@ class StoppingRule:
         tolerance: In people: no entry moves further in a step.
     """
 
-    steps: int = 100
-    tolerance: float = 0.01
+    steps: int = 3000
+    tolerance: float = 0.0005
 
 
 def descend(

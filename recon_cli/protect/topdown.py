@@ -18,7 +18,7 @@ import polars as pl
 
 from recon_cli.histogram.domain import NOBODY, Domain, Histogram, merge
 from recon_cli.histogram.hierarchy import Hierarchy
-from recon_cli.histogram.least_squares import Measured, solve_children
+from recon_cli.histogram.least_squares import Measured, solve_alone, solve_children
 from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.histogram.rounding import Held, round_alone, round_children, round_groups
 from recon_cli.noise.density import FloatArray, IntArray
@@ -182,7 +182,9 @@ class _Level:
             totals = np.zeros(len(cells), dtype=np.int64)
             np.add.at(totals, place, parent.people)
             held = self._held(each, cells, places, found)
-            values = self._solve(each, cells, places, held, totals)
+            measured = self._all_measured(each, cells, places, held)
+            start = np.tile(totals[:, None] / len(places), len(places))
+            values = solve_children(measured, totals, start, self.product.rule)
             nested = self._nested(each.domain, cells, held)
             found = _Found(each.domain, cells, round_children(values, totals, held, nested))
         assert found is not None  # noqa: S101 - a level has measurements
@@ -202,7 +204,8 @@ class _Level:
                 held = self._held(each, cells, places, found)
             if not len(cells):
                 return NOBODY
-            values = self._solve(each, cells, places, held, None)[:, 0]
+            measured = self._all_measured(each, cells, places, held)
+            values = solve_alone(measured, len(cells), self.product.rule)
             if held is None:
                 people = round_alone(values, int(np.rint(values.sum())))
             else:
@@ -211,24 +214,15 @@ class _Level:
         assert found is not None  # noqa: S101 - a level has measurements
         return Histogram(found.cells, found.people[:, 0])
 
-    def _solve(
-        self,
-        each: _Pass,
-        cells: IntArray,
-        places: IntArray,
-        held: Held | None,
-        totals: IntArray | None,
-    ) -> FloatArray:
-        """(cells × children) real numbers that fit the measurements of a pass."""
-        children = len(places)
-        start = np.zeros((len(cells), children))
-        if totals is not None:
-            start += totals[:, None] / children
+    def _all_measured(
+        self, each: _Pass, cells: IntArray, places: IntArray, held: Held | None
+    ) -> list[Measured]:
+        """The measurements of a pass, and what is held as if it were the most precise of them."""
         measured = [self._measured(one, each.domain, cells, places) for one in each.measurements]
         if held is not None:
             weight = max(one.weight for one in measured)
             measured.append(Measured(held.group, held.counts.astype(np.float64), weight))
-        return solve_children(measured, totals, start, self.product.rule)
+        return measured
 
     def _measured(
         self, each: Measurement, domain: Domain, cells: IntArray, places: IntArray

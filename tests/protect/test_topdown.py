@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from scipy.optimize import LinearConstraint, minimize
+from scipy.optimize import LinearConstraint, minimize, nnls
 
 from recon_cli.errors import ConfigError, SolverError
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
-from recon_cli.histogram.least_squares import Measured, solve_children
+from recon_cli.histogram.least_squares import Measured, solve_alone, solve_children
 from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.histogram.rounding import Held, round_alone, round_children
 from recon_cli.noise.strategy import Query, Strategy
@@ -67,6 +67,26 @@ def test_least_squares_are_those_of_a_general_solver(seed: int) -> None:
         constraints=LinearConstraint(rows, totals, totals), options={"ftol": 1e-12, "maxiter": 500},
     )  # fmt: skip
     assert objective(found.ravel()) <= best.fun + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_least_squares_of_a_geounit_are_those_of_an_active_set_method(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells = 40
+    groups = [np.zeros(cells, np.int64), rng.integers(0, 5, cells), np.arange(cells)]
+    groups = [np.unique(group, return_inverse=True)[1] for group in groups]
+    weights = 10.0 ** rng.uniform(-3, 3, 3)
+    measured = [
+        Measured(group, rng.normal(0.5, 3, (group.max() + 1, 1)), weight)
+        for group, weight in zip(groups, weights, strict=True)
+    ]
+    found = solve_alone(measured, cells, StoppingRule(3000, 1e-9))
+    rows = np.concatenate([np.eye(group.max() + 1)[group].T for group in groups])
+    root = np.repeat(np.sqrt(weights), [group.max() + 1 for group in groups])
+    noisy = np.concatenate([each.noisy[:, 0] for each in measured])
+    best, _ = nnls(root[:, None] * rows, root * noisy)
+    assert found.min() >= 0
+    assert np.allclose(found, best, atol=1e-6)
 
 
 def changes(
@@ -175,7 +195,7 @@ def test_without_noise_the_records_come_back(tmp_path: Path) -> None:
     exact = strategy(tmp_path, "exact", FINE, rho="1000000")
     domain = Domain.of(CLINIC, exact)
     truth = world(records, domain, hierarchy)
-    made = estimate(Product(domain, exact, 1, rule=StoppingRule(3000, 1e-6)), hierarchy, truth)
+    made = estimate(Product(domain, exact, 1), hierarchy, truth)
     units = np.repeat(np.arange(len(made)), [len(each.cells) for each in made])
     found = domain.records(
         hierarchy.geoids[-1].gather(units),
@@ -184,6 +204,45 @@ def test_without_noise_the_records_come_back(tmp_path: Path) -> None:
     )
     columns = found.columns
     assert found.sort(columns).equals(records.select(columns).cast(found.schema).sort(columns))
+
+
+@pytest.mark.parametrize("people", [60, 400])
+def test_the_census_products_come_to_the_truth_as_their_budgets_grow(people: int) -> None:
+    release = load_release("sf1_2010")
+    records = random_records(release, people, people, random_units(release, people, 12))
+    fixed, made, truth = None, list[Histogram](), list[Histogram]()
+    levels = ("nation", "county", "tract", "block_group", "block")
+    for name in ("pl94_2020", "dhc_2020"):
+        strategy = _with_more(load_strategy(name, release, ("group_quarters", "relationship")))
+        domain = Domain.of(release, strategy)
+        hierarchy = build_hierarchy(release, levels, records["geoid_block"])
+        place = records["geoid_block"].replace_strict(
+            hierarchy.geoids[-1], np.arange(len(hierarchy.geoids[-1]))
+        )
+        ones = np.ones(people, np.int64)
+        units = len(hierarchy.geoids[-1])
+        truth = add_up(place.cast(pl.Int64).to_numpy(), domain.cells(records), ones, units)
+        made = estimate(Product(domain, strategy, 1), hierarchy, truth, fixed)
+        fixed = Fixed(domain, made)
+    for found, true in zip(made, truth, strict=True):
+        assert found.cells.tolist() == true.cells.tolist()
+        assert found.people.tolist() == true.people.tolist()
+
+
+def _with_more(strategy: Strategy) -> Strategy:
+    """The strategy with 10,000 times its budgets."""
+    levels = {
+        level: tuple(
+            replace(
+                each,
+                budget=10_000 * each.budget,
+                law=each.law.model_copy(update={"variance": each.variance / 10_000}),
+            )
+            for each in measured
+        )
+        for level, measured in strategy.levels.items()
+    }
+    return replace(strategy, levels=levels)
 
 
 def test_a_second_pass_keeps_what_the_first_has_rounded(tmp_path: Path) -> None:

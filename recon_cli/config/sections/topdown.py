@@ -49,7 +49,7 @@ class Topdown(Section):
         structural_zeros: Records that cannot be, as in a schema: nobody is made one of them.
         without: Features that a strategy measures and the records lack.
         invariant: Counts that are exact.
-        steps: Of least squares, for each geounit with children.
+        steps: Of least squares for each geounit, at most; it ends when no entry moves by 0.0005.
         seed: Of the noise; default the run's seed.
     """
 
@@ -64,7 +64,7 @@ class Topdown(Section):
     structural_zeros: list[StructuralZeroSpec] = Field(default_factory=list)
     without: AnyNames = ()
     invariant: InvariantCounts | None = None
-    steps: Annotated[int, Field(ge=1)] = 100
+    steps: Annotated[int, Field(ge=1)] = 3000
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def check(self, release: Release) -> None:
