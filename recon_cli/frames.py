@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from recon_cli.publication import UNLISTED
 from recon_cli.schema import Level
 
 #: ``tables/``: one row per non-zero published count; ``cell`` is 1-based, as published.
@@ -65,3 +66,12 @@ def look_up(frame: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
         frame, found = (each.with_columns(pl.col("geoid").set_sorted()) for each in (frame, found))
     joined = frame.lazy().join(found.lazy(), on="geoid", how="left", maintain_order="left")
     return joined.collect(engine="streaming")
+
+
+def is_place(geoid: str) -> pl.Expr:
+    """Whether a unit is a place, and does not stand for all that are not listed.
+
+    Args:
+        geoid: The column of geoids.
+    """
+    return ~pl.col(geoid).str.ends_with(UNLISTED)

@@ -92,11 +92,10 @@ def seconds(value: float, people: int = 0, noun: str = "people") -> str:
 
 
 def unlisted_facts(manifest: Manifest, units: str) -> list[Fact]:
-    """How many of the units stand for those that the files do not list, if any does."""
+    """How many units stand for those that the files do not list, if any does."""
     number = manifest.totals.get("unlisted", 0)
-    stands = "stands" if number == 1 else "stand"
-    name = units.replace("_", " ")
-    fact = f"{number:,} of the {name} {stands} for any that the files do not list"
+    stands = "unit stands" if number == 1 else "units stand"
+    fact = f"{number:,} more {stands} for any {units.replace('_', ' ')} that the files do not list"
     return [("  not listed", fact)] if number else []
 
 

@@ -47,17 +47,22 @@ def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
     from recon_cli.progress import plural  # noqa: PLC0415
     from recon_cli.report.words import agreement_of  # noqa: PLC0415
     from recon_cli.stages.reconstructed import release_of_records  # noqa: PLC0415
+    from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415
 
     manifest = outcome.manifest
     totals, statuses, people = manifest.totals, manifest.statuses, plural(run.release.record)
     units, inhabited = totals["units"], totals.get("inhabited", totals["units"])
     unique = totals.get("unique", statuses.get("unique", 0))
+    columns = words_of_run(run).listed(manifest.notes["columns"])
+    reconstructed = " reconstructed; the tables do not say how many" if totals["uncounted"] else ""
     verified = f"{totals['cells_compared']:,} cells, {agreement_of(totals)}"
+    is_fitted = manifest.notes["is_fitted"]
+    unverified = "nothing to verify: noise bounds no count" if is_fitted else "no"
     assumes_zeros = release_of_records(run.release, manifest).has_assumptions
     show(
         title_of(outcome),
         [
-            (people, f"{totals['people']:,}"),
+            (people, f"{totals['people']:,}{reconstructed}"),
             (
                 plural(run.release.geography.unit.name).replace("_", " "),
                 f"{units:,}, {inhabited:,} with {people}",
@@ -66,13 +71,13 @@ def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
             ("proven unique", share(unique, inhabited)),
             (f"  {people} in them", share(totals["people_in_unique"], totals["people"])),
             ("not proven", share(inhabited - unique, inhabited)),
-            ("certain, at least", share(totals["certain"], totals["people"])),
+            ("certain, at least", f"{share(totals['certain'], totals['people'])}, with {columns}"),
             *(
                 [("proven if", "the structural zeros that the schema assumes hold")]
                 if assumes_zeros
                 else []
             ),
-            ("verified", verified if manifest.notes["verified"] else "no"),
+            ("verified", verified if manifest.notes["verified"] else unverified),
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
         ],
     )

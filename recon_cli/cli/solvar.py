@@ -51,12 +51,16 @@ def command(options: RunOptions, *, mode: str | None, shard: str | None, force: 
 
 def print_solvar(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.evaluate.fresh import WorkFolder  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.evaluate.proven import known_columns  # noqa: PLC0415
+    from recon_cli.pipeline.stages import RECONSTRUCT  # noqa: PLC0415
+    from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415
     from recon_cli.stages.solvar_pieces import read_variability_by_size  # noqa: PLC0415
 
     manifest, words = outcome.manifest, words_of_run(run)
     totals, statuses, people = manifest.totals, manifest.statuses, words.people
     inhabited = totals.get("inhabited", totals["units"])
+    known = words.listed(known_columns(run.release, WorkFolder(run.work).open(RECONSTRUCT)))
     places = run.release.geography.unit.name, run.release.region.name
     facts: list[Fact] = [
         ("mode", _MODES[manifest.notes["mode"]].format(*places).replace("_", " ")),
@@ -64,7 +68,7 @@ def print_solvar(run: Run, outcome: StageOutcome) -> None:
         (words.units, f"{totals['units']:,}, {inhabited:,} with {people}"),
         (words.zero, share(totals["zero"], inhabited)),
         (f"  {people} in them", share(totals["people_in_zero"], totals["people"])),
-        ("certain records", share(totals["certain"], totals["people"])),
+        ("certain", f"at least {share(totals['certain'], totals['people'])}, with {known}"),
         ("proven", share(statuses.get("proven", 0), totals["units"])),
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
     ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 #: Totals that are shown, and what they are called.
 _FIGURES = {
     "cells": "{:,} non-zero cells",
+    "unlisted": "{:,} standing for any that are not listed",
     "certain": "at least {:,} certain",
     "pairs": "{:,} pairs swapped",
     "putative": "{:,} putative links",
@@ -150,7 +151,8 @@ def _figures(manifest: Manifest, release: Release | None, zero: str) -> list[str
     unit = "unit" if release is None else release.geography.unit.name
     people = plural("person" if release is None else release.record)
     # None are counted where no table says how many there are.
-    facts = [f"{totals['people']:,} {people}"] if totals.get("people") else []
+    made = " reconstructed" if totals.get("uncounted") else ""
+    facts = [f"{totals['people']:,} {people}{made}"] if totals.get("people") else []
     if "units" in totals:
         facts.append(f"{totals['units']:,} {plural(unit).replace('_', ' ')}")
     statuses = dict(manifest.statuses)
@@ -160,6 +162,8 @@ def _figures(manifest: Manifest, release: Release | None, zero: str) -> list[str
     figures = {**_FIGURES, "zero": f"{{:,}} with {zero}"}
     if manifest.stage == "audit":
         figures["cells"] = "{:,} not published exactly"
+    if totals.get("certain") == 0:
+        figures["certain"] = "none proven certain"
     return facts + [said.format(totals[key]) for key, said in figures.items() if key in totals]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.document import Answer, Hyperlink
 from recon_cli.report.findings import (
     AuditFindings,
     ClaimFindings,
     Findings,
-    Missing,
     Place,
     ReconstructionFindings,
 )
@@ -24,6 +24,17 @@ _AGAIN = "Run this again on what you would publish: only that shows what is left
 _MOST = 0.5
 #: How many times its share of all people that has to be.
 _WORSE = 1.1
+_SUPPRESSED = "suppressed"
+#: Name of a law → what protects more than it did.
+_STRONGER = {
+    _SUPPRESSED: "suppression of further counts (`recon protect suppress` finds which)",
+    "zeroed": "a higher threshold below which counts are published as zero",
+    "rounded": "rounding to a larger base (`recon protect round`)",
+    "cellkey": "wider perturbation (`recon protect cellkey`)",
+    "gaussian": "more noise, of a smaller budget (`recon protect noise`)",
+    "geometric": "more noise, of a smaller budget (`recon protect noise`)",
+    "randomized": "answers that are randomised more often (`recon protect randomize`)",
+}
 
 
 @dataclass(frozen=True)
@@ -53,10 +64,11 @@ def make_answers(
     """
     found = findings.reconstruction
     if isinstance(found, Missing):
-        return ()
+        return _of_audit(findings, words)
     examined = isinstance(findings.claims, ClaimFindings)
+    rule = "" if found.is_fitted else rule_in_words(findings.rule, words, examined=examined)
     answers = [
-        Answer("Rule", rule_in_words(findings.rule, words, examined=examined)),
+        Answer("Rule", rule),
         _who(findings, words, pages),
         _tables(findings, found, words, pages),
         Answer("What may help", _help(findings, found, words)),
@@ -64,6 +76,23 @@ def make_answers(
         Answer("When, from what", _origin(findings)),
     ]
     return tuple(answer for answer in answers if answer.text)
+
+
+def _of_audit(findings: Findings, words: Words) -> tuple[Answer, ...]:
+    """The answers where only protected counts were audited."""
+    audit = findings.audit
+    if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
+        return ()
+    names = tuple(audit.manifest.notes["tables"])
+    return (
+        Answer("By which tables", f"{_tables_in_use(names)}."),
+        Answer(
+            "What may help",
+            f"Try {_advice(findings)}. {_AGAIN}" if audit.recovered else _AGAIN,
+        ),
+        Answer("How sure", _sureness(findings, words)),
+        Answer("When, from what", _origin(findings)),
+    )
 
 
 def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> Answer:
@@ -95,33 +124,46 @@ def _tables(
     findings: Findings, found: ReconstructionFindings, words: Words, pages: Sequence[PlacePage]
 ) -> Answer:
     names = tuple(found.manifest.notes["tables"])
-    shown = [*names[: _NAMED - 1], "…", names[-1]] if len(names) > _NAMED else list(names)
-    text = (
-        f"{len(names)} tables in use, together: {', '.join(shown)}."
-        if len(names) > 1
-        else f"One table in use: {names[0]}."
-    )
+    text = f"{_tables_in_use(names)}."
     looked = next((page for page in pages if page.tables), None)
     if looked is not None:
         text += (
             f" In {_place(looked.place, words)} cells of {enumerate_words(looked.tables)} suffice "
             "to force the records that are explained on its page."
         )
-    if len(names) > 1 and findings.contributions is None:
+    if len(names) > 1 and findings.contributions is None and _is_damage(findings):
         text += " `recon contributions` finds which of them do the damage."
     return Answer("By which tables", text)
+
+
+def _is_damage(findings: Findings) -> bool:
+    """Whether anything is proven of anybody."""
+    claims, certain = findings.claims, findings.certain
+    is_disclosed = isinstance(claims, ClaimFindings) and claims.disclosed["attribute"] > 0
+    return is_disclosed or (certain is not None and certain.records > 0)
+
+
+def _tables_in_use(names: Sequence[str]) -> str:
+    shown = [*names[: _NAMED - 1], "…", names[-1]] if len(names) > _NAMED else list(names)
+    if len(names) == 1:
+        return f"One table in use: {names[0]}"
+    return f"{len(names)} tables in use, together: {', '.join(shown)}"
+
+
+def _advice(findings: Findings) -> str:
+    """What makes the protection stronger that the release has."""
+    kinds = [kind for kind in findings.kinds_of_law if kind in _STRONGER] or [_SUPPRESSED]
+    return ", or ".join(_STRONGER[kind] for kind in kinds)
 
 
 def _help(findings: Findings, found: ReconstructionFindings, words: Words) -> str:
     """Where most certain records are, and what can be tried; nothing is promised."""
     audit = findings.audit
     if isinstance(audit, AuditFindings) and audit.recovered:
-        return (
-            "Counts that were protected follow from the others, so that further ones have to be "
-            f"protected with them: `recon protect suppress` finds which. {_AGAIN}"
-        )
-    protection = "other protection" if findings.laws else "suppressed or rounded counts"
-    tries = f"coarser columns, fewer tables, {protection} (`recon protect`). {_AGAIN}"
+        return f"Protected counts follow from the others. Try {_advice(findings)}. {_AGAIN}"
+    protection = _advice(findings) if findings.laws else "suppressed or rounded counts"
+    command = "" if findings.laws else " (`recon protect`)"
+    tries = f"coarser columns, fewer tables, {protection}{command}. {_AGAIN}"
     sizes, total = found.by_size.slice(1), found.whole["certain"]
     if not total or sizes.is_empty():
         return f"Try {tries}"
@@ -142,9 +184,11 @@ def _help(findings: Findings, found: ReconstructionFindings, words: Words) -> st
 
 
 def _sureness(findings: Findings, words: Words) -> str:
-    text = "What is stated is proven: it is so in every set of records with the published counts."
     found = findings.reconstruction
-    if isinstance(found, ReconstructionFindings) and found.uncounted:
+    text = "What is stated is proven: it is so in every set of records with the published counts."
+    if isinstance(found, ReconstructionFindings) and found.is_fitted:
+        text = "Nothing of anybody is proven here, neither that it is so nor that it is not."
+    elif isinstance(found, ReconstructionFindings) and found.uncounted:
         text += (
             f" The tables do not say how many {words.people} {words.live} in "
             f"{of_units(found.uncounted, words)}."

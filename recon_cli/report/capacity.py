@@ -27,7 +27,7 @@ from recon_cli.report.document import (
     result_table,
 )
 from recon_cli.report.headline import Headline
-from recon_cli.report.words import percentage, words_of
+from recon_cli.report.words import of_people, percentage, words_of
 from recon_cli.schema import Release, Table
 
 _BITS, _DECODER, _NO_TABLES = "bits that get through, at most", "our decoder", "no tables"
@@ -121,8 +121,9 @@ def _sentences(
     exact = "" if finest.rank.is_exact else "at least "
     least, most = ("", "") if last["exact"] else ("at least ", "at most ")
     return (
-        f"These {len(tables)} tables publish **{finest.cells:,} counts** of a {words.unit}, "
-        f"{exact}**{finest.rank.value:,} of them independent**, on {finest.people:,} people.",
+        f"{_these(len(tables))} **{finest.cells:,} counts** of a {words.unit}, "
+        f"{exact}**{finest.rank.value:,} of them independent**, on "
+        f"{of_people(finest.people, words)}.",
         f"Published zeros leave {last['unknowns']:,} unknowns of "
         f"{last['before_zeros']:,}; {least}{last['rank']:,} independent equations hold between "
         f"them, so that {most}**{last['nullity']:,} dimensions** are left open.",
@@ -130,6 +131,10 @@ def _sentences(
         f"{right}:{100 - right}, each count needs noise of sd **{rows['sd']:.1f}**; with that the "
         f"total of a {words.unit} is right to ±{rows['sd']:.0f}.",
     )
+
+
+def _these(tables: int) -> str:
+    return "This table publishes" if tables == 1 else f"These {tables} tables publish"
 
 
 def _equations_section(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.answers import PlacePage, make_answers
 from recon_cli.report.document import KeyFigure, ReportDocument, ReportSection, Term
-from recon_cli.report.findings import Findings, Missing, ScoreFindings
+from recon_cli.report.findings import AuditFindings, Findings, ReconstructionFindings, ScoreFindings
 from recon_cli.report.headline import make_headline
 from recon_cli.report.sections.agreement import agreement_section
 from recon_cli.report.sections.audit import audit_sections
@@ -73,37 +74,73 @@ def _attack_sections(scores: ScoreFindings | Missing, words: Words) -> tuple[Rep
 def _facts(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
     reconstruction = findings.reconstruction
     if isinstance(reconstruction, Missing):
-        return ()
+        return _recovered(findings)
     whole, notes = reconstruction.whole, reconstruction.manifest.notes
     compared = reconstruction.manifest.totals.get("cells_compared", 0)
     return (
-        KeyFigure(words.people, f"{reconstruction.people:,}"),
+        KeyFigure(
+            words.people if reconstruction.is_counted else f"{words.people} reconstructed",
+            f"{reconstruction.people:,}",
+        ),
         KeyFigure(f"{words.units} with {words.people}", f"{whole['units']:,}"),
         KeyFigure(
             f"{words.units} proven to have one reconstruction",
             f"{whole['one_units']:,}",
             percentage(whole["one_units"], whole["units"]),
         ),
-        KeyFigure(
-            "records proven certain",
-            f"{whole['certain']:,}",
-            percentage(whole["certain"], reconstruction.people),
-        ),
+        *_certain(findings, words),
+        *_recovered(findings),
         KeyFigure(
             "published cells compared",
             f"{compared:,}" if notes["verified"] else "none",
-            agreement_of(reconstruction.manifest.totals) if notes["verified"] else "not verified",
+            _agreement(reconstruction),
         ),
     )
+
+
+def _certain(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
+    certain = findings.certain
+    if certain is None:
+        return ()
+    return (
+        KeyFigure(
+            f"records proven certain, with {words.listed(certain.columns)}",
+            f"{certain.records:,}",
+            percentage(certain.records, certain.of),
+        ),
+    )
+
+
+def _recovered(findings: Findings) -> tuple[KeyFigure, ...]:
+    """Protected counts that follow from the others, where they were audited."""
+    audit = findings.audit
+    if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
+        return ()
+    cells = audit.manifest.totals["cells"]
+    return (
+        KeyFigure(
+            "protected counts recovered",
+            f"{audit.recovered:,}",
+            f"of {cells:,}, {percentage(audit.recovered, cells)}",
+        ),
+    )
+
+
+def _agreement(found: ReconstructionFindings) -> str:
+    if found.manifest.notes["verified"]:
+        return agreement_of(found.manifest.totals)
+    return "noise bounds none" if found.is_fitted else "not verified"
 
 
 def _terms(findings: Findings, words: Words) -> tuple[Term, ...]:
     found = findings.reconstruction
     columns = "" if isinstance(found, Missing) else f" ({words.listed(found.known)})"
+    is_fitted = not isinstance(found, Missing) and found.is_fitted
+    agrees = "fits the noisy counts" if is_fitted else "agrees with every published count"
     terms = [
         Term(
             "Reconstruction",
-            f"a set of {words.person} records{columns} that has every published count. Where more "
+            f"a set of {words.person} records{columns} that {agrees}. Where more "
             "than one is possible, none of them is known to be true.",
         ),
         Term(
@@ -130,10 +167,10 @@ def _attack_terms(scores: ScoreFindings, words: Words) -> list[Term]:
     gains = words.listed(scores.links.config["gains"])
     kinds = {scores.guessers[name]: name for name in scores.usual_guessers}
     terms = [
-        Term("Source", f"a file that is linked with an attacker's; {scores.truth} is the truth."),
+        Term("Source", f"a file that is linked with an attacker's; right is {scores.truth}."),
         Term(
             "Putative, confirmed, precision",
-            f"a link by place and keys; a putative link whose {gains} are true; the share of "
+            f"a link by place and keys; a putative link that gives the true {gains}; the share of "
             "putative links that are confirmed.",
         ),
         Term(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.charts import Chart
-from recon_cli.report.findings import Missing
 from recon_cli.report.headline import Headline
 from recon_cli.report.words import Words, percentage, size_label
 from recon_cli.score.sheet import ResultTable

@@ -8,34 +8,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from recon_cli.config.sections.report import Disclosure
-from recon_cli.report.proven import Mode
-from recon_cli.report.words import enumerate_commands
+from recon_cli.evaluate.fresh import Missing
+from recon_cli.evaluate.proven import Mode
 from recon_cli.schema import Release
 from recon_cli.store import Manifest
 
 #: What `recon link` calls the file that was tabulated.
 PROTECTED = "HDF"
-
-
-@dataclass(frozen=True)
-class Missing:
-    """A part that the work folder does not hold.
-
-    Attributes:
-        why: Half a sentence: what is not there, or does not fit.
-        commands: What makes it, in this order.
-        change: What has to be added to the input before, where commands alone do not make it.
-    """
-
-    why: str
-    commands: tuple[str, ...]
-    change: str = ""
-
-    @property
-    def remedy(self) -> str:
-        """What to do, as the end of a sentence."""
-        steps = enumerate_commands(self.commands)
-        return f"{self.change}, then {steps}" if self.change else steps
 
 
 @dataclass(frozen=True)
@@ -75,8 +54,8 @@ class ReconstructionFindings:
     Attributes:
         manifest: Of ``microdata/``.
         people: Records.
-        empty: Units without people.
-        uncounted: Units of which the tables in use do not say how many people they have.
+        empty: Places without people.
+        uncounted: Places of which the tables in use do not say how many people they have.
         known: Histogram columns that the tables in use see.
         unknown: The others.
         by_size: As from `uniqueness_by_size`, the first row over all sizes.
@@ -104,7 +83,12 @@ class ReconstructionFindings:
     @property
     def is_counted(self) -> bool:
         """Whether the tables say how many people every unit has."""
-        return not self.uncounted
+        return not (self.uncounted or self.manifest.totals["uncounted"])
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether they only fit noisy counts, which bound nothing."""
+        return bool(self.manifest.notes["is_fitted"])
 
     @property
     def knows_unique_units(self) -> bool:
@@ -172,7 +156,7 @@ class ClaimFindings:
     @property
     def is_counted(self) -> bool:
         """Whether the tables bound the people of every unit."""
-        return not self.manifest.statuses.get("open", 0)
+        return not self.manifest.totals.get("open", self.manifest.statuses.get("open", 0))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -339,6 +323,21 @@ class RiskFindings:
 
 
 @dataclass(frozen=True)
+class Certain:
+    """A number of certain records, which is none without its columns.
+
+    Attributes:
+        records: How many, at least.
+        of: All records.
+        columns: What is certain of them.
+    """
+
+    records: int
+    of: int
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Findings:
     """Everything that a report is about.
 
@@ -359,6 +358,7 @@ class Findings:
         audit: ``audit/``; None where no counts were audited.
         risk: ``risk/``; None where no noisy counts were measured.
         laws: By which the counts were published, in words; none where all are exact.
+        kinds_of_law: Their names, each once.
         assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
     """
 
@@ -378,4 +378,16 @@ class Findings:
     audit: AuditFindings | Missing | None = None
     risk: RiskFindings | None = None
     laws: tuple[str, ...] = ()
+    kinds_of_law: tuple[str, ...] = ()
     assumes_zeros: bool = False
+
+    @property
+    def certain(self) -> Certain | None:
+        """The number of certain records that is told first: of claims, if there are any."""
+        found = self.reconstruction
+        if isinstance(self.claims, ClaimFindings):
+            claims = self.claims
+            return Certain(claims.whole, claims.people, claims.columns)
+        if isinstance(found, Missing):
+            return None
+        return Certain(found.whole["certain"], found.people, found.known)

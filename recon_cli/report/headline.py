@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from recon_cli.evaluate.fresh import Missing
+from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.report.findings import (
     AuditFindings,
     ClaimFindings,
     Findings,
-    Missing,
     ReconstructionFindings,
     ScoreFindings,
     VariabilityFindings,
 )
-from recon_cli.report.proven import proof_conditions
 from recon_cli.report.verdict import audit_verdict, claims_verdict, records_verdict
 from recon_cli.report.words import (
     Words,
@@ -48,13 +48,12 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     """
     reconstruction = findings.reconstruction
     if isinstance(reconstruction, Missing):
-        return Headline(
-            (f"**Unknown:** nothing here says whether {words.people} are given away.",),
-            (_unknown_until(reconstruction),),
-        )
+        return _without_records(findings, reconstruction, words)
     precision = (
         _precision(findings.scores, words) if isinstance(findings.scores, ScoreFindings) else []
     )
+    if reconstruction.is_fitted:
+        return _of_noise(findings, reconstruction, precision, words)
     if isinstance(findings.claims, ClaimFindings):
         notes = [_examined(findings, findings.claims, words)]
         notes += _gaps(reconstruction, words)
@@ -79,6 +78,53 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     notes += _gaps(reconstruction, words)
     notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
     return Headline(tuple(sentences), tuple(notes))
+
+
+def _without_records(findings: Findings, gap: Missing, words: Words) -> Headline:
+    """What an audit of protected counts says by itself, or that nothing is known."""
+    audit = findings.audit
+    if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
+        return Headline(
+            (f"**Unknown:** nothing here says whether {words.people} are given away.",),
+            (_unknown_until(gap),),
+        )
+    recovered = audit_verdict(audit)
+    cells, undecided = audit.manifest.totals["cells"], audit.manifest.statuses.get("undecided", 0)
+    verdict = recovered or (
+        f"**Not proven:** none of {cells:,} protected counts is known to follow from the others."
+    )
+    notes = [f"Of them {undecided:,} were not decided within the effort."] if undecided else []
+    notes.append(
+        f"Only the protected counts were examined, and no {words.people}: "
+        "`recon reconstruct`, then `recon claims` do that."
+    )
+    notes += proof_conditions(findings.laws, assumes_zeros=False)
+    return Headline((verdict,), tuple(notes))
+
+
+def _of_noise(
+    findings: Findings, found: ReconstructionFindings, precision: list[str], words: Words
+) -> Headline:
+    """Counts with noise prove nothing; records that fit them are one likely set."""
+    verdict = (
+        f"**Unknown:** the noise bounds no count, so that nothing is proven of any {words.person}."
+    )
+    records = (
+        f"The **{of_people(found.people, words)}** here fit the noisy counts best; others fit "
+        "them, too, and none is known to be true."
+    )
+    notes = (
+        []
+        if findings.risk is not None
+        else [
+            f"What such counts let somebody believe about a {words.person}: `recon risk release`."
+        ]
+    )
+    if found.unknown:
+        notes.append(f"The tables in use do not show {words.listed(found.unknown)}: unknown.")
+    notes.append(f"The counts were published by: {'; '.join(findings.laws)}.")
+    verdicts = _alarms_first(verdict, findings.audit)
+    return Headline((*verdicts, records, *precision), tuple(notes))
 
 
 def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[str]:
@@ -130,8 +176,12 @@ def _examined(findings: Findings, claims: ClaimFindings, words: Words) -> str:
             "the budget (`claims.unit_seconds`)."
         )
     if not claims.is_counted:
+        places = statuses.get("open", 0)
+        where = (
+            of_units(places, words) if places else f"units for {words.units} that are not listed"
+        )
         text += (
-            f" Of {of_units(statuses['open'], words)} the tables do not bound the {words.people}: "
+            f" Of {where} the tables do not bound the {words.people}: "
             "only what simple bounds prove is counted there"
         )
         text += "; a narrower law (`protection.yaml`) may prove more." if findings.laws else "."
@@ -232,10 +282,11 @@ def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
     """What the records do not show."""
     notes = []
     if unlisted := reconstruction.unlisted:
+        stand = "unit stands" if unlisted == 1 else "units stand"
         notes.append(
-            f"{of_units(unlisted, words)} of those counted here "
-            f"{'stands' if unlisted == 1 else 'stand'} for all that are not listed: the "
-            f"{words.people} that published totals have beyond the {words.units} that are."
+            f"Besides the {words.units} that are counted here {unlisted:,} {stand} for any that "
+            f"are not listed, with the {words.people} that published totals have beyond those that "
+            "are."
         )
     if reconstruction.unknown:
         notes.append(

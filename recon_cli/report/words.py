@@ -213,15 +213,6 @@ def percent_of(part: float, whole: float) -> float | None:
     return 100 * part / whole if whole else None
 
 
-def enumerate_commands(commands: Sequence[str]) -> str:
-    """Commands in the order in which they are typed.
-
-    >>> enumerate_commands(["recon link", "recon score"])
-    '`recon link`, then `recon score`'
-    """
-    return ", then ".join(f"`{command}`" for command in commands)
-
-
 def agreement(compared: int, within: int, unbounded: int) -> str:
     """How far records agree with the published cells that they were compared with.
 

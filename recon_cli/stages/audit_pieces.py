@@ -20,6 +20,7 @@ from recon_cli.attack.audit.partition import (
     audit_with_plan,
 )
 from recon_cli.execute import OnProgress
+from recon_cli.frames import is_place
 from recon_cli.model.plan import Plan
 from recon_cli.pipeline import stages
 from recon_cli.pipeline.disagreement_log import log_disagreements
@@ -57,7 +58,9 @@ def audit_piece(context: AuditContext, piece: Piece, tick: OnProgress) -> None:
         {"audit": audited},
         statuses=dict(audited["status"].value_counts().iter_rows()),
         totals={
-            "units": published.geounits.filter(level=release.geography.unit.name).height,
+            "units": published.geounits.filter(
+                is_place("geoid"), level=release.geography.unit.name
+            ).height,
             "people": 0,
             "cells": audited.height,
             "exact": int(audited["is_exact"].sum()),

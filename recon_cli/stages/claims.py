@@ -27,6 +27,7 @@ def claims(run: Run) -> StageOutcome:
     config = run.config.section(Claims)
     seed = run.config.top.seed if config.seed is None else config.seed
     made = open_reconstructed(run)
+    made.require_bounded("recon claims")
     require_columns(made.release, made.used, made.coverage)
     is_exact = not has_statements(made.tables)
     if config.certificates and not is_exact:

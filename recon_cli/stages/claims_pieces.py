@@ -15,6 +15,7 @@ from recon_cli.attack.claims.foundations import TABLES
 from recon_cli.attack.claims.partition import ClaimOptions, ClaimPlans, find_with_plans
 from recon_cli.attack.claims.surprise import count_records, with_surprise
 from recon_cli.execute import OnProgress
+from recon_cli.frames import is_place
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
 from recon_cli.pipeline.stages import CLAIMS
@@ -70,6 +71,7 @@ def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
     )
     law = "; ".join(context.options.laws) or None
     people = int(units["population"].sum())
+    places = units.filter(is_place(release.geoid_column))
     context.staging.write(
         piece,
         {
@@ -78,9 +80,10 @@ def claim_piece(context: ClaimsContext, piece: Piece, tick: OnProgress) -> None:
             "disclosures": verified.disclosures,
             "claim_certificates": certificates,
         },
-        statuses=dict(units["status"].value_counts().iter_rows()),
+        statuses=dict(places["status"].value_counts().iter_rows()),
         totals={
-            "units": units.height,
+            "units": places.height,
+            "open": units.filter(pl.col("status") == "open").height,
             "people": people,
             "claims": claims.height,
             "exact_claims": int(units["exact_claims"].sum()),

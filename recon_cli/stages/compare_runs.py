@@ -16,11 +16,13 @@ from recon_cli.compare.summary import ProtectionSummary, summarise
 from recon_cli.config import RunConfig
 from recon_cli.config.sections.compare import Compare, Protected
 from recon_cli.errors import ConfigError, ReconError, StageError
+from recon_cli.evaluate.fresh import WorkFolder
+from recon_cli.evaluate.proven import Proofs
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.pipeline.execution import plan, run_stages
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
+from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.progress import Reporter, Task
 from recon_cli.protect.counts import count_records
 from recon_cli.publication import Publication
@@ -311,7 +313,7 @@ def summarise_runs(
             rates,
             people=_microdata(made.config).manifest.rows,
             of=people,
-            certain=_certain(made.config),
+            certain=Proofs.of(WorkFolder(made.config.work), made.release).records().at_least,
             disclosed=_disclosed(config, config.every[name], made.config),
         )
         for name, made in runs.protected.items()
@@ -343,13 +345,6 @@ def _words(value: object) -> str:
 
 def _microdata(config: RunConfig) -> Folder:
     return open_folder(config.work, RECONSTRUCT, "microdata")
-
-
-def _certain(config: RunConfig) -> int:
-    """Records proven to be in every solution: the most that any stage has proven."""
-    if "solvar" in config.sections:
-        return int(open_folder(config.work, SOLVAR, "certainty").manifest.totals["certain"])
-    return int(_microdata(config).manifest.totals["certain"])
 
 
 def _disclosed(config: Compare, protection: Protected, made: RunConfig) -> int | None:

@@ -10,15 +10,16 @@ from functools import cached_property
 import polars as pl
 
 from recon_cli.errors import ConfigError, StageError
+from recon_cli.evaluate.fresh import Missing, WorkFolder
+from recon_cli.evaluate.proven import Proofs
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.progress import plural
 from recon_cli.publication import OPEN, Publication
-from recon_cli.report.proven import Mode, claimed_records, placed_records, proven_units
 from recon_cli.report.published_tables import PublishedTables, published_tables
 from recon_cli.schema import Geography, Level, Release, Table
 from recon_cli.stages.reconstructed import release_of_records
-from recon_cli.store import Folder, Span, open_folder, read_published
+from recon_cli.store import Folder, Span, read_published
 from recon_cli.store.published import open_published, read_names
 
 _NEAR = 5
@@ -50,11 +51,11 @@ def locate(run: Run, place: str) -> Located:
     region = run.release.region.enclosing(geoid)
     span = Span(region, region + _END)
     _check_listed(run.release.geography, geounits.read(partition, span), level, geoid)
-    microdata = open_folder(run.work, RECONSTRUCT, "microdata")
-    if not _made_from(microdata, tables, partition):
-        raise StageError(
-            f"tables/ in {run.work} changed after microdata/ was made; run `recon reconstruct`"
-        )
+    work = WorkFolder(run.work)
+    microdata = work.open(RECONSTRUCT)
+    found = work.fresh(RECONSTRUCT, partition)
+    if isinstance(found, Missing):
+        raise StageError(f"{run.work}: {found.why}; run {found.remedy}")
     return Located(run, partition, geoid, level, span, microdata, names)
 
 
@@ -97,18 +98,12 @@ def _check_listed(geography: Geography, geounits: pl.DataFrame, level: Level, ge
     raise ConfigError(f"no {level.name} {geoid} in the release ({hint})")
 
 
-def _made_from(folder: Folder, source: Folder, partition: str) -> bool:
-    """Whether a partition was made from what another folder holds now."""
-    inputs = folder.manifest.inputs["partitions"].get(partition, {})
-    return bool(inputs.get(source.path.name) == source.digest(partition))
-
-
 def tightened(intervals: pl.DataFrame, claimed: pl.DataFrame) -> pl.DataFrame:
     """Intervals of histogram cells with what claims prove of them.
 
     Args:
         intervals: The geoid column, histogram columns, ``lower``, ``upper``, perhaps ``exact``.
-        claimed: As from `recon_cli.report.findings.claimed_records`.
+        claimed: As from `recon_cli.evaluate.proven.claimed_records`.
     """
     cells = [name for name in intervals.columns if name not in ("lower", "upper", "exact")]
     if not set(cells) <= set(claimed.columns):
@@ -171,63 +166,52 @@ class Located:
         return self.microdata.read(self.partition, self.span)
 
     @cached_property
-    def blocks(self) -> pl.DataFrame:
-        """Of the whole of `span`, with what is proven, whoever proved it, as in the report."""
-        blocks = open_folder(self.run.work, RECONSTRUCT, "blocks").read(self.partition, self.span)
-        placed = placed_records(self.release, self.records)
-        return proven_units(blocks, placed, self.solvar, self.claimed, self.mode)
+    def work(self) -> WorkFolder:
+        """The work folder."""
+        return WorkFolder(self.run.work)
 
     @cached_property
-    def measured(self) -> Folder | None:
-        """``solvar/``, if it was made from these records."""
-        if not (self.run.work / "solvar").is_dir():
-            return None
-        folder = open_folder(self.run.work, SOLVAR, "solvar")
-        return folder if _made_from(folder, self.microdata, self.partition) else None
+    def proofs(self) -> Proofs:
+        """What is proven of the partition's records, whoever proved it, as in the report."""
+        return Proofs.of(self.work, self.release, self.partition)
+
+    @cached_property
+    def blocks(self) -> pl.DataFrame:
+        """Of the whole of `span`, with what is proven; see `Proofs.units`."""
+        return self.proofs.units(self.partition, self.records, self.span)
 
     @property
-    def mode(self) -> Mode | None:
-        """In which variability was measured, if it was."""
-        return None if self.measured is None else self.measured.manifest.notes["mode"]
+    def measured(self) -> Folder | None:
+        """``solvar/``, if it was made from these records."""
+        return self.proofs.solvar
 
-    @cached_property
+    @property
     def audit(self) -> Folder | None:
         """``audit/``, if it was made from the counts that are there now."""
-        if not (self.run.work / "audit").is_dir():
-            return None
-        folder = open_folder(self.run.work, AUDIT, "audit")
-        tables, _ = open_published(self.run.work, self.release)
-        return folder if _made_from(folder, tables, self.partition) else None
+        folder = self.work.fresh(AUDIT, self.partition)
+        return None if isinstance(folder, Missing) else folder
 
-    @cached_property
+    @property
     def claims(self) -> Folder | None:
         """``claims/``, if it was made from these records."""
-        if not (self.run.work / "claims").is_dir():
-            return None
-        folder = open_folder(self.run.work, CLAIMS, "claims")
-        return folder if _made_from(folder, self.microdata, self.partition) else None
+        return self.proofs.claims
 
     @property
     def certificates(self) -> pl.DataFrame:
         """The certificates of claims of `span`, where there are claims."""
-        folder = open_folder(self.run.work, CLAIMS, "claim_certificates")
-        return folder.read(self.partition, self.span)
+        return self.work.open(CLAIMS, "claim_certificates").read(self.partition, self.span)
 
     @cached_property
     def claimed(self) -> pl.DataFrame | None:
         """What claims prove of histogram cells of `span`."""
-        if self.claims is None:
-            return None
-        rows = self.claims.read(self.partition, self.span)
-        return claimed_records(self.release, self.claims.manifest.notes["columns"], rows)
+        return self.proofs.claimed(self.partition, self.span)
 
     @cached_property
     def disclosures(self) -> pl.DataFrame | None:
         """Of the whole of `span`."""
         if self.claims is None:
             return None
-        folder = open_folder(self.run.work, CLAIMS, "disclosures")
-        return folder.read(self.partition, self.span)
+        return self.work.open(CLAIMS, "disclosures").read(self.partition, self.span)
 
     @cached_property
     def solvar(self) -> pl.DataFrame | None:
@@ -237,8 +221,7 @@ class Located:
     def intervals(self) -> pl.DataFrame:
         """Histogram cells of the unit: measured, or else by propagation."""
         if self.measured is not None:
-            folder = open_folder(self.run.work, SOLVAR, "intervals")
-            intervals = folder.read(self.partition, self.span)
+            intervals = self.work.open(SOLVAR, "intervals").read(self.partition, self.span)
         else:
             from recon_cli.attack.variability.propagation import (  # noqa: PLC0415 - loads scipy
                 propagated_intervals,

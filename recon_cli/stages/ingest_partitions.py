@@ -152,11 +152,14 @@ class PartitionBuffer:
         _refuse_duplicates(geounits)
         unlisted = int(geounits["geoid"].str.ends_with(UNLISTED).sum())
         counts, levels = self.writer.rows(partition, "tables"), self._levels(geounits)
+        levels[self._release.geography.unit.name] = (
+            levels.get(self._release.geography.unit.name, 0) - unlisted
+        )
         self.writer.finish(
             partition,
-            statuses=levels,
+            statuses={name: number for name, number in levels.items() if number},
             totals={
-                "units": levels.get(self._release.geography.unit.name, 0),
+                "units": levels[self._release.geography.unit.name],
                 **({"unlisted": unlisted} if unlisted else {}),
                 "people": _people(geounits),
                 "cells": counts,

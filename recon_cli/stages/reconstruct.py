@@ -8,6 +8,7 @@ from recon_cli.config import Reconstruct
 from recon_cli.execute import Results
 from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
 from recon_cli.pipeline.stages import RECONSTRUCT
+from recon_cli.publication import Coverage
 from recon_cli.schema import Table
 from recon_cli.stages.selection import select
 from recon_cli.store import Folder, Piece, Transaction
@@ -52,22 +53,32 @@ def reconstruct(run: Run) -> StageOutcome:
             "tables": [table.name for table in selection.tables],
             "unpublished_tables": list(selection.unpublished),
             "assumptions": config.assumptions,
+            "columns": _columns(run, selection.tables, coverage),
         }
         if _is_noise(run, tables, selection.tables):
             from recon_cli.stages.reconstruct_noisy import fit_partitions  # noqa: PLC0415
 
             results = fit_partitions(run, stage, selection.tables, geounits)
-            pieces, verify = pieces_of(geounits.manifest), False
+            pieces, verify, is_fitted = pieces_of(geounits.manifest), False, True
         else:
-            pieces, verify = read_pieces(geounits), config.verify
+            pieces, verify, is_fitted = read_pieces(geounits), config.verify, False
             results = _solve(run, stage, selection.tables, tables, pieces)
         manifest = stage.publish(
             pieces,
-            notes={**notes, "verified": verify},
+            notes={**notes, "verified": verify, "is_fitted": is_fitted},
             usages=results.usages,
             workers=results.workers,
         )
         return StageOutcome(RECONSTRUCT, manifest)
+
+
+def _columns(run: Run, chosen: Sequence[Table], coverage: Coverage) -> list[str]:
+    """The histogram columns whose features some published cell tells apart."""
+    seen = run.release.distinguished_by(
+        cell for pattern in coverage for _, cell in pattern.published_cells(chosen)
+    )
+    index, groups = run.release.feature_index, run.release.column_groups
+    return [name for name in run.release.histogram if index[groups(name).feature] in seen]
 
 
 def _seed(run: Run) -> int:

@@ -13,6 +13,7 @@ import polars as pl
 from recon_cli.attack.measurements.joint_fit import fit_people, likely_records
 from recon_cli.attack.measurements.measurements import read_measurements
 from recon_cli.execute import OnProgress, Results
+from recon_cli.frames import is_place
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.schema import Release, Table
 from recon_cli.store import Folder, Piece, Staging, Transaction, read_published
@@ -64,12 +65,16 @@ def fit_partition(context: NoisyContext, piece: Piece, tick: OnProgress) -> None
             "seconds": pl.zeros(len(units), dtype=pl.Float64, eager=True),
         }
     )
+    places = blocks.filter(is_place(release.geoid_column)).height
+    unlisted = len(units) - places
     context.staging.write(
         piece,
         {"microdata": microdata, "blocks": blocks},
-        statuses={LIKELY: len(units)},
+        statuses={LIKELY: places},
         totals={
-            "units": len(units),
+            "units": places,
+            **({"unlisted": unlisted} if unlisted else {}),
+            "uncounted": len(units),
             "people": len(microdata),
             "certain": 0,
             "people_in_unique": 0,

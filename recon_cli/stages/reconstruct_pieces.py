@@ -14,10 +14,11 @@ from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
 from recon_cli.errors import VerificationError
 from recon_cli.execute import OnProgress
+from recon_cli.frames import is_place
 from recon_cli.model.plan import Plan
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
-from recon_cli.publication import UNLISTED, Publication
+from recon_cli.publication import Publication
 from recon_cli.store import Piece, Staging, read_published
 
 
@@ -50,24 +51,25 @@ def reconstruct_piece(context: ReconstructionContext, piece: Piece, tick: OnProg
     if context.verify:
         verified = _verified(context, piece, published, result)
     blocks = result.blocks
-    inhabited = blocks.filter(pl.col("population").fill_null(1) > 0)
-    geoids = blocks[context.plan.release.geoid_column]
-    unlisted = int(geoids.str.ends_with(UNLISTED).sum())
+    places = blocks.filter(is_place(context.plan.release.geoid_column))
+    unlisted = blocks.height - places.height
+    inhabited = places.filter(pl.col("population").fill_null(1) > 0)
     methods = blocks["method"].value_counts().iter_rows()
     context.staging.write(
         piece,
         {"microdata": result.microdata, "blocks": blocks},
-        statuses=dict(blocks["status"].value_counts().iter_rows()),
+        statuses=dict(places["status"].value_counts().iter_rows()),
         totals={
-            "units": blocks.height,
+            "units": places.height,
             **({"unlisted": unlisted} if unlisted else {}),
             "inhabited": inhabited.height,
             "unique": inhabited.filter(pl.col("status") == "unique").height,
             "people": result.microdata.height,
             "certain": int(result.microdata["certain"].sum()),
             "people_in_unique": int(
-                blocks.filter(pl.col("status") == "unique")["population"].sum()
+                places.filter(pl.col("status") == "unique")["population"].sum()
             ),
+            "uncounted": blocks["population"].null_count(),
             "candidates": int(blocks["candidates"].sum()),
             "free": int(blocks["free"].sum()),
             **verified,

@@ -60,6 +60,19 @@ class Reconstructed:
                 f"or noisy; {instead}"
             )
 
+    def require_bounded(self, command: str) -> None:
+        """Refuse records that only fit noisy counts, before anything is read.
+
+        Raises:
+            SourceError: Noise bounds no count, so that nothing can be proven of them.
+        """
+        if self.microdata.manifest.notes["is_fitted"]:
+            raise SourceError(
+                f"{command} needs counts that bound something; those in use have noise, which "
+                "bounds none, so that nothing can be proven (`recon risk release` measures what "
+                "they let somebody believe)"
+            )
+
     def recipe(self, run: Run, stage: Stage, settings: Mapping[str, Any], seed: int) -> Recipe:
         """The recipe of a stage that reads all of this."""
         return run.recipe(
@@ -89,6 +102,11 @@ def open_reconstructed(run: Run) -> Reconstructed:
     """
     tables, geounits = open_published(run.work, run.release)
     microdata, blocks = (open_folder(run.work, RECONSTRUCT, name) for name in RECONSTRUCT.folders)
+    if "is_fitted" not in microdata.manifest.notes:
+        raise StageError(
+            f"microdata/ in {run.work} was made by an older version; "
+            f"run `{RECONSTRUCT.command} --force`"
+        )
     if microdata.partitions != tables.partitions:
         raise StageError(
             f"microdata/ and tables/ in {run.work} have different partitions; "

@@ -11,6 +11,7 @@ import polars as pl
 
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
+from recon_cli.evaluate.fresh import made_from, own_source
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import LINK, RECONSTRUCT, SCORE, SOLVAR
 from recon_cli.progress import Task
@@ -23,7 +24,6 @@ from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.tables import Sources, make_rates
 from recon_cli.stages.confidence_scores import calibrate_confidence, open_confidence
-from recon_cli.stages.lineage import made_from, own_source
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.store import Folder, Manifest, open_folder
 from recon_cli.store.files import parquet_bytes

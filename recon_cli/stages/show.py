@@ -8,11 +8,14 @@ from dataclasses import replace
 import polars as pl
 
 from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
+from recon_cli.evaluate.fresh import WorkFolder
+from recon_cli.evaluate.proven import known_columns, proof_conditions
+from recon_cli.frames import is_place
 from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.progress import plural
 from recon_cli.publication import UNLISTED
 from recon_cli.report.claims import certificate_sentence, claim_sentence
-from recon_cli.report.proven import proof_conditions
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
 from recon_cli.report.words import Words, of_people, of_units, percentage
 from recon_cli.schema import Level, Table
@@ -23,7 +26,7 @@ from recon_cli.stages.why import Why
 from recon_cli.store.published import open_published, place_name, read_names
 
 #: What is summed over units.
-_COUNTED = ("population", "placed", "status", "certain")
+_COUNTED = ("population", "placed", "status", "certain", "certain_at_most")
 #: Tables that are named one by one.
 _LISTED = 8
 _STATUSES = {
@@ -77,10 +80,12 @@ def view_release(run: Run) -> GeounitView:
     tables, geounits = open_published(run.work, run.release)
     names = read_names(geounits)
     parts = [_units(locate(run, name)) for name in tables.partitions]
-    rows = pl.concat([part.select(*_COUNTED) for part in parts])
+    rows = pl.concat([part.select(run.release.geoid_column, *_COUNTED) for part in parts])
+    columns = words.listed(known_columns(run.release, WorkFolder(run.work).open(RECONSTRUCT)))
     people, certain = int(rows["placed"].sum()), int(rows["certain"].sum())
     counted = _inhabited(rows)
-    unique = counted.filter(pl.col("status") == "unique").height
+    places = counted.filter(is_place(counted.columns[0]))
+    unique = places.filter(pl.col("status") == "unique").height
     members = [
         member
         for part in parts
@@ -93,11 +98,11 @@ def view_release(run: Run) -> GeounitView:
         enclosing=(),
         details=(
             Detail(words.people, _people(rows, words)),
-            Detail(words.units, f"{rows.height:,}, {counted.height:,} with {words.people}"),
+            Detail(words.units, _places(rows, counted, words)),
             Detail(
-                "proven unique", f"{unique:,} {words.units} ({percentage(unique, counted.height)})"
+                "proven unique", f"{unique:,} {words.units} ({percentage(unique, places.height)})"
             ),
-            Detail("certain", _certain_fact(certain, people, is_known=certain == people)),
+            Detail("certain", _certain_of(rows, certain, people, columns)),
         ),
         notes=(
             f"`recon show GEOID` shows one {_say(level.name)}, or a geounit inside it.",
@@ -188,7 +193,10 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
         Detail(words.people, _people(units, words)),
         Detail("reconstruction", _status(unit["status"], words, is_empty=is_empty)),
         Detail(words.variability, _solvar_fact(located)),
-        Detail("certain", _certain_of(units, certain, records.height)),
+        Detail(
+            "certain",
+            _certain_of(units, certain, records.height, words.listed(located.proofs.columns)),
+        ),
         Detail("made from", _table_list(located.tables)),
     ]
     details[1:1] = _disclosed(located, records.height, words)
@@ -227,16 +235,17 @@ def _whole_view(located: Located) -> GeounitView:
     rows = _units(located)
     people = int(rows["placed"].sum())
     counted = _inhabited(rows)
-    unique = counted.filter(pl.col("status") == "unique").height
+    places = counted.filter(is_place(counted.columns[0]))
+    unique = places.filter(pl.col("status") == "unique").height
     members = (
         _sums(counted, name, inner, words, names) if is_wide else _members(counted, name, names)
     )
     certain = int(rows["certain"].sum())
     details = (
         Detail(words.people, _people(rows, words)),
-        Detail(words.units, f"{rows.height:,}, {counted.height:,} with {words.people}"),
-        Detail("proven unique", f"{unique:,} {words.units} ({percentage(unique, counted.height)})"),
-        Detail("certain", _certain_of(rows, certain, people)),
+        Detail(words.units, _places(rows, counted, words)),
+        Detail("proven unique", f"{unique:,} {words.units} ({percentage(unique, places.height)})"),
+        Detail("certain", _certain_of(rows, certain, people, words.listed(located.proofs.columns))),
         Detail("made from", _table_list(located.tables)),
     )
     shown = (
@@ -260,6 +269,15 @@ def _units(located: Located) -> pl.DataFrame:
     return located.blocks.filter(
         located.release.geography.inside(pl.col(name), located.geoid)
     ).sort(name)
+
+
+def _places(rows: pl.DataFrame, inhabited: pl.DataFrame, words: Words) -> str:
+    """How many units are places, and how many stand for others."""
+    place = rows.columns[0]
+    listed = rows.filter(is_place(place)).height
+    text = f"{listed:,}, {inhabited.filter(is_place(place)).height:,} with {words.people}"
+    more = rows.height - listed
+    return f"{text}; {more:,} more for any that are not listed" if more else text
 
 
 def _inhabited(rows: pl.DataFrame) -> pl.DataFrame:
@@ -291,8 +309,8 @@ def _sums(
         .agg(
             pl.coalesce("population", "placed").sum(),
             pl.col("certain").sum(),
-            pl.len(),
-            unique=(pl.col("status") == "unique").sum(),
+            is_place(name).sum().alias("len"),
+            unique=((pl.col("status") == "unique") & is_place(name)).sum(),
         )
         .sort("geoid")
     )
@@ -371,19 +389,17 @@ def _solvar_fact(located: Located) -> str:
     return f"{value} ({mode}, {about['status']})"
 
 
-def _certain_of(units: pl.DataFrame, certain: int, people: int) -> str:
-    """`_certain_fact` of some units, and whether more of their records may be certain."""
+def _certain_of(units: pl.DataFrame, certain: int, people: int, columns: str) -> str:
+    """How many records of some units are certain, with which columns, and if there may be more."""
     is_known = certain == min(people, int(units["certain_at_most"].sum()))
-    return _certain_fact(certain, people, is_known=is_known)
-
-
-def _certain_fact(certain: int, people: int, *, is_known: bool) -> str:
     if not people:
         return "no records"
     if not certain and not is_known:
-        return f"not proven of any of {people:,} records"
+        return f"not proven of any of {people:,} records with {columns}"
     hedge = "" if is_known else "at least "
-    return f"{hedge}{certain:,} of {people:,} records ({percentage(certain, people)})"
+    return (
+        f"{hedge}{certain:,} of {people:,} records ({percentage(certain, people)}), with {columns}"
+    )
 
 
 def _percent(low: float | None, high: float | None) -> str | None:
@@ -399,7 +415,7 @@ def _bounds(located: Located) -> str:
         return "by propagation of bounds: valid, but not always tight"
     if located.measured.manifest.config["intervals"] == "propagation":
         return "bounded by `recon solvar` (`intervals: propagation`)"
-    return f"measured by `recon solvar`, {located.mode}"
+    return f"measured by `recon solvar`, {located.proofs.mode}"
 
 
 def _caution(certain: int, people: int, finer: Sequence[str], words: Words) -> str:

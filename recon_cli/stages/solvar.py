@@ -25,6 +25,7 @@ def solvar(run: Run) -> StageOutcome:
     config = run.config.section(Solvar)
     seed = run.config.top.seed if config.seed is None else config.seed
     made = open_reconstructed(run)
+    made.require_bounded("recon solvar")
     recipe = made.recipe(run, SOLVAR, config.model_dump(exclude={"seed"}), seed)
     with run.transaction(recipe) as stage:
         if stage.current is not None:

@@ -14,6 +14,7 @@ from recon_cli.attack.variability.partition import (
     measure_with_plan,
 )
 from recon_cli.execute import OnProgress
+from recon_cli.frames import is_place
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
 from recon_cli.pipeline.stages import SOLVAR
@@ -45,7 +46,8 @@ def measure_piece(context: VariabilityContext, piece: Piece, tick: OnProgress) -
         )
     units = _with_uniques(context.plan.release, found.units, made.microdata)
     methods = units["method"].value_counts().iter_rows()
-    inhabited = units.filter(pl.col("population").fill_null(1) > 0)
+    places = units.filter(is_place(context.plan.release.geoid_column))
+    inhabited = places.filter(pl.col("population").fill_null(1) > 0)
     zero = inhabited.filter(pl.col("solvar_upper_pct") == 0)
     context.staging.write(
         piece,
@@ -55,9 +57,9 @@ def measure_piece(context: VariabilityContext, piece: Piece, tick: OnProgress) -
             "certainty": flag_certain(context.plan.release, made.microdata, found),
             "regions": found.regions,
         },
-        statuses=dict(units["status"].value_counts().iter_rows()),
+        statuses=dict(places["status"].value_counts().iter_rows()),
         totals={
-            "units": units.height,
+            "units": places.height,
             "inhabited": inhabited.height,
             "people": int(units["population"].sum()),
             "zero": zero.height,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from recon_cli.attack.linkage.specification import CEF, CEF_ATKR, HDF
+from recon_cli.evaluate.fresh import own_source
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
-from recon_cli.stages.lineage import own_source
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.store import Manifest, open_folder
 from recon_cli.store.manifest import MANIFEST

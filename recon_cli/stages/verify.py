@@ -10,6 +10,7 @@ import polars as pl
 
 from recon_cli import verification
 from recon_cli.errors import StageError
+from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
@@ -73,10 +74,7 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> VerifyOutco
             f"microdata/ and tables/ in {run.work} have different partitions; "
             f"run `{RECONSTRUCT.command}` again"
         )
-    if any(
-        row["tables"] != tables.digest(name)
-        for name, row in microdata.manifest.inputs["partitions"].items()
-    ):
+    if isinstance(WorkFolder(run.work).fresh(RECONSTRUCT), Missing):
         run.reporter.note("verify: tables/ changed after microdata/ was made from them")
     pieces = read_pieces(geounits)
     context = VerificationContext(run.release, run.work, selection.tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,13 +34,29 @@ def town(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_unit_that_stands_for_others_is_said_to_do_so() -> None:
     said = " ".join(recon("run", "--until", "reconstruct").stdout.split())
-    assert said.count("1 of the places stands for any that the files do not list") == 2
+    assert said.count("1 more unit stands for any places that the files do not list") == 2
+    assert said.count("places 3") == 2
     for place in ((), ("A",), ("A_",)):
         shown = " ".join(recon("show", *place).stdout.split())
         assert "A_ stands for any place that the files do not list" in shown
     assert "A_ all that are not listed" in " ".join(recon("show", "A").stdout.split())
     assert "place A_ (all that are not listed)" in recon("show", "A_").stdout
     assert "not listed" not in recon("show", "A1").stdout
+
+
+def test_the_same_number_of_places_is_told_everywhere() -> None:
+    """A unit that stands for others is no place, and is told apart."""
+    said = " ".join(recon("run").stdout.split())
+    assert set(re.findall(r"places (\d+)", said)) == {"3"}
+    assert "places 3, 3 with people; 1 more for any that are not listed" in " ".join(
+        recon("show").stdout.split()
+    )
+    assert set(re.findall(r"(\d+) places", recon("status").stdout)) == {"3"}
+    recon("report")
+    page = next(Path().rglob("report.md")).read_text()
+    assert "- places with people: **3**" in page
+    assert set(re.findall(r"[Oo]f (\d+) places", page)) == {"3"}
+    assert "Besides the places that are counted here 1 unit stands for any that are not" in page
 
 
 def test_with_a_list_no_unit_stands_for_others() -> None:

@@ -13,19 +13,19 @@ import pytest
 
 from recon_cli.config import load_config
 from recon_cli.errors import StageError
+from recon_cli.evaluate.fresh import Missing
+from recon_cli.evaluate.proven import Mode, add_up_sizes, proven_units, uniqueness_by_size
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import REPORT
 from recon_cli.report.compose import compose_report
 from recon_cli.report.findings import (
     Findings,
-    Missing,
     ReconstructionFindings,
     ScoreFindings,
     VariabilityFindings,
 )
 from recon_cli.report.headline import make_headline
 from recon_cli.report.markup import to_text
-from recon_cli.report.proven import Mode, add_up_sizes, proven_units, uniqueness_by_size
 from recon_cli.report.words import words_of
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.findings import gather_findings
@@ -269,7 +269,9 @@ def test_what_proofs_rest_on_is_said(base: Path) -> None:
     text = headline(replace(findings, assumes_zeros=True, laws=rounded, reconstruction=found))
     assert "if the structural zeros that the schema assumes hold" in text
     assert "if the counts were published by: rounded (base 3)" in text
-    assert "2 blocks of those counted here stand for all that are not listed" in text
+    assert (
+        "Besides the blocks that are counted here 2 units stand for any that are not listed" in text
+    )
 
 
 def test_what_the_budget_left_open_is_said(base: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.findings import Findings, Missing
+from recon_cli.report.findings import Findings
 from recon_cli.report.words import Words, count, percentage
 
 _HEADER = ("level", "table", "counts", "recovered", "within range", "safe", "undecided")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.charts import Chart, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.findings import Findings, Missing, ReconstructionFindings
+from recon_cli.report.findings import Findings, ReconstructionFindings
 from recon_cli.report.palette import BLUE, GREY, Look
 from recon_cli.report.words import (
     Words,
@@ -30,8 +31,9 @@ def certain_section(findings: Findings, words: Words) -> ReportSection:
     certain, elsewhere = whole["certain"], whole["certain_elsewhere"]
     others = found.people - whole["one_population"]
     text = [
-        f"A record is certain when it appears in every reconstruction. **{certain:,}** of "
-        f"{found.people:,} records ({percentage(certain, found.people)}) are proven to."
+        f"A record ({words.listed(found.known)}) is certain when it appears in every "
+        f"reconstruction. **{certain:,}** of {found.people:,} records "
+        f"({percentage(certain, found.people)}) are proven to."
     ]
     if elsewhere:
         text.append(

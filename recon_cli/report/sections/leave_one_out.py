@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.findings import Findings, Missing
+from recon_cli.report.findings import Findings
 from recon_cli.report.words import Words, capitalized, count, percent, size_label
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from recon_cli.evaluate.fresh import Missing
+from recon_cli.evaluate.proven import ONE, OPEN, SEVERAL, UNDECIDED, UNIQUENESS
 from recon_cli.report.charts import Chart, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.findings import Findings, Missing, ReconstructionFindings
+from recon_cli.report.findings import Findings, ReconstructionFindings
 from recon_cli.report.palette import BLUE, GREY, ORANGE, Look
-from recon_cli.report.proven import ONE, OPEN, SEVERAL, UNDECIDED, UNIQUENESS
 from recon_cli.report.words import (
     Words,
     capitalized,

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.charts import Chart, ChartRow, Mark, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
 from recon_cli.report.findings import (
     Findings,
-    Missing,
     ReconstructionFindings,
     UniqueFindings,
     VariabilityFindings,

@@ -1,14 +1,23 @@
-"""What is proven of the units of a partition, whoever proved it, and its sums by size."""
+"""Which records are certain, and which units have one solution, whichever stage proved it.
+
+Everything that tells a number of certain records asks here: report, show, compare.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
 
+from recon_cli.evaluate.fresh import Missing, WorkFolder
+from recon_cli.frames import is_place
+from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL, Sizes
+from recon_cli.store import Folder, Span
+from recon_cli.store.piece import EVERYWHERE
 
 #: How variability is measured: unit by unit, or with every count of a region.
 Mode = Literal["relaxed", "exact"]
@@ -26,6 +35,135 @@ _SUMS = (
     "certain_at_most",
     "certain_elsewhere",
 )
+
+
+@dataclass(frozen=True)
+class ProvenRecords:
+    """How many records are certain: the number of no stage, but of all proofs together.
+
+    Attributes:
+        at_least: Proven to be in every solution.
+        at_most: No more can be.
+        of: Records.
+        columns: What is certain of them, in the schema's order.
+        stages: Whose proofs were counted.
+    """
+
+    at_least: int
+    at_most: int
+    of: int
+    columns: tuple[str, ...]
+    stages: tuple[str, ...]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether no further record may be certain."""
+        return self.at_least == self.at_most
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """The proofs that a work folder holds of its reconstructed records, all of them fresh.
+
+    Attributes:
+        release: The schema.
+        microdata: The folder.
+        blocks: The folder.
+        solvar: The folder; None where variability was not measured.
+        claims: The folder; None where nothing was claimed.
+    """
+
+    release: Release
+    microdata: Folder
+    blocks: Folder
+    solvar: Folder | None
+    claims: Folder | None
+
+    @classmethod
+    def of(cls, work: WorkFolder, release: Release, partition: str | None = None) -> Proofs:
+        """Those of a work folder whose reconstruction fits its tables.
+
+        Args:
+            work: The work folder.
+            release: The schema.
+            partition: The only one that is asked about; default all.
+
+        Raises:
+            StageError: A folder is missing or damaged.
+        """
+        solvar, claims = (work.fresh(stage, partition) for stage in (SOLVAR, CLAIMS))
+        return cls(
+            release,
+            work.open(RECONSTRUCT),
+            work.open(RECONSTRUCT, "blocks"),
+            None if isinstance(solvar, Missing) else solvar,
+            None if isinstance(claims, Missing) else claims,
+        )
+
+    @property
+    def mode(self) -> Mode | None:
+        """In which variability was measured, if it was."""
+        return None if self.solvar is None else self.solvar.manifest.notes["mode"]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The histogram columns that the tables in use show: those of certain records."""
+        return known_columns(self.release, self.microdata)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Whose proofs there are."""
+        found = (self.microdata, self.solvar, self.claims)
+        return tuple(each.manifest.stage for each in found if each is not None)
+
+    def claimed(self, partition: str, span: Span = EVERYWHERE) -> pl.DataFrame | None:
+        """See `claimed_records`; None where nothing was claimed."""
+        if self.claims is None:
+            return None
+        rows = self.claims.read(partition, span)
+        return claimed_records(self.release, self.claims.manifest.notes["columns"], rows)
+
+    def units(self, partition: str, records: pl.DataFrame, span: Span = EVERYWHERE) -> pl.DataFrame:
+        """The units of a partition; see `proven_units`.
+
+        Args:
+            partition: The partition.
+            records: Of ``microdata/``, the same units.
+            span: Of geoids.
+
+        Raises:
+            StageError: A folder is damaged.
+        """
+        return proven_units(
+            self.blocks.read(partition, span),
+            placed_records(self.release, records),
+            None if self.solvar is None else self.solvar.read(partition, span),
+            self.claimed(partition, span),
+            self.mode,
+        )
+
+    def records(self) -> ProvenRecords:
+        """How many records are certain, over all partitions, on `columns`.
+
+        Raises:
+            StageError: A folder is damaged.
+        """
+        place = self.release.geoid_column
+        parts = [
+            self.units(name, self.microdata.read(name, columns=(place, "certain")))
+            for name in self.microdata.partitions
+        ]
+        sums = pl.concat(part.select("certain", "certain_at_most") for part in parts).sum()
+        at_least, at_most = sums.row(0)
+        return ProvenRecords(
+            at_least, at_most, self.microdata.manifest.rows, self.columns, self.stages
+        )
+
+
+def known_columns(release: Release, microdata: Folder) -> tuple[str, ...]:
+    """The histogram columns that the tables of reconstructed records show."""
+    names = microdata.manifest.notes["columns"]
+    return tuple(column for column in release.histogram if column in names)
 
 
 def proof_conditions(laws: Sequence[str], *, assumes_zeros: bool) -> list[str]:
@@ -133,17 +271,19 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
         mode: In which variability was measured, if it was.
 
     Returns:
-        ``number`` (the size class, Int8), ``units``, ``population``, the same by uniqueness
-        (``one_units``, …), ``certain``, ``certain_at_most`` and ``certain_elsewhere`` (the certain
+        ``number`` (the size class, Int8), ``units`` (places, not those that stand for others),
+        ``population`` (of all), the same by uniqueness (``one_units``, …), ``certain``,
+        ``certain_at_most`` and ``certain_elsewhere`` (the certain
         ones in units that are not proven to have one solution). Inhabited units only; of those
         whose people the tables do not bound, the people that were placed in them.
     """
     people = pl.coalesce("population", "placed").fill_null(0).cast(pl.Int64)
+    place = is_place(proven.columns[0])
     by_uniqueness = [
         sum_of.alias(f"{each}_{what}")
         for each in UNIQUENESS
         for what, sum_of in (
-            ("units", (pl.col("uniqueness") == each).cast(pl.Int64).sum()),
+            ("units", ((pl.col("uniqueness") == each) & place).cast(pl.Int64).sum()),
             ("population", pl.col("population").filter(pl.col("uniqueness") == each).sum()),
         )
     ]
@@ -153,7 +293,7 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
         .with_columns(number=sizes.number(pl.col("population")), uniqueness=_uniqueness(mode))
         .group_by("number")
         .agg(
-            pl.len().cast(pl.Int64).alias("units"),
+            place.cast(pl.Int64).sum().alias("units"),
             pl.col("population").sum(),
             *by_uniqueness,
             pl.col("certain", "certain_at_most").sum(),

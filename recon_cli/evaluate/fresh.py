@@ -1,0 +1,150 @@
+"""Which folders of a work folder are there and fit together, by the digests in their manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from recon_cli.pipeline.stages import (
+    AUDIT,
+    CLAIMS,
+    CONFIDENCE,
+    CONTRIBUTIONS,
+    LEAVE_ONE_OUT,
+    RECONSTRUCT,
+    SOLVAR,
+)
+from recon_cli.store import INGEST, Folder, Manifest, Stage, open_folder
+
+#: Stage → the stages whose first folders it was made from. Records alone are not enough: the same
+#: ones may be made from tables that prove less.
+_SOURCES = {
+    **dict.fromkeys((RECONSTRUCT, AUDIT, CONTRIBUTIONS), (INGEST,)),
+    **dict.fromkeys((SOLVAR, CLAIMS, CONFIDENCE, LEAVE_ONE_OUT), (RECONSTRUCT, INGEST)),
+}
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A part that the work folder does not hold.
+
+    Attributes:
+        why: Half a sentence: what is not there, or does not fit.
+        commands: What makes it, in this order.
+        change: What has to be added to the input before, where commands alone do not make it.
+    """
+
+    why: str
+    commands: tuple[str, ...]
+    change: str = ""
+
+    @property
+    def remedy(self) -> str:
+        """What to do, as the end of a sentence."""
+        steps = _enumerate_commands(self.commands)
+        return f"{self.change}, then {steps}" if self.change else steps
+
+
+@dataclass(frozen=True)
+class WorkFolder:
+    """The folders of a work folder, as far as they fit together.
+
+    Attributes:
+        path: Where it is.
+    """
+
+    path: Path
+
+    def holds(self, stage: Stage) -> bool:
+        """Whether a stage has published, whatever it was made from."""
+        return (self.path / stage.folders[0]).is_dir()
+
+    def open(self, stage: Stage, name: str | None = None) -> Folder:
+        """A folder of a stage, by default its first.
+
+        Raises:
+            StageError: It is not there, or damaged.
+        """
+        return open_folder(self.path, stage, name or stage.folders[0])
+
+    def fresh(self, stage: Stage, partition: str | None = None) -> Folder | Missing:
+        """The first folder of a stage, if it was made from what is there now.
+
+        Tables that are not there any more contradict nothing.
+
+        Args:
+            stage: One that reads counts or reconstructed records.
+            partition: The only one that has to fit; default all.
+
+        Raises:
+            StageError: A folder is damaged.
+        """
+        name, commands = stage.folders[0], (stage.command,)
+        if not self.holds(stage):
+            return Missing(f"there is no {name}/ in the work folder", commands)
+        folder = self.open(stage)
+        if stage == RECONSTRUCT and "columns" not in folder.manifest.notes:
+            return Missing(f"{name}/ was made by an older version", (f"{stage.command} --force",))
+        for source in _SOURCES[stage]:
+            before = self._source(source, partition)
+            if before is not None and (
+                isinstance(before, Missing) or not _fits(folder.manifest, before, partition)
+            ):
+                made_of = source.folders[0]
+                why = f"{name}/ was made from other {made_of}/ than those there now"
+                return Missing(why, commands)
+        return folder
+
+    def _source(self, stage: Stage, partition: str | None) -> Folder | Missing | None:
+        """What a stage has published; tables that are not there any more are None."""
+        if stage != INGEST:
+            return self.fresh(stage, partition)
+        return self.open(INGEST) if self.holds(INGEST) else None
+
+
+def made_from(manifest: Manifest, folder: Folder) -> bool:
+    """Whether a stage's inputs are the partitions of ``folder`` as they are now."""
+    inputs = manifest.inputs["partitions"]
+    now = {name: folder.digest(name) for name in folder.partitions}
+    return {name: row.get(folder.path.name) for name, row in inputs.items()} == now
+
+
+def own_source(links: Manifest, microdata: Folder) -> str | None:
+    """The source of the links that is the work folder's ``microdata/``, if one is.
+
+    Args:
+        links: Of ``links/``.
+        microdata: The folder.
+    """
+    own = {name: microdata.digest(name) for name in microdata.partitions}
+    inputs = links.inputs["partitions"]
+    for source in links.notes["sources"]:
+        found = {name: row[source] for name, row in inputs.items() if source in row}
+        if found == own:
+            return str(source)
+    return None
+
+
+def _fits(manifest: Manifest, folder: Folder, partition: str | None) -> bool:
+    """Whether a stage was made from a folder as it is now, or from one partition of it."""
+    name, shared = folder.path.name, manifest.inputs["shared"]
+    if name in shared:  # it read the folder whole
+        return bool(shared[name] == folder.manifest.key)
+    beside = {key: digest for key, digest in shared.items() if key.startswith(f"{name}/")}
+    extras = {f"{name}/{key}": file.sha256 for key, file in folder.manifest.extras.items()}
+    if beside and beside != extras:  # coverage and laws: which absent counts are zero
+        return False
+    if partition is None:
+        return made_from(manifest, folder)
+    row = manifest.inputs["partitions"].get(partition, {})
+    return bool(row.get(name) == folder.digest(partition))
+
+
+def _enumerate_commands(commands: Sequence[str]) -> str:
+    """Commands in the order in which they are typed.
+
+    >>> _enumerate_commands(["recon link", "recon score"])
+    '`recon link`, then `recon score`'
+    """
+    return ", then ".join(f"`{command}`" for command in commands)
