@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.model.grain import Grain, IntArray, RowGroup, enumerate_domain
+from recon_cli.publication import MOST_PEOPLE
 
 AtomArray = npt.NDArray[np.int16]
 BoolArray = npt.NDArray[np.bool_]
@@ -139,6 +140,30 @@ def find_unmentioned(
     unit, atoms, _ = _under_no_zero(grain, units, strata, impossible, None)
     unmentioned = ~_mentioned(strata, unit, atoms)
     return _in_order(unit[unmentioned], atoms[unmentioned])
+
+
+def find_endless(
+    grain: Grain,
+    units: int,
+    strata: Sequence[Stratum],
+    impossible: Sequence[RowGroup],
+    limit: ListingLimit,
+) -> tuple[Candidates, BoolArray]:
+    """The histogram cells that no zero rules out and no row bounds: a solution with more is one.
+
+    Args:
+        grain: The working grain.
+        units: Number of units in the batch.
+        strata: All geounits that the units lie in.
+        impossible: Structural zeros.
+        limit: Regions where more cells are under no zero are not listed.
+
+    Returns:
+        The cells, and for each unit whether they are listed.
+    """
+    unit, atoms, listed = _under_no_zero(grain, units, strata, impossible, limit)
+    endless = ~_bounded(strata, unit, atoms)
+    return _in_order(unit[endless], atoms[endless]), listed
 
 
 def _in_order(unit: IntArray, atoms: AtomArray) -> Candidates:
@@ -289,3 +314,17 @@ def _mentioned(strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray) -> B
                     here &= stratum.needed[stratum.of_unit[unit], row]
                 mentioned |= here
     return mentioned
+
+
+def _bounded(strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray) -> BoolArray:
+    """Which histogram cells are in a row with an upper end, whether or not the row is needed."""
+    bounded = np.zeros(len(unit), dtype=bool)
+    for stratum in strata:
+        place = stratum.of_unit[unit]
+        for group in stratum.groups:
+            codes = group.codes(atoms)
+            for layer in group.layers:
+                row = layer[codes]
+                here = (row >= 0) & (place >= 0)
+                bounded |= here & (stratum.rhs[place, row] < MOST_PEOPLE)
+    return bounded

@@ -36,7 +36,7 @@ _INTERVAL_BATCH = 256
 #: dense arrays, where counts are intervals.
 MOST_LISTED = 300
 #: Candidates of a batch, where counts are intervals: each is in up to hundreds of rows.
-_MOST_CANDIDATES = 200_000
+MOST_CANDIDATES = 200_000
 
 
 @dataclass(frozen=True)
@@ -142,15 +142,15 @@ def _build(
 ) -> System:
     units = counts.units[batch]
     if most_listed is None and not must_list and counts.intervals is not None:
-        most_listed = max(_MOST_CANDIDATES // len(units), 1)
+        most_listed = max(MOST_CANDIDATES // len(units), 1)
     strata, fine, suspects = _strata(plan, counts, batch)
     limit = None if most_listed is None else ListingLimit(counts.region[batch], most_listed)
     candidates, listed = find_candidates(plan.grain, len(units), strata, plan.impossible, limit)
-    if len(candidates.unit) > _MOST_CANDIDATES and counts.intervals is not None:
+    if len(candidates.unit) > MOST_CANDIDATES and counts.intervals is not None:
         raise SolverError(
             f"{plan.release.region.name} {counts.region_geoids[int(counts.region[batch][0])]}: the "
             f"statements allow {len(candidates.unit):,} histogram cells in {len(units):,} units; "
-            f"at most {_MOST_CANDIDATES:,} can be listed: use tables that tell fewer values apart, "
+            f"at most {MOST_CANDIDATES:,} can be listed: use tables that tell fewer values apart, "
             "or that publish exact zeros"
         )
     equations = _equations(plan, strata, candidates, listed)

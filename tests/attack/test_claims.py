@@ -248,7 +248,7 @@ def test_a_region_with_too_many_candidates_to_list_is_cut(seed: int, people: int
     whole = find_claims(*arguments)
     cells = math.prod(len(feature.values) for feature in release.features)
     most = max(cells, whole.units.height)
-    with mock.patch("recon_cli.model.system._MOST_CANDIDATES", most):
+    with mock.patch("recon_cli.model.system.MOST_CANDIDATES", most):
         cut = find_claims(*arguments)
     assert cut.claims.equals(whole.claims)
     assert cut.disclosures.equals(whole.disclosures)

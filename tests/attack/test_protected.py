@@ -166,7 +166,7 @@ def test_the_audit_finds_the_least_and_greatest_of_every_cell(seed: int, exact: 
 @given(seed=SEEDS)
 def test_an_audit_without_candidates_is_valid(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recon_cli.model.system._MOST_CANDIDATES", 3)
+        patch.setattr("recon_cli.model.system.MOST_CANDIDATES", 3)
         for low, least, greatest, high, is_exact, status, counts in audited(seed, 0.5):
             assert low <= least <= min(counts)
             assert greatest is None or max(counts) <= greatest <= high
@@ -289,7 +289,7 @@ def test_solvar_is_the_share_that_another_solution_lacks(
     every = enumerate_or_skip(release, published)
     records = recon.reconstruct(release, published, seed=seed).microdata
     assume(not records.is_empty() and not any(records.null_count().row(0)))
-    with mock.patch("recon_cli.model.system._MOST_CANDIDATES", most_listed):
+    with mock.patch("recon_cli.model.system.MOST_CANDIDATES", most_listed):
         found = recon.measure_variability(
             release, published, records, mode="exact", unit_seconds=5.0
         )
@@ -344,7 +344,7 @@ def test_histograms_are_of_the_solutions() -> None:
 
 
 def test_more_candidates_than_can_be_listed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recon_cli.model.system._MOST_CANDIDATES", 3)
+    monkeypatch.setattr("recon_cli.model.system.MOST_CANDIDATES", 3)
     published = recon.publish(
         WARDS, counts_of(("A101", 1, "3")), protection=under({"rounded": {"base": 3}})
     )
@@ -359,7 +359,7 @@ def test_an_audit_of_more_candidates_than_can_be_listed_says_what_it_can(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Margins alone tell two of each kind of women; solutions or nothing is said of the rest."""
-    monkeypatch.setattr("recon_cli.model.system._MOST_CANDIDATES", 3)
+    monkeypatch.setattr("recon_cli.model.system.MOST_CANDIDATES", 3)
     counts = counts_of(("A101", 1, "9"), ("A101", 2, "6"), ("A101", 3, "3"))
     published = recon.publish(WARDS, counts, protection=under({"rounded": {"base": 3}}))
     audit = recon.audit_counts(WARDS, published)

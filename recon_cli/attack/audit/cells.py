@@ -10,11 +10,17 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.model.candidates import BoolArray, Stratum
+from recon_cli.model.candidates import (
+    BoolArray,
+    Candidates,
+    ListingLimit,
+    Stratum,
+    find_endless,
+)
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
-from recon_cli.model.system import System, row_entries
+from recon_cli.model.system import MOST_CANDIDATES, System, row_entries
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,8 @@ class IntervalCells:
         high: Likewise.
         least: What propagation over the margins leaves.
         most: Likewise, `MOST_PEOPLE` where it is open.
-        is_bounded: Whether the candidates are listed, and all records that can be in its geounit.
+        is_bounded: Whether all records that it counts are listed, and some row bounds each.
+        is_endless: Whether no row bounds some of them: a solution with more of these is one, too.
         coefficients: Sparse (cells × candidates): the count as a functional of a solution.
     """
 
@@ -41,6 +48,7 @@ class IntervalCells:
     least: IntArray
     most: IntArray
     is_bounded: BoolArray
+    is_endless: BoolArray
     coefficients: sparse.csr_array
 
     @classmethod
@@ -56,7 +64,11 @@ class IntervalCells:
         Raises:
             ValueError: The plan is not one for intervals.
         """
-        parts = [_of_stratum(plan, counts, system, at, among) for at in range(len(system.strata))]
+        endless = _endless(plan, system)
+        parts = [
+            _of_stratum(plan, counts, system, endless, at, among=among)
+            for at in range(len(system.strata))
+        ]
         names = [field.name for field in fields(cls) if field.name != "coefficients"]
         arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         coefficients = sparse.csr_array(sparse.vstack([part.coefficients for part in parts]))
@@ -82,8 +94,24 @@ class IntervalCells:
         )
 
 
+def _endless(plan: Plan, system: System) -> tuple[Candidates, BoolArray]:
+    """Possible records that no row bounds, and for each unit whether they are listed."""
+    units, sizes = len(system.units), len(plan.grain.sizes)
+    nobody = Candidates(np.empty(0, dtype=np.int64), np.empty((0, sizes), dtype=np.int16))
+    if system.is_bounded.all() or not system.strata:
+        return nobody, np.ones(units, dtype=bool)
+    limit = ListingLimit(system.regions, max(MOST_CANDIDATES // units, 1))
+    return find_endless(plan.grain, units, system.strata, plan.impossible, limit)
+
+
 def _of_stratum(
-    plan: Plan, counts: PartitionCounts, system: System, at: int, among: str
+    plan: Plan,
+    counts: PartitionCounts,
+    system: System,
+    endless: tuple[Candidates, BoolArray],
+    at: int,
+    *,
+    among: str,
 ) -> IntervalCells:
     stratum = system.strata[at]
     pattern = plan.patterns[stratum.pattern]
@@ -93,10 +121,12 @@ def _of_stratum(
     low, high = (ends[:, cells] for ends in counts.intervals.of(stratum.geounits))
     place, column = np.nonzero((low < high) | (among == "all"))
     node = pattern.lattice.node[column]
-    inside = stratum.of_unit >= 0
-    open_units = inside & ~(system.is_bounded & system.is_listed)
-    bounded = np.ones(len(stratum.geounits), dtype=bool)
-    bounded[stratum.of_unit[open_units]] = False
+    beyond, listed = endless
+    unlisted = (stratum.of_unit >= 0) & ~(listed & system.is_listed)
+    has_all = np.ones(len(stratum.geounits), dtype=bool)
+    has_all[stratum.of_unit[unlisted]] = False
+    counted = _functionals(plan, stratum, replace(system, candidates=beyond), place, node)
+    is_endless = np.diff(counted.indptr) > 0
     return IntervalCells(
         stratum=np.full(len(place), at),
         geounit=stratum.geounits[place],
@@ -105,7 +135,8 @@ def _of_stratum(
         high=high[place, column],
         least=stratum.least[place, node],
         most=stratum.rhs[place, node],
-        is_bounded=bounded[place],
+        is_bounded=has_all[place] & ~is_endless,
+        is_endless=is_endless,
         coefficients=_functionals(plan, stratum, system, place, node),
     )
 

@@ -35,7 +35,7 @@ from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import build_systems
 from recon_cli.progress import OnProgress, ignore_progress
-from recon_cli.publication import MOST_PEOPLE, Publication
+from recon_cli.publication import MOST_PEOPLE, OPEN, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
@@ -174,10 +174,14 @@ def _audit_batch(
         unlisted = np.unique(system.regions[~system.is_listed])
         is_unlisted = region_of_cell.is_in(counts.region_geoids.gather(unlisted).to_list())
         ends.take_solutions(plan, counts, solutions, is_unlisted.to_numpy())
-    # Where more people are possible than the candidates, only margins say how many at most.
+    # Where more people are possible than the candidates, only margins say how many at most. Where
+    # nothing bounds them, every number above a solution's is that of another one.
     least = np.maximum(ends.lower, cells.least)
     greatest = np.where(cells.is_bounded, np.minimum(ends.upper, cells.most), cells.most)
-    seen = ends.greatest - ends.least
+    unsolved = counts.region_geoids.gather(np.unique(system.regions[solved.unsolved])).to_list()
+    region_of = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
+    is_solved = ~region_of.is_in(unsolved).to_numpy()
+    seen = np.where(cells.is_endless & is_solved, OPEN, ends.greatest - ends.least)
     is_exact = (least == ends.least) & (greatest == ends.greatest)
     status = np.select(
         [
@@ -196,8 +200,8 @@ def _audit_batch(
         is_exact=pl.Series(is_exact),
         status=pl.Series(status, dtype=pl.String),
     )
-    region_of = plan.release.region.enclosing(pl.col("geoid"))
-    return frame.filter(~region_of.is_in(sorted(excluded))).cast(AUDIT)
+    region = plan.release.region.enclosing(pl.col("geoid"))
+    return frame.filter(~region.is_in(sorted(excluded))).cast(AUDIT)
 
 
 def _components(counts: PartitionCounts, solved: BatchSolution) -> Iterator[tuple[str, Component]]:
