@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
+from hypothesis import given
+
 from benchmarks.soundness.releases import NAMES, make_release
 from benchmarks.soundness.words import words_of
+from tests.support.properties import SEEDS, examples
 
 
 def test_no_word_is_false() -> None:
@@ -15,3 +20,20 @@ def test_no_word_is_false() -> None:
         found += [f"{number}: {word}" for word in words if word.is_true is False]
     assert not found
     assert said > 100
+
+
+@examples(20)
+@given(seed=SEEDS)
+def test_no_word_is_false_of_any_release(seed: int) -> None:
+    tiny = make_release(seed, seed % len(NAMES))
+    words = [] if tiny is None else list(words_of(tiny))
+    assert not [word for word in words if word.is_true is False]
+
+
+def test_a_unit_that_is_wrongly_taken_to_be_empty_is_found() -> None:
+    """A right release under zeroing, with people in a unit without a row."""
+    with mock.patch("recon_cli.sources.listing._absent_is_empty", lambda *_: True):
+        tiny = make_release(7, 69)
+        assert tiny is not None
+        kinds = {word.kind for word in words_of(tiny) if word.is_true is False}
+    assert kinds == {"places", "refusal"}

@@ -200,8 +200,8 @@ def _audit_batch(
         is_exact=pl.Series(is_exact),
         status=pl.Series(status, dtype=pl.String),
     )
-    region = plan.release.region.enclosing(pl.col("geoid"))
-    return frame.filter(~region.is_in(sorted(excluded))).cast(AUDIT)
+    place = plan.release.region.enclosing(pl.col("geoid"))
+    return frame.filter(~place.is_in(sorted(excluded))).cast(AUDIT)
 
 
 def _components(counts: PartitionCounts, solved: BatchSolution) -> Iterator[tuple[str, Component]]:
