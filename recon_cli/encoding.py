@@ -30,7 +30,7 @@ def encode(
         where ``seen_by`` is None.
 
     Raises:
-        VerificationError: Names column, value and first geoid.
+        VerificationError: Names the column, how many records and the first geoid.
     """
     _check_columns(release, records)
     geoids = records[release.geoid_column]
@@ -47,7 +47,7 @@ def _check_columns(release: Release, records: pl.DataFrame) -> None:
     if missing:
         raise VerificationError(
             f"records: no column {missing[0]!r} (needed: {', '.join(wanted)}; "
-            f"found: {', '.join(records.columns)})"
+            f"found: {', '.join(name for name in records.columns if name in wanted)})"
         )
     geoids, unit = records[release.geoid_column], release.geography.unit
     if geoids.dtype != pl.String:
@@ -57,8 +57,8 @@ def _check_columns(release: Release, records: pl.DataFrame) -> None:
     wrong = geoids.filter(~unit.has(geoids).fill_null(value=False))
     if len(wrong):
         raise VerificationError(
-            f"records: column {geoids.name!r}: {wrong[0]!r} is not a geoid of level "
-            f"{unit.name!r}, which has {unit.digits} characters ({len(wrong)} such records)"
+            f"records: column {geoids.name!r}: {len(wrong):,} records have what is not a geoid of "
+            f"level {unit.name!r}, which has {unit.digits} characters"
         )
 
 
@@ -74,9 +74,9 @@ def _positions(
     if unknown:
         wrong = column.is_in(unknown).fill_null(value=False)
         raise VerificationError(
-            f"records: column {feature.name!r}: {column.filter(wrong)[0]!r} in "
-            f"{geoids.filter(wrong)[0]} is not a value of the feature "
-            f"(such as {', '.join(map(repr, feature.values[:5]))}; {wrong.sum()} such records)"
+            f"records: column {feature.name!r}: {wrong.sum():,} records, the first in "
+            f"{geoids.filter(wrong)[0]}, have what is not a value of the feature "
+            f"(such as {', '.join(map(repr, feature.values[:5]))})"
         )
     if seen_by is None:
         return None

@@ -4,6 +4,7 @@ ReconError
 ├── ConfigError            2  the run's YAML or the command line
 ├── SchemaError            3  the release schema
 ├── SourceError            4  a published file that cannot be read as what it claims to be
+│   └── UnknownValueError  4  a value of a record that the schema does not know
 ├── StageError             5  a stage folder that is missing, damaged or out of date
 ├── ContradictionError     6  published counts that no set of records can have
 ├── VerificationError      7  records that do not reproduce the published counts
@@ -43,6 +44,22 @@ class SourceError(ReconError):
     """Published input is truncated, malformed, or refers to what the schema does not know."""
 
     exit_code = 4
+
+
+class UnknownValueError(SourceError):
+    """Records have a value that the schema does not know; the message does not repeat it.
+
+    Attributes:
+        column: Where.
+        values: Some of them, to look for; they are nobody's business.
+    """
+
+    def __init__(self, message: str, column: str, values: tuple[str, ...]) -> None:
+        super().__init__(message, column, values)  # so that the error travels between processes
+        self.column, self.values = column, values
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class StageError(ReconError):

@@ -85,13 +85,15 @@ class Recon(ModuleCommands):
                 return value
         except ReconError as error:
             if ctx.meta.get(VERBOSITY, 0) > 1:
-                from traceback import format_exc  # noqa: PLC0415 - seldom wanted
+                from recon_cli.tracebacks import traceback_text  # noqa: PLC0415 - seldom wanted
 
-                click.echo(format_exc(), err=True, nl=False)
+                click.echo(traceback_text(error), err=True, nl=False)
             _say(ctx, f"error: {error}")
             ctx.exit(error.exit_code)
         except Unpublished as done:
             _say(ctx, str(done))
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
         except BrokenPipeError:
             drop_output()
             ctx.exit(NO_READER)
@@ -100,6 +102,11 @@ class Recon(ModuleCommands):
             word = "terminated" if terminated else "interrupted"
             _say(ctx, f"{word}; finished partitions are kept, the same command resumes")
             ctx.exit(TERMINATED if terminated else INTERRUPTED)
+        except Exception as defect:  # noqa: BLE001 - Python would print its message, too
+            from recon_cli.tracebacks import traceback_text  # noqa: PLC0415
+
+            click.echo(traceback_text(defect), err=True, nl=False)
+            ctx.exit(1)
 
 
 @cache

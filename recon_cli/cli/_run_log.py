@@ -20,6 +20,7 @@ from recon_cli.errors import ConfigError, ReconError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import JsonLinesReporter, Reporter
 from recon_cli.store import Stage
+from recon_cli.tracebacks import safe_message
 from recon_cli.version import __version__
 
 
@@ -118,7 +119,7 @@ class RunLog:
         if self.events is not None:
             error = behind(error)
             kind, code = type(error).__name__, exit_code(error)
-            message = str(error) or kind.lower()
+            message = safe_message(error)
             self.events.emit(
                 "stage_failed",
                 stage=stage.short_name,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import threading
-import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from recon_cli.errors import ReconError
 from recon_cli.execute.progress_messages import ProgressMessage, ProgressSender
 from recon_cli.execute.work_items import Usage, WorkFunction, measured
 from recon_cli.garbage import collect_seldom
+from recon_cli.tracebacks import safe_message, traceback_text
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -35,13 +35,6 @@ class Failed:
 
     error: Exception
     trace: str
-
-
-class RemoteTraceback(Exception):  # noqa: N818 - shown as the cause of an error, not raised
-    """Carries a worker's traceback as text, because frames do not pickle."""
-
-    def __str__(self) -> str:
-        return f"\n{self.args[0]}"
 
 
 def work(pipe: Connection) -> None:
@@ -74,7 +67,7 @@ def attempt(
             value = function(shared, payload, ticker)
         return pickle.dumps(Done(value, meter.usage, ticker.total))
     except Exception as error:  # noqa: BLE001 - it travels on: the parent raises it
-        return pickle.dumps(Failed(_portable(error), traceback.format_exc()))
+        return pickle.dumps(Failed(_portable(error), traceback_text(error)))
 
 
 def _portable(error: Exception) -> Exception:
@@ -86,7 +79,7 @@ def _portable(error: Exception) -> Exception:
     except (pickle.PicklingError, TypeError, AttributeError, ValueError):
         pass
     if not isinstance(error, ReconError):
-        return RuntimeError(f"{type(error).__name__}: {error}")
+        return RuntimeError(safe_message(error))
     plain = next(
         kind
         for kind in type(error).__mro__

@@ -5,7 +5,7 @@ Records are read a partition at a time and with the needed columns only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.schema import Level, Release
+from recon_cli.sources.damage import columns_found, why_unreadable
 from recon_cli.sources.tabular import document_of, read_sheet
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.translation import Translation
@@ -75,6 +76,9 @@ class RecordFile:
             return {row.partition: Slice(row.rows, row.digest) for row in rows}
         if self.layout == "folder":
             return {name: self._slice(files) for name, files in self._parts().items()}
+        if self.path.suffix.lower() == ".csv":
+            # where few columns are asked for, lines of another width pass
+            self._collect(_scan(self.path, None).select(pl.all().null_count()))
         prefix = self.level.enclosing(pl.col(self.place).cast(pl.String))
         counts = self._collect(self._scan(self.path).group_by(prefix.alias("name")).len())
         digest = file_digest(self.path)
@@ -117,9 +121,25 @@ class RecordFile:
         try:
             return self._scan(paths[0]).collect_schema().names()
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise SourceError(f"{paths[0]}: cannot be read: {error}") from error
+            raise SourceError(f"{paths[0]}: {_why(paths[0], error)}") from None
         except ConfigError as error:
             raise ConfigError(f"{paths[0]}: {error}") from error
+
+    def first_record(self, column: str, values: Collection[str]) -> int | None:
+        """The number of the first record of a single file with one of ``values``, from 1.
+
+        None where the file has no such column, or there are several files.
+
+        Raises:
+            SourceError: It cannot be read.
+        """
+        if self.layout != "file" or column not in self.columns():
+            return None
+        rows = self._scan(self.path).select(pl.col(column).cast(pl.String))
+        wanted = pl.Series(list(values), dtype=pl.String).implode()
+        found = rows.with_row_index("record", offset=1).filter(pl.col(column).is_in(wanted))
+        first = self._collect(found.select(pl.col("record").min())).item()
+        return None if first is None else int(first)
 
     def _parts(self) -> dict[str, list[Path]]:
         folders = sorted(self.path.glob(f"{self.level}=*"))
@@ -138,7 +158,7 @@ class RecordFile:
         try:
             return frame.collect()
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise SourceError(f"{self.name}: {self.path} cannot be read: {error}") from error
+            raise SourceError(f"{self.name}: {self.path}: {_why(self.path, error)}") from None
 
 
 def open_records(
@@ -181,8 +201,20 @@ def open_records(
         raise ConfigError(f"{name}: {path}: the folder of a stage has the release's columns")
     columns = file.columns()
     if place not in columns:
-        raise SourceError(f"{name}: {path}: no column {place!r} (columns: {', '.join(columns)})")
+        found = columns_found(columns, known_columns(release))
+        raise SourceError(f"{name}: {path}: no column {place!r} ({found})")
     return file
+
+
+def known_columns(release: Release) -> tuple[str, ...]:
+    """The columns that records of a release may have."""
+    options = [option for feature in release.features for option in feature.options]
+    features = [feature.name for feature in release.features]
+    return (release.geoid_column, *features, *release.recode_by_name, *options)
+
+
+def _why(path: Path, error: Exception) -> str:
+    return why_unreadable(path, error, _separator(path) if path.suffix.lower() == ".csv" else ",")
 
 
 def _scan(path: Path, sheet: str | None) -> pl.LazyFrame:

@@ -15,6 +15,7 @@ import polars as pl
 from recon_cli.errors import SourceError
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
+from recon_cli.sources.damage import why_unreadable
 
 MAX_COUNT: Final = 2**31 - 1
 #: A whole number may have a fraction of zeros; three of them may as well part thousands.
@@ -107,7 +108,7 @@ class TidyFile:
         try:
             return rows.collect(engine="streaming")
         except _DAMAGE as error:
-            raise unreadable(self.path, error) from error
+            raise unreadable(self.path, error) from None
 
 
 def published_cells(release: Release) -> pl.DataFrame:
@@ -164,10 +165,8 @@ def is_tidy(path: Path) -> bool:
 
 def unreadable(path: Path, error: Exception) -> SourceError:
     """What polars could not read, on one line, with the line number where it can be found."""
-    if path.suffix.lower() == ".csv" and (found := _first_broken_line(path)):
-        return SourceError(f"{path}: {found}")
-    reason = str(error).strip().splitlines() or [type(error).__name__]
-    return SourceError(f"{path}: damaged or truncated, cannot be read: {reason[0]}")
+    separator = _separator(path) if path.suffix.lower() == ".csv" else ","
+    return SourceError(f"{path}: {why_unreadable(path, error, separator)}")
 
 
 def _open_csv(path: Path, has_statements: bool) -> TidyFile:
@@ -301,7 +300,7 @@ def _schema(path: Path, rows: pl.LazyFrame) -> dict[str, pl.DataType]:
     except pl.exceptions.NoDataError as error:
         raise SourceError(f"{path}: expected columns {_EXPECTED}, found an empty file") from error
     except _DAMAGE as error:
-        raise unreadable(path, error) from error
+        raise unreadable(path, error) from None
     schema.pop("row")
     return schema
 
@@ -384,29 +383,3 @@ def _find_table(row: Mapping[str, Any], by_table: bool, release: Release) -> tup
 def _near(name: str | None, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name or "", list(known), n=3)
     return f"; did you mean {' or '.join(near)}?" if near else ""
-
-
-def _first_broken_line(path: Path) -> str:
-    """The first line that is no CSV record of the header's width, and why; empty if none is."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            width = len(next(reader, []))
-            for fields in reader:
-                if len(fields) > width:
-                    return f"line {reader.line_num}: expected {width} fields, found {len(fields)}"
-    except csv.Error as error:
-        return f"line {reader.line_num}: expected comma-separated fields: {error}"
-    except UnicodeDecodeError:
-        return _first_undecodable_line(path)
-    return ""
-
-
-def _first_undecodable_line(path: Path) -> str:
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                return f"line {number}: expected UTF-8 text, found byte {line[error.start]:#04x}"
-    return ""

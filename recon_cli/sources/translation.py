@@ -10,6 +10,7 @@ import polars as pl
 
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.schema import Release, Value
+from recon_cli.sources.damage import columns_found
 
 _SHOWN = 12
 
@@ -69,14 +70,15 @@ class Translation:
         headers = frame.collect_schema()
         for header, column in self.columns.items():
             if header not in headers:
-                raise ConfigError(f"columns: no column {header!r} (columns: {_some(headers)})")
+                found = columns_found(headers, self.columns)
+                raise ConfigError(f"columns: no column {header!r} ({found})")
             if column in headers and column not in self.columns:
                 raise ConfigError(f"columns.{header}: the file has a column {column!r}, too")
         renamed = frame.rename(dict(self.columns))
         for column in self.values:
             if column not in renamed.collect_schema():
-                present = _some(renamed.collect_schema())
-                raise ConfigError(f"values: no column {column!r} (columns: {present})")
+                found = columns_found(renamed.collect_schema(), self.columns.values())
+                raise ConfigError(f"values: no column {column!r} ({found})")
         return renamed.with_columns(
             _recoded(column, codes, renamed.collect_schema()[column])
             for column, codes in self.values.items()

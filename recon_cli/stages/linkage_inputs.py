@@ -24,7 +24,7 @@ from recon_cli.attack.linkage.specification import (
     parent_level,
 )
 from recon_cli.config.sections.link import AttackerFile, Link
-from recon_cli.errors import ConfigError, SchemaError, SourceError
+from recon_cli.errors import ConfigError, SchemaError, SourceError, UnknownValueError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import AttackKeys, Release, Table
@@ -199,10 +199,14 @@ def _usage(inputs: LinkageInputs, truth: pl.DataFrame, partition: str) -> dict[s
                 inputs.spec, truth, records, f"{name}: {inputs.files[name].path}"
             )
         except SourceError as error:
+            first = None
+            if isinstance(error, UnknownValueError):
+                first = inputs.files[name].first_record(error.column, error.values)
+            at = "" if first is None else f"; the first is record {first:,} of the file"
             raise SourceError(
-                f"link.attackers.{error}; `columns` and `values` translate the file's headers and "
-                "codes (docs/attackers.md)"
-            ) from error
+                f"link.attackers.{error}{at}; `columns` and `values` translate the file's headers "
+                "and codes (docs/attackers.md)"
+            ) from None
     return usage
 
 

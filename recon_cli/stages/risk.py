@@ -32,6 +32,7 @@ from recon_cli.risk.release import (
 from recon_cli.risk.siblings import EachSibling
 from recon_cli.risk.two_levels import Flat, Poisson, Uniform
 from recon_cli.schema import Level, Release
+from recon_cli.sources.damage import columns_found, why_unreadable
 from recon_cli.store import InputFile, Piece, Staging, open_folder
 from recon_cli.store.files import file_digest, parquet_bytes
 
@@ -269,12 +270,12 @@ def _scan(key: str, path: Path, schema: dict[str, type[pl.DataType]]) -> pl.Lazy
     try:
         columns = scan.collect_schema().names()
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise SourceError(f"{path}: cannot be read: {error}") from error
+        raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
     if "noisy" in schema and "noisy" not in columns and "count" in columns:
         scan, columns = scan.rename({"count": "noisy"}), [*columns, "noisy"]  # a publication
     missing = [name for name in schema if name not in columns]
     if missing:
-        raise SourceError(f"{path}: no column {missing[0]!r} (columns: {', '.join(columns)})")
+        raise SourceError(f"{path}: no column {missing[0]!r} ({columns_found(columns, schema)})")
     casts = [pl.col(name).cast(dtype) for name, dtype in schema.items()]
     if "variance" in columns:
         casts.append(pl.col("variance").cast(pl.Float64))
@@ -289,8 +290,10 @@ def _collect(scan: pl.LazyFrame, path: Path) -> pl.DataFrame:
     """
     try:
         return scan.collect()
+    except pl.exceptions.InvalidOperationError:
+        raise SourceError(f"{path}: a number is expected in every count and cell") from None
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise SourceError(f"{path}: cannot be read: {error}") from error
+        raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
 
 
 def _input_files(config: RiskSection) -> Iterator[InputFile]:

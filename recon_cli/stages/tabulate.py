@@ -18,6 +18,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT, TABULATE
 from recon_cli.progress import Task
 from recon_cli.schema import Release, Table, column_dtype
+from recon_cli.sources.damage import columns_found, why_unreadable
 from recon_cli.sources.records import open_records
 from recon_cli.store import INGEST, InputFile, Recipe, open_folder
 from recon_cli.store.files import file_digest, written_whole
@@ -194,7 +195,7 @@ def read_records(path: Path, release: Release) -> pl.DataFrame:
         # as text first: a geoid keeps its zeros, and a bad value is named below
         frame = pl.read_csv(path, infer_schema=False) if suffix == ".csv" else pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise SourceError(f"{path}: cannot be read as {suffix[1:]}: {error}") from error
+        raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
     return typed_records(frame, path, release)
 
 
@@ -214,8 +215,8 @@ def typed_records(frame: pl.DataFrame, path: Path, release: Release) -> pl.DataF
     missing = [name for name in schema if name not in frame.columns]
     if missing:
         raise SourceError(
-            f"{path}: no column {missing[0]!r} (columns: {', '.join(frame.columns)}; "
-            f"needed: {', '.join(schema)})"
+            f"{path}: no column {missing[0]!r} "
+            f"({columns_found(frame.columns, schema)}; needed: {', '.join(schema)})"
         )
     return frame.select(_cast(frame[name], dtype, path) for name, dtype in schema.items())
 
@@ -228,11 +229,12 @@ def _cast(column: pl.Series, dtype: type[pl.DataType], path: Path) -> pl.Series:
         )
     else:
         cast = column.cast(dtype, strict=False)
-    bad = column.filter(cast.is_null() & column.is_not_null())
+    bad = (cast.is_null() & column.is_not_null()).arg_true()
     if not bad.is_empty():
+        first = f"record {bad[0] + 1}" if path.is_file() else "some"
         raise SourceError(
-            f"{path}: column {column.name!r}: {dtype.__name__} values are expected, "
-            f"found {bad[0]!r}"
+            f"{path}: column {column.name!r}: {dtype.__name__} values are expected; "
+            f"{len(bad):,} records have others, {first} the first"
         )
     return cast
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from recon_cli.errors import SourceError
 from recon_cli.schema import Release
+from recon_cli.sources.damage import why_unreadable
 from recon_cli.store import InputFile
 from recon_cli.store.files import file_digest
 
@@ -40,7 +41,7 @@ def read_units(key: str, path: Path, release: Release) -> pl.DataFrame:
             files = path / "**/*.parquet" if path.is_dir() else path
             frame = pl.read_parquet(files, hive_partitioning=False)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise SourceError(f"{key}: {path}: cannot be read: {error}") from error
+        raise SourceError(f"{key}: {path}: {why_unreadable(path, error)}") from None
     if column not in frame.columns:
         raise SourceError(f"{key}: {path}: no column {column!r} ({', '.join(frame.columns)})")
     return frame.select(pl.all().cast(pl.String))

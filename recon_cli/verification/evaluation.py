@@ -117,7 +117,7 @@ def _positions(release: Release, records: pl.DataFrame, tables: Sequence[Table])
     if missing:
         raise VerificationError(
             f"records: no column {missing[0]!r} (needed: {', '.join(wanted)}; "
-            f"columns: {', '.join(records.columns)})"
+            f"found: {', '.join(name for name in records.columns if name in wanted)})"
         )
     units, unit = records[release.geoid_column], release.geography.unit
     if units.dtype != pl.String:
@@ -125,8 +125,8 @@ def _positions(release: Release, records: pl.DataFrame, tables: Sequence[Table])
     wrong = units.filter(~unit.has(units).fill_null(value=False))
     if len(wrong):
         raise VerificationError(
-            f"records: column {units.name!r}: {wrong[0]!r} is not a geoid of level {unit.name!r}, "
-            f"which has {unit.digits} characters ({len(wrong)} such records)"
+            f"records: column {units.name!r}: {len(wrong):,} records have what is not a geoid of "
+            f"level {unit.name!r}, which has {unit.digits} characters"
         )
     distinguished = [(table.name, release.distinguished_by(table.cells)) for table in tables]
     columns = [units.alias("unit")]
@@ -152,9 +152,9 @@ def _position(
     unknown = at.is_null() & plain.is_not_null()
     if unknown.any():
         raise VerificationError(
-            f"records: column {feature.name!r}: {plain.filter(unknown)[0]!r} in "
-            f"{units.filter(unknown)[0]} is not a value of the feature "
-            f"(such as {', '.join(map(repr, feature.values[:5]))}; {unknown.sum()} such records)"
+            f"records: column {feature.name!r}: {unknown.sum():,} records, the first in "
+            f"{units.filter(unknown)[0]}, have what is not a value of the feature "
+            f"(such as {', '.join(map(repr, feature.values[:5]))})"
         )
     if seen_by and plain.null_count():
         raise VerificationError(

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import polars as pl
 
-from recon_cli.errors import SourceError
+from recon_cli.errors import SourceError, UnknownValueError
 from recon_cli.schema import AttackKeys, Feature, Release, Value, bits, column_dtype
 
 #: Values that messages name.
@@ -236,12 +236,12 @@ def _places(column: pl.Series, values: tuple[Value, ...], name: str) -> pl.Serie
     unknown = column.is_not_null() & codes.is_null()
     if unknown.any():
         wrong = column.filter(unknown)
-        named = ", ".join(map(repr, wrong.unique(maintain_order=True)[:_NAMED]))
-        are = "is not a value" if wrong.n_unique() == 1 else "are not values"
         known = ", ".join(map(repr, values[:_NAMED]))
-        raise SourceError(
-            f"{name}: column {column.name!r}: {named} {are} of the release "
-            f"(such as {known}; {len(wrong):,} such records)"
+        raise UnknownValueError(
+            f"{name}: column {column.name!r}: {len(wrong):,} records have what is not a value of "
+            f"the release (such as {known})",
+            column.name,
+            tuple(wrong.cast(pl.String).unique(maintain_order=True)[:_NAMED]),
         )
     return codes
 

@@ -1,0 +1,101 @@
+"""Why a file cannot be read, in words that repeat nothing of what stands in it.
+
+A file of people may not be quoted in a message, which ends in logs and in mails; what polars says
+of a file quotes up to a thousand of its lines.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+_QUOTE = '"'
+
+
+def why_unreadable(path: Path, error: Exception, separator: str = ",") -> str:
+    """Where and how a file is damaged, without any of its values.
+
+    Args:
+        path: A CSV, Parquet or xlsx file.
+        error: What was raised when it was read.
+        separator: Of a CSV file.
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot be read: {error.strerror}"
+    if path.suffix.lower() == ".csv":
+        return _first_broken_line(path, separator) or (
+            "expected UTF-8 text in columns; a quote may stand within a field"
+        )
+    return "damaged or truncated, or of another kind than its name says"
+
+
+def columns_found(columns: Collection[str], known: Collection[str]) -> str:
+    """The columns of a file, of which only known names are named.
+
+    The first line of a file that lacks its header is a record.
+    """
+    named = [column for column in columns if column in known]
+    others = len(columns) - len(named)
+    listed = ", ".join(named)
+    if not others:
+        return f"columns: {listed}"
+    rest = f"{others:,} other column{'s' if others > 1 else ''}"
+    return f"columns: {listed} and {rest}" if named else f"{rest}; is its header missing?"
+
+
+def _first_broken_line(path: Path, separator: str) -> str:
+    """The first line that is no CSV record of the header's width, and why; empty if none is."""
+    start = 1
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=separator, strict=True)
+            width = len(next(reader, []))
+            start = reader.line_num + 1
+            for fields in reader:
+                if len(fields) > width:
+                    return f"line {start}: expected {width} fields, found {len(fields)}"
+                start = reader.line_num + 1
+    except csv.Error as error:
+        return _broken_quote(path, separator, start) or f"line {start}: {error}"
+    except UnicodeDecodeError:
+        return _first_undecodable_line(path)
+    return ""
+
+
+def _broken_quote(path: Path, separator: str, start: int) -> str:
+    """The line and column of a quote that is not closed, or not where it can be."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        line = next((text for number, text in enumerate(file, 1) if number == start), "")
+    for number, field in enumerate(_fields(line.rstrip("\r\n"), separator), start=1):
+        if not field.startswith(_QUOTE):
+            continue
+        inside = field[1:].replace(_QUOTE * 2, "")
+        if _QUOTE not in inside:
+            return f"line {start}, column {number}: a quote is opened and not closed"
+        if not inside.endswith(_QUOTE) or inside.count(_QUOTE) > 1:
+            return f"line {start}, column {number}: a quote stands within a field"
+    return ""
+
+
+def _fields(line: str, separator: str) -> Iterator[str]:
+    """The raw fields of a line: a separator between quotes parts nothing."""
+    field, quoted = "", False
+    for character in line:
+        if character == separator and not quoted:
+            yield field
+            field = ""
+            continue
+        quoted ^= character == _QUOTE
+        field += character
+    yield field
+
+
+def _first_undecodable_line(path: Path) -> str:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return f"line {number}: expected UTF-8 text, found byte {line[error.start]:#04x}"
+    return ""

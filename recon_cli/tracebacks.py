@@ -1,0 +1,51 @@
+"""Tracebacks as text that may leave the house: where it failed, but no word that may be a record's.
+
+What Python and its libraries say of an error often quotes the value that they met, which may be of
+a file of people. Our own messages do not (`recon_cli.sources.damage`), nor do those of the system.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+
+from recon_cli.errors import ReconError
+
+#: Errors whose messages speak of files and memory only.
+_SAFE = (ReconError, OSError, MemoryError)
+
+
+def traceback_text(error: BaseException) -> str:
+    """The traceback of an error and of its causes, oldest first; only safe messages are kept."""
+    return "\nthen:\n".join(map(_text, reversed(list(_chain(error)))))
+
+
+def safe_message(error: BaseException) -> str:
+    """The message, if it can quote no value; else the kind of error and where it was raised."""
+    kind = type(error).__name__
+    if isinstance(error, _SAFE):
+        return str(error) or kind
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].name}, line {frames[-1].lineno}" if frames else ""
+    return f"{kind}{where} (its message is left out: it may quote a record)"
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error, its cause, and so on."""
+    at: BaseException | None = error
+    while at is not None:
+        yield at
+        at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
+
+
+def _text(error: BaseException) -> str:
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    remote = error.args[0] if isinstance(error, RemoteTraceback) else ""
+    return f"{frames}{type(error).__name__}: {remote or safe_message(error)}\n"
+
+
+class RemoteTraceback(Exception):  # noqa: N818 - shown as the cause of an error, not raised
+    """Carries a worker's `traceback_text`, because frames do not pickle."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
