@@ -54,7 +54,7 @@ class UnknownValueError(SourceError):
         values: Some of them, to look for; they are nobody's business.
     """
 
-    def __init__(self, message: str, column: str, values: tuple[str, ...]) -> None:
+    def __init__(self, message: str, column: str = "", values: tuple[str, ...] = ()) -> None:
         super().__init__(message, column, values)  # so that the error travels between processes
         self.column, self.values = column, values
 

@@ -41,7 +41,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _text(error: BaseException) -> str:
     frames = "".join(traceback.format_tb(error.__traceback__))
     remote = error.args[0] if isinstance(error, RemoteTraceback) else ""
-    return f"{frames}{type(error).__name__}: {remote or safe_message(error)}\n"
+    said = f"{type(error).__name__}: {remote or safe_message(error)}"
+    return f"Traceback (most recent call last):\n{frames}{said}\n"
 
 
 class RemoteTraceback(Exception):  # noqa: N818 - shown as the cause of an error, not raised

@@ -142,7 +142,7 @@ class RecordFile:
         return None if first is None else int(first)
 
     def _parts(self) -> dict[str, list[Path]]:
-        folders = sorted(self.path.glob(f"{self.level}=*"))
+        folders = sorted(self.path.glob(f"{self.level.name}=*"))
         return {
             folder.name.partition("=")[2]: sorted(folder.glob("*.parquet")) for folder in folders
         }
@@ -186,14 +186,14 @@ def open_records(
         file = found(path, "stage")
     elif (path / "microdata" / MANIFEST).is_file():
         file = found(path / "microdata", "stage")
-    elif path.is_dir() and any(path.glob(f"{level}=*/*.parquet")):
+    elif path.is_dir() and any(path.glob(f"{level.name}=*/*.parquet")):
         file = found(path, "folder")
     elif path.is_file() and path.suffix.lower() in {".csv", ".parquet", ".xlsx"}:
         file = found(path, "file")
     elif path.exists():
         raise ConfigError(
             f"{name}: {path}: a .parquet, .csv or .xlsx file, or a folder of "
-            f"{level}=…/*.parquet is expected"
+            f"{level.name}=…/*.parquet is expected"
         )
     else:
         raise ConfigError(f"{name}: no such file or folder: {path}")

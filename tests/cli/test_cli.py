@@ -242,8 +242,8 @@ def test_records_from_csv_equal_records_from_parquet(people: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("age", "old", "column 'age': Int16 values are expected, found 'old'"),
-        ("smoker", "maybe", "column 'smoker': Boolean values are expected, found 'maybe'"),
+        ("age", "old", "column 'age': Int16 values are expected; 60 records"),
+        ("smoker", "maybe", "column 'smoker': Boolean values are expected; 60 records"),
         (None, None, "no column 'age' (columns: "),
     ],
 )

@@ -86,9 +86,9 @@ def test_another_translation_makes_the_links_again(hospital: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("change", "code", "message"),
     [
-        ({"path": "odd.csv"}, 4, "odd.csv: column 'gender': 'F' is not a value of the release"),
-        ({"path": "odd.csv"}, 4, "300 such records); `columns` and `values` translate"),
-        ({"values": {}}, 4, "are not values of the release (such as 'woman', 'man'"),
+        ({"path": "odd.csv"}, 4, "odd.csv: column 'gender': 300 records have what is not"),
+        ({"path": "odd.csv"}, 4, "the first is record 1 of the file; `columns` and"),
+        ({"values": {}}, 4, "is not a value of the release (such as 'woman', 'man'"),
         ({"path": "ids.csv"}, 4, "0 of 300 identifiers are in the truth's column 'patient'"),
         ({"path": "away.csv"}, 4, "200 of 300 records would be left out: 200 in geounits without"),
         (
@@ -96,7 +96,11 @@ def test_another_translation_makes_the_links_again(hospital: Path, tmp_path: Pat
             4,
             "300 of 300 records would be left out: 300 without a value that is linked on",
         ),
-        ({"columns": {"Sexe": "gender"}}, 2, "columns: no column 'Sexe' (columns: Card, Clinic"),
+        (
+            {"columns": {"Sexe": "gender"}},
+            2,
+            "no column 'Sexe' (columns: Card and 3 other",
+        ),
         ({"columns": {"Sex": "gendre"}}, 2, "did you mean 'gender'?"),
         ({"columns": {"Sex": "age", "Years": "age"}}, 2, "two columns of the file are 'age'"),
         ({"values": {"gender": {"1": "F"}}}, 2, "values.gender.1: 'F' is not a value of gender"),

@@ -190,7 +190,11 @@ def test_a_release_that_is_not_a_census(tmp_path: Path) -> None:
         ({"sources": {"HDF": "cef.parquet"}}, 2, "link.sources.HDF: that name is reserved"),
         ({"attackers": {"X": "notes.txt"}}, 2, "a .parquet, .csv or .xlsx file, or a folder"),
         ({"attackers": {"X": "empty.csv"}}, 4, "empty.csv: no column 'pik' (columns: geoid_block"),
-        ({"attackers": {"X": "odd.csv"}}, 4, "no column 'geoid_block' (columns: a, b)"),
+        (
+            {"attackers": {"X": "odd.csv"}},
+            4,
+            "no column 'geoid_block' (2 other columns; is its",
+        ),
         ({"exact": ["sex", "height"]}, 2, "has no feature or recode 'height'"),
         ({"exact": ["sex", "agebin"]}, 2, "attack.exact: 'agebin' is a recode"),
         ({"gains": ["race", "sex"]}, 2, "attack.gains: sex is linked on"),
