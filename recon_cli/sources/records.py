@@ -201,8 +201,8 @@ def open_records(
         raise ConfigError(f"{name}: {path}: the folder of a stage has the release's columns")
     columns = file.columns()
     if place not in columns:
-        found = columns_found(columns, known_columns(release))
-        raise SourceError(f"{name}: {path}: no column {place!r} ({found})")
+        have = columns_found(columns, known_columns(release))
+        raise SourceError(f"{name}: {path}: no column {place!r} ({have})")
     return file
 
 

@@ -72,7 +72,7 @@ def unknown_age(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-BROKEN = {
+BROKEN: dict[Callable[[str], str], str] = {
     unmatched_quote: "line 4, column 2: a quote is opened and not closed",
     quote_within: "line 6",
     field_too_many: "line 4: expected 4 fields, found 5",
