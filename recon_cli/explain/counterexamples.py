@@ -105,7 +105,7 @@ def decide_implication(
     """
     program = _class_program(problem, chosen)
     rows, start = program.with_claim_negated(problem.claim), program.start
-    bounds = propagate(rows)
+    bounds = propagate(rows, start)
     if bounds.conflict.any():
         return ImplicationResult(Implication.IMPLIED, method="propagation")
     values = np.where(bounds.free, start, bounds.lower)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.model.grain import Grain, IntArray, RowGroup, enumerate_domain
-from recon_cli.publication import MOST_PEOPLE
+from recon_cli.publication import OPEN
 
 AtomArray = npt.NDArray[np.int16]
 BoolArray = npt.NDArray[np.bool_]
@@ -31,7 +31,8 @@ class Stratum:
         geounits: Row numbers of the geounits in the partition.
         of_unit: For each unit of the batch its place in `geounits`, or −1.
         groups: Rows by constrained features.
-        rhs: (geounits × rows) right-hand sides; of intervals the upper ends.
+        rhs: (geounits × rows) right-hand sides; of intervals the upper ends, `OPEN` of
+            `recon_cli.publication` where there is none.
         screens: Further margins, sums of rows, over few features.
         screen_counts: (geounits × screen rows) counts.
         least: (geounits × rows) lower ends; None where they are the upper ones.
@@ -326,5 +327,5 @@ def _bounded(strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray) -> Boo
             for layer in group.layers:
                 row = layer[codes]
                 here = (row >= 0) & (place >= 0)
-                bounded |= here & (stratum.rhs[place, row] < MOST_PEOPLE)
+                bounded |= here & (stratum.rhs[place, row] < OPEN)
     return bounded

@@ -23,6 +23,7 @@ from recon_cli.model.program import (
     connected_parts,
     connected_subset,
 )
+from recon_cli.publication import OPEN
 
 #: Variables in a pack, exceeded only by a connected part that is larger.
 PACK = 256
@@ -64,6 +65,8 @@ def split_components(
     residue = sparse.csr_array(system.A[:, free])
     fixed = system.A @ np.where(bounds.free, 0, bounds.lower)
     least, most = system.least - fixed, system.most - fixed
+    # A row without upper end is no constraint there: it gets what the cells at most come to.
+    most = np.where(system.most >= OPEN, residue @ bounds.upper[free], most)
     # A row that holds for all values within the bounds is no constraint.
     slack = (residue @ bounds.upper[free] <= most) & (residue @ bounds.lower[free] >= least)
     rows = np.flatnonzero((np.diff(residue.indptr) > 0) & ~slack)

@@ -7,12 +7,15 @@ its emptiest row can do without; both are least values over the rows that hold t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from recon_cli.model.candidates import Stratum
 from recon_cli.model.dense_domain import NO_LIMIT, BoolArray, DenseDomain, Int32Array
 from recon_cli.model.grain import IntArray
+from recon_cli.publication import OPEN
 
 #: As in `recon_cli.model.bounds`.
 _SWEEPS = 500
@@ -24,13 +27,21 @@ class DenseBounds:
 
     Attributes:
         lower: (units × cells) least people.
-        upper: (units × cells) most people; 0 also where no row holds a cell.
+        upper: (units × cells) most people; 0 also where no row holds a cell; where it is open, as
+            many as its rows can need: Eq. (open) of docs/method.md.
+        is_open: (units × cells) which of those that people can be in no row bounds from above.
         suspects: Row numbers of geounits whose rows cannot be met within the bounds, rising.
     """
 
     lower: Int32Array
     upper: Int32Array
+    is_open: BoolArray
     suspects: IntArray
+
+    def holding(self, people: IntArray) -> DenseBounds:
+        """The same, with a (units × cells) solution inside where cells are open."""
+        held = np.maximum(self.upper, people).astype(np.int32)
+        return replace(self, upper=np.where(self.is_open, held, self.upper))
 
     @property
     def candidates(self) -> IntArray:
@@ -45,44 +56,71 @@ class DenseBounds:
         return found
 
 
-def propagate_dense(domain: DenseDomain) -> DenseBounds:
+def propagate_dense(domain: DenseDomain, wanted: Sequence[IntArray] | None = None) -> DenseBounds:
     """Tighten ``0 <= x`` under the rows of a domain to a fixed point.
 
     Units that no changed unit shares a row with are not looked at again.
 
     Args:
         domain: Its strata say between which ends each row is, and which rows are needed.
+        wanted: For each stratum (geounits × rows) how many people a row may want at most; by
+            default what it needs.
     """
-    upper = domain.least_over_rows(_limits(domain, [rows.stratum.rhs for rows in domain.strata]))
-    upper[upper == NO_LIMIT] = 0
-    upper[:, ~domain.possible] = 0
+    upper, is_open = _first_upper(domain, wanted)
     lower = np.zeros_like(upper)
     busy = np.arange(domain.units)
     for sweep in range(_SWEEPS):
         here = domain if len(busy) == domain.units else domain.select(busy)
-        swept = _sweep(here, lower[busy], upper[busy], is_first=sweep == 0)
+        least, most, suspects = _sweep(here, lower[busy], upper[busy], is_first=sweep == 0)
         changed = np.zeros(domain.units, dtype=bool)
-        changed[busy] = np.any(swept.upper != upper[busy], axis=1)
-        changed[busy] |= np.any(swept.lower != lower[busy], axis=1)
-        lower[busy], upper[busy] = swept.lower, swept.upper
-        if len(swept.suspects):
-            return DenseBounds(lower, upper, swept.suspects)
+        changed[busy] = np.any(most != upper[busy], axis=1)
+        changed[busy] |= np.any(least != lower[busy], axis=1)
+        lower[busy], upper[busy] = least, most
+        if len(suspects):
+            return DenseBounds(lower, upper, is_open, suspects)
         busy = domain.related(changed)
         if not len(busy):
             break
-    return DenseBounds(lower, upper, np.empty(0, dtype=np.int64))
+    return DenseBounds(lower, upper, is_open, np.empty(0, dtype=np.int64))
+
+
+def _first_upper(
+    domain: DenseDomain, wanted: Sequence[IntArray] | None
+) -> tuple[Int32Array, BoolArray]:
+    """The most people that single rows leave to each cell, and the cells that all leave open.
+
+    The latter get as many as the row that wants most: Eq. (open).
+    """
+    strata = [rows.stratum for rows in domain.strata]
+    upper = domain.least_over_rows(_limits(domain, [_room(each, each.rhs) for each in strata]))
+    is_open = (upper == NO_LIMIT) & domain.possible
+    upper[upper == NO_LIMIT] = 0
+    upper[:, ~domain.possible] = 0
+    if not is_open.any():
+        return upper, is_open
+    wants = [each.least_or_rhs for each in strata] if wanted is None else wanted
+    most = -domain.least_over_rows([-each for each in wants])
+    return np.where(is_open, np.maximum(most, 0), upper), is_open
+
+
+def _room(stratum: Stratum, room: IntArray) -> IntArray:
+    """The room of rows; of those without upper end there is no limit to it."""
+    return np.where(stratum.rhs < OPEN, room, NO_LIMIT)
 
 
 def _sweep(
     domain: DenseDomain, lower: Int32Array, upper: Int32Array, *, is_first: bool
-) -> DenseBounds:
-    """Eq. (upper) and (lower) once; at first nobody is known to be anywhere."""
+) -> tuple[Int32Array, Int32Array, IntArray]:
+    """Eq. (upper) and (lower) once, and suspects; at first nobody is known to be anywhere."""
     least = [rows.stratum.least_or_rhs for rows in domain.strata]
     most = [rows.stratum.rhs for rows in domain.strata]
     have = [np.zeros_like(each) for each in most]
     if not is_first:
         have = domain.row_sums(lower)
-        room = [n - sums for n, sums in zip(most, have, strict=True)]
+        room = [
+            _room(rows.stratum, n - sums)
+            for rows, n, sums in zip(domain.strata, most, have, strict=True)
+        ]
         upper = np.minimum(upper, lower + domain.least_over_rows(_limits(domain, room)))
     could = domain.row_sums(upper)
     # A row that others meet already says nothing of the least in its cells.
@@ -95,7 +133,7 @@ def _sweep(
         rows.stratum.geounits[_cannot(rows.stratum.is_needed, short, n, sums, sums2)]
         for rows, short, n, sums, sums2 in zip(domain.strata, least, most, have, could, strict=True)
     ]
-    return DenseBounds(lower, upper, np.unique(np.concatenate(suspects)))
+    return lower, upper, np.unique(np.concatenate(suspects))
 
 
 def _limits(domain: DenseDomain, values: list[IntArray]) -> list[IntArray]:

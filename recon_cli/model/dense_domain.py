@@ -115,7 +115,8 @@ class GroupLookup:
         for layer, rows in enumerate(self.rows):
             here = room[:, rows]
             if self.coefficients is not None:
-                here //= self.coefficients[layer]
+                is_limit = here < NO_LIMIT
+                here = np.where(is_limit, here // self.coefficients[layer], NO_LIMIT)
             found = here if found is None else np.minimum(found, here, out=found)
         if found is None:
             raise ValueError("a group has rows")

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from recon_cli.errors import SourceError
 from recon_cli.model.candidates import BoolArray, Stratum
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import PatternPlan, Plan
-from recon_cli.publication import MOST_PEOPLE
+from recon_cli.publication import MOST_PEOPLE, OPEN
 from recon_cli.statement.intervals import CountIntervals
 
 
@@ -28,6 +29,9 @@ def interval_strata(
     Returns:
         The strata; for each the counts that are lifted, none; and row numbers of geounits whose
         statements contradict each other.
+
+    Raises:
+        SourceError: A geounit has more people than can be held.
     """
     strata: list[Stratum] = []
     suspects: list[IntArray] = []
@@ -39,16 +43,16 @@ def interval_strata(
         low, high = (ends[:, columns] for ends in intervals.of(geounits))
         found = pattern.lattice.intervals(low, high)
         suspects.append(geounits[(found.least > found.most).any(axis=1)])
-        most = np.minimum(found.most, MOST_PEOPLE)
+        _require_room(counts, geounits, found.least)
         strata.append(
             Stratum(
                 pattern=at,
                 geounits=geounits,
                 of_unit=place,
                 groups=pattern.groups,
-                rhs=most,
+                rhs=found.most,
                 screens=pattern.screens,
-                screen_counts=most[:, list(pattern.screened)],
+                screen_counts=found.most[:, list(pattern.screened)],
                 least=found.least,
                 needed=found.needed,
             )
@@ -57,12 +61,28 @@ def interval_strata(
     return strata, fine, suspects
 
 
+def _require_room(counts: PartitionCounts, geounits: IntArray, least: IntArray) -> None:
+    """Refuse geounits whose statements prove more people than a partition holds.
+
+    Raises:
+        SourceError: There is one; names it.
+    """
+    beyond = np.flatnonzero((least > MOST_PEOPLE).any(axis=1))
+    if len(beyond):
+        at = int(beyond[0])
+        raise SourceError(
+            f"geoid {counts.geoids[int(geounits[at])]}: the counts add up to "
+            f"{int(least[at].max()):,}; one partition holds at most {MOST_PEOPLE:,} people, so "
+            "choose a finer partition level"
+        )
+
+
 def bounded_units(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
     """Units whose number of people has an upper bound: that of all, or those of all margins."""
     bounded = np.zeros(units, dtype=bool)
     for stratum in strata:
         pattern = plan.patterns[stratum.pattern]
-        finite = stratum.rhs < MOST_PEOPLE
+        finite = stratum.rhs < OPEN
         total = _total(plan, pattern)
         if total is not None:
             here: BoolArray = finite[:, total]

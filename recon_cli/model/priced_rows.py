@@ -24,7 +24,7 @@ from recon_cli.model.dense_domain import (
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.row_costs import SHORTAGE, RowCosts, row_costs
-from recon_cli.publication import MOST_PEOPLE
+from recon_cli.publication import OPEN
 from recon_cli.statement.costs import SCALE, CountCosts
 
 
@@ -38,7 +38,7 @@ class PricedRows:
     Attributes:
         domain: The histogram cells.
         least: What each row comes to at least.
-        most: At most.
+        most: At most, `OPEN` where there is no upper end.
         used: Whether a published cell says anything of the row. What is only implied by others is
             left out.
         kinds: Kinds of the costs of the rows' cells; see `row_costs`.
@@ -91,6 +91,17 @@ class PricedRows:
             number = np.bincount(of_unit[of_unit >= 0], minlength=len(rows.stratum.geounits))
             found.append(np.repeat(number > 1, rows.width))
         return np.concatenate([np.empty(0, dtype=bool), *found])
+
+    @property
+    def wanted(self) -> list[IntArray]:
+        """For each stratum (geounits × rows) what its rows need, or would rather come to."""
+        count = self.least.copy()
+        if self.costs is not None:
+            for kind in self.kinds:
+                count = np.maximum(count, np.where(kind >= 0, self.costs.likeliest[kind], 0))
+        shapes = [each.stratum.rhs.shape for each in self.domain.strata]
+        parts = np.split(count, self.offsets[1:])
+        return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
     @property
     def is_coupled(self) -> bool:
@@ -200,7 +211,7 @@ def _of_stratum(plan: Plan, rows: DenseRows, costs: CountCosts | None) -> _Strat
             kinds.append(kind.ravel())
     published = np.zeros(rows.width, dtype=bool)
     published[pattern.lattice.node] = True
-    says: BoolArray = np.logical_or(stratum.least_or_rhs > 0, stratum.rhs < MOST_PEOPLE)
+    says: BoolArray = np.logical_or(stratum.least_or_rhs > 0, stratum.rhs < OPEN)
     for kind in kinds:
         says |= kind.reshape(says.shape) >= 0
     return _StratumRows(

@@ -19,6 +19,7 @@ from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.dense_domain import BoolArray
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
+from recon_cli.publication import OPEN
 from recon_cli.statement.costs import REACH, SCALE, CountCosts
 
 #: What each record costs, in 1/`SCALE`: of solutions that are about as likely, the one with the
@@ -34,12 +35,12 @@ class RowCosts:
 
     Attributes:
         least: What each row comes to at least.
-        most: At most.
+        most: At most, `OPEN` where there is no upper end.
         likeliest: Where it costs least.
         row: The row of each segment.
         sign: 1 for segments above the likeliest count, −1 for those below.
         start: People between the likeliest count and the segment.
-        width: People in the segment.
+        width: People in the segment, `OPEN` in the last one of a row without upper end.
         slope: What each of them costs, not negative, in 1/`SCALE`.
     """
 
@@ -57,7 +58,7 @@ class RowCosts:
         return replace(
             self,
             least=self.least - counts,
-            most=self.most - counts,
+            most=np.where(self.most < OPEN, self.most - counts, OPEN),
             likeliest=self.likeliest - counts,
         )
 
@@ -74,7 +75,7 @@ def row_costs(
 
     Args:
         least: What each row comes to at least.
-        most: At most.
+        most: At most, `OPEN` where there is no upper end.
         kinds: Kinds of the first published cell of each row, of the second, and so on; −1 where
             there is none, or it has no cost.
         costs: What the kinds are; None if no count has a cost.
@@ -94,7 +95,7 @@ def row_costs(
     likeliest[flat] = least[flat]
     first = likeliest - centre + REACH
     parts = [
-        _segments(slope, first, np.where(flat, most - least, most - likeliest), 1),
+        _segments(slope, first, np.where(most < OPEN, most - likeliest, OPEN), 1),
         _segments(slope, first, likeliest - least, -1),
     ]
     row, sign, start, width, cost = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -116,7 +117,8 @@ def _segments(
     end = np.append(start[1:], 0)
     last = np.append(row[1:] != row[:-1], True)[: len(row)]
     end = np.where(last, room[row], end[: len(row)])
-    return row, np.full(len(row), sign), start, end - start, here[row, start]
+    width = np.where(end < OPEN, end - start, OPEN)
+    return row, np.full(len(row), sign), start, width, here[row, start]
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,9 @@ def cost_program(
     slack = sparse.csr_array((sign, (at, np.arange(len(at)))), shape=(height, len(at)))
     limit = int(A.sum(axis=0).max(initial=0)) * int(upper.sum()) + int(-rows.most.min(initial=0))
     room = np.full(len(beyond), max(limit, 0))
+    # No more people than the columns hold can be above the likeliest count of their row.
+    highest = np.maximum(A @ upper - rows.likeliest, 0)[rows.row]
+    width = np.where(rows.width < OPEN, rows.width, highest)
     return CostProgram(
         program=IntegerProgram(
             LinearConstraints(
@@ -170,7 +175,7 @@ def cost_program(
                 rows.likeliest,
             ),
             lower=np.concatenate([lower, np.zeros(len(at), dtype=np.int64)]),
-            upper=np.concatenate([upper, rows.width, rows.least[lacking], room]),
+            upper=np.concatenate([upper, width, rows.least[lacking], room]),
         ),
         cost=np.concatenate(
             [np.full(columns, RECORD), rows.slope, np.full(len(lacking) + len(beyond), SHORTAGE)]

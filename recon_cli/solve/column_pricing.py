@@ -18,6 +18,7 @@ from recon_cli.model.dense_domain import BoolArray, FloatArray, Int32Array
 from recon_cli.model.grain import IntArray
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.row_costs import RECORD, CostProgram, RowCosts, cost_program
+from recon_cli.publication import OPEN
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
 from recon_cli.statement.costs import SCALE
 
@@ -204,6 +205,7 @@ def certified_least(units: OpenUnits, duals: FloatArray) -> IntArray:
     """
     rows, domain = units.rows, units.rows.domain
     weights = np.where(rows.used, np.rint(duals * SCALE * _WEIGHT), 0).astype(np.int64)
+    weights = np.where(rows.most < OPEN, weights, np.maximum(weights, 0))
     of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most)
     total = np.zeros(domain.units, dtype=np.int64)
     for offset, each in zip(rows.offsets.tolist(), domain.strata, strict=True):

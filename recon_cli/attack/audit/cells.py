@@ -34,7 +34,7 @@ class IntervalCells:
         low: Its statement.
         high: Likewise.
         least: What propagation over the margins leaves.
-        most: Likewise, `MOST_PEOPLE` where it is open.
+        most: Likewise, `OPEN` where there is none.
         is_bounded: Whether all records that it counts are listed, and some row bounds each.
         is_endless: Whether no row bounds some of them: a solution with more of these is one, too.
         coefficients: Sparse (cells × candidates): the count as a functional of a solution.

@@ -25,7 +25,7 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import build_systems
-from recon_cli.publication import MOST_PEOPLE, Publication
+from recon_cli.publication import OPEN, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.solve.linear_relaxation import solve_relaxation
 
@@ -180,7 +180,7 @@ class _Proofs:
         self.names = names
         self.low, self.high = cells.low[self.used], cells.high[self.used]
         self.raised = np.arange(len(self.used))
-        self.lowered = np.flatnonzero(self.high < MOST_PEOPLE)
+        self.lowered = np.flatnonzero(self.high < OPEN)
 
     def of(self, value: int, sign: int) -> EndProof | None:
         """A proof that ``sign`` times the count is at least ``sign * value``."""

@@ -33,9 +33,10 @@ from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
+from recon_cli.model.program import activity_bounds
 from recon_cli.model.system import build_systems
 from recon_cli.progress import OnProgress, ignore_progress
-from recon_cli.publication import MOST_PEOPLE, OPEN, Publication
+from recon_cli.publication import OPEN, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
@@ -160,6 +161,8 @@ def _audit_batch(
     system = solved.system
     cells = IntervalCells.of(plan, counts, system)
     left_out = system.regions[solved.unsolved & ~solved.undecided]
+    undecided = set(counts.region_geoids.gather(np.unique(system.regions[solved.undecided])))
+    regions = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
     excluded = set(counts.region_geoids.gather(np.unique(left_out)))
     ends = _CellEnds.fixed(cells, solved)
     people = solved.people[system.is_listed[solved.cells.unit]]
@@ -167,20 +170,21 @@ def _audit_batch(
         if region in excluded or not watched.admits(system.candidates.unit[component.columns]):
             excluded.add(region)
             continue
+        if region in undecided:
+            ends.leave(cells, component)
+            continue
         with errors_naming(plan.release.region.name, region):
             ends.add(cells, component, people[component.columns], options, region)
     if not system.is_listed.all():
-        region_of_cell = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
         unlisted = np.unique(system.regions[~system.is_listed])
-        is_unlisted = region_of_cell.is_in(counts.region_geoids.gather(unlisted).to_list())
+        is_unlisted = regions.is_in(counts.region_geoids.gather(unlisted).to_list())
         ends.take_solutions(plan, counts, solutions, is_unlisted.to_numpy())
     # Where more people are possible than the candidates, only margins say how many at most. Where
     # nothing bounds them, every number above a solution's is that of another one.
     least = np.maximum(ends.lower, cells.least)
     greatest = np.where(cells.is_bounded, np.minimum(ends.upper, cells.most), cells.most)
     unsolved = counts.region_geoids.gather(np.unique(system.regions[solved.unsolved])).to_list()
-    region_of = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
-    is_solved = ~region_of.is_in(unsolved).to_numpy()
+    is_solved = ~regions.is_in(unsolved).to_numpy()
     seen = np.where(cells.is_endless & is_solved, OPEN, ends.greatest - ends.least)
     is_exact = (least == ends.least) & (greatest == ends.greatest)
     status = np.select(
@@ -258,6 +262,15 @@ class _CellEnds:
         self.least[asked] += functionals.cells @ found.least
         self.greatest[asked] += functionals.cells @ found.greatest
 
+    def leave(self, cells: IntervalCells, component: Component) -> None:
+        """What a component allows of which no solution is known."""
+        here = sparse.csr_array(cells.by_candidate[:, component.columns])
+        lower, upper = activity_bounds(here, component.program.lower, component.program.upper)
+        self.lower += lower
+        self.upper += upper
+        self.least += lower
+        self.greatest += lower
+
     def take_solutions(
         self,
         plan: Plan,
@@ -278,4 +291,4 @@ class _CellEnds:
 
 def _or_open(ends: IntArray) -> pl.Series:
     """Null where nothing bounds from above."""
-    return pl.Series(ends).set(pl.Series(ends >= MOST_PEOPLE), None)
+    return pl.Series(ends).set(pl.Series(ends >= OPEN), None)

@@ -155,7 +155,7 @@ class _Batch:
         self.programs = programs
         self.histogram = histogram
         self.quarantine = quarantine
-        bounds = propagate(programs.rows)
+        bounds = propagate(programs.rows, programs.incumbent)
         held = self._by_cell(programs.incumbent)
         self.groups = make_groups(histogram, np.flatnonzero(held > 0))
         self.cell_lower = self._by_cell(bounds.lower)
@@ -178,14 +178,14 @@ class _Batch:
 
     def _bound_open(self, bounds: Bounds) -> None:
         """Bound the groups of units whose people nothing bounds, by propagation."""
-        upper = self._by_cell(bounds.upper)
+        upper = self._by_cell(np.where(bounds.is_open, OPEN, bounds.upper))
         for unit in np.flatnonzero(self.programs.is_open).tolist():
             mine = self.groups.in_unit(unit, self.histogram)
             beyond = self.groups.in_unit(unit, self.histogram, self.programs.unbounded)
             self.lower[mine.groups] = mine.sums(self.cell_lower[mine.cells])
             is_unbounded = beyond.sums(np.ones(beyond.alike.shape[1], dtype=np.int64)) > 0
             most = mine.sums(upper[mine.cells])
-            self.upper[mine.groups] = np.where(is_unbounded, OPEN, most)
+            self.upper[mine.groups] = np.where(is_unbounded, OPEN, np.minimum(most, OPEN))
 
     def _open_units(self, bounds: Bounds) -> Iterator[tuple[int, _OpenUnit]]:
         """The units that propagation leaves open, with the bounds that it gives their groups."""

@@ -22,6 +22,7 @@ from recon_cli.model.dense_domain import BoolArray, FloatArray, Int32Array
 from recon_cli.model.grain import IntArray
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.program import IntegerProgram
+from recon_cli.publication import OPEN
 from recon_cli.solve.column_pricing import OpenUnits, PricedVertex, price_columns
 from recon_cli.solve.cp_sat import Effort, SolveResult, Status, maximize
 from recon_cli.solve.feasibility import Feasibility, solve_program
@@ -278,9 +279,12 @@ def _any_solution(pack: _Pack, units: IntArray, seconds: float) -> PricedSolutio
         return PricedSolution.unknown(len(units), seconds)
     rows = np.flatnonzero(pack.rows.used)
     A = sparse.csr_array(sparse.csr_array(pack.rows.columns(unit, cell))[rows])
-    ends = pack.rows.least[rows], pack.rows.most[rows]
-    bounds = (each[unit, cell].astype(np.int64) for each in (pack.lower, pack.upper))
-    found = solve_program(IntegerProgram(LinearConstraints(A, *ends), *bounds), pack.seed)
+    least, most = pack.rows.least[rows], pack.rows.most[rows]
+    lower, upper = (each[unit, cell].astype(np.int64) for each in (pack.lower, pack.upper))
+    # A row without upper end is no constraint there: it gets what the cells at most come to.
+    most = np.where(most < OPEN, most, np.maximum(A @ upper, least))
+    constraints = LinearConstraints(A, least, most)
+    found = solve_program(IntegerProgram(constraints, lower, upper), pack.seed)
     seconds += found.deterministic_time
     if found.outcome is Feasibility.INFEASIBLE:
         return None

@@ -219,7 +219,7 @@ class _DenseRegions:
         rows = PricedRows.of(batch.plan, domain, batch.counts.costs).select(everyone)
         if not (self.is_likely or rows.is_coupled):
             rows = PricedRows.of(batch.plan, domain, None).select(everyone)
-        bounds = propagate_dense(rows.domain)
+        bounds = propagate_dense(rows.domain, rows.wanted)
         batch.require_solution(bounds.suspects)
         people = bounds.lower.astype(np.int64)
         least = listed.is_least.copy()

@@ -38,6 +38,7 @@ from recon_cli.model.bounds import propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
+from recon_cli.publication import OPEN
 from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.objectives import LinearFunctionals
@@ -102,7 +103,7 @@ class CellIntervals:
 
     Attributes:
         lower: Its least count, or a valid lower bound.
-        upper: Its greatest count, or a valid upper bound.
+        upper: Its greatest count, or a valid upper bound; `OPEN` where nothing bounds it.
         is_exact: Whether solutions reach both.
         lowest: Its least count in a solution that was found.
     """
@@ -155,9 +156,10 @@ def measure_batch(
     Raises:
         SolverError: Two engines disagree on a certificate.
     """
-    bounds = propagate(space.rows)
+    bounds = propagate(space.rows, space.incumbent)
     sums = histogram.sums
     lower, upper = sums @ bounds.lower, sums @ bounds.upper
+    is_open = sums @ bounds.is_open.astype(np.int64) > 0
     intervals = CellIntervals(lower, upper, lower == upper, sums @ space.incumbent)
     fixed = sums @ np.where(bounds.free, 0, bounds.lower)
     account = EffortAccount(budget, regions)
@@ -177,6 +179,7 @@ def measure_batch(
             measurement.leave(component)
         else:
             measurement.add(component)
+    measurement.open_ends(is_open)
     return measurement.result(regions)
 
 
@@ -247,6 +250,11 @@ class _Measurement:
         # No solution of a missing unit is known: any count may be the least one.
         unsolved = part.numbers[missing]
         self.intervals.lowest[unsolved] = self.intervals.upper[unsolved]
+
+    def open_ends(self, is_open: BoolArray) -> None:
+        """Say of some histogram cells that nothing bounds them from above."""
+        self.intervals.upper[is_open] = OPEN
+        self.intervals.is_exact[is_open] = False
 
     def _part(self, component: Component) -> ComponentHistogram:
         numbers, sums = self.histogram.within(component)

@@ -10,7 +10,7 @@ See *solution variability* and *column pricing* in docs/glossary.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from recon_cli.model.grain import IntArray, unravel
 from recon_cli.model.plan import Plan
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.system import System
+from recon_cli.publication import OPEN
 from recon_cli.solve.column_pricing import OpenUnits, certified_least, price_columns
 from recon_cli.solve.cp_sat import Effort, maximize
 from recon_cli.statement.costs import SCALE
@@ -63,7 +64,7 @@ class DenseRegion:
         require_room(plan, units)
         domain = DenseDomain.of(plan, system.strata, units)
         bounds = propagate_dense(domain)
-        unit, cell = np.nonzero(bounds.upper)
+        unit, cell = np.nonzero((bounds.upper > 0) | bounds.is_open)
         atoms: AtomArray = unravel(cell, plan.grain.sizes).astype(np.int16)
         return cls(PricedRows.of(plan, domain, None), bounds, Candidates(unit, atoms), cell)
 
@@ -120,13 +121,15 @@ class _Measurement:
         effort: Effort,
     ) -> None:
         unit, cell = region.candidates.unit, region.cell
-        self.region, self.histogram, self.missing = region, histogram, missing
-        self.units, self.effort = len(missing), effort
-        bounds = region.bounds
-        self.lower = self._by_cell(bounds.lower[unit, cell].astype(np.int64))
-        self.upper = self._by_cell(bounds.upper[unit, cell].astype(np.int64))
         self.incumbent = np.zeros(region.bounds.upper.shape, dtype=np.int64)
         self.incumbent[unit, cell] = incumbent
+        bounds = region.bounds.holding(self.incumbent)
+        self.region = region = replace(region, bounds=bounds)
+        self.histogram, self.missing = histogram, missing
+        self.units, self.effort = len(missing), effort
+        self.lower = self._by_cell(bounds.lower[unit, cell].astype(np.int64))
+        self.upper = self._by_cell(bounds.upper[unit, cell].astype(np.int64))
+        self.is_open = self._by_cell(bounds.is_open[unit, cell].astype(np.int64)) > 0
         self.here = self._by_cell(incumbent)
         self.lowest = np.where(missing[histogram.unit], self.upper, self.here)
         widths = np.where(missing[histogram.unit], self.upper - self.lower, self.here - self.lower)
@@ -148,7 +151,12 @@ class _Measurement:
         reached = self.solvar.reached
         together = reached.max(initial=0) if self.region.rows.is_coupled else reached.sum()
         return BatchVariability(
-            CellIntervals(self.lower, self.upper, self.lower == self.upper, self.lowest),
+            CellIntervals(
+                self.lower,
+                np.where(self.is_open, OPEN, self.upper),
+                (self.lower == self.upper) & ~self.is_open,
+                self.lowest,
+            ),
             self.solvar,
             None,
             Distances(np.array([together]), np.array([bound.sum()])),

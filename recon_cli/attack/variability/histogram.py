@@ -16,7 +16,7 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.system import System
-from recon_cli.publication import MOST_PEOPLE, Coverage
+from recon_cli.publication import OPEN, Coverage
 from recon_cli.schema import Release, Table
 
 
@@ -109,34 +109,36 @@ def with_open_ends(
 ) -> pl.DataFrame:
     """Intervals of histogram cells, with ``upper`` null and ``exact`` false where nothing bounds.
 
+    What no row mentions in an open unit gets a row, too, from nobody on.
+
     Args:
-        intervals: The geoid column, ``columns``, ``lower``, ``upper``, perhaps ``exact``.
+        intervals: The geoid column, ``columns``, ``lower``, ``upper`` (`OPEN` where nothing
+            bounds), perhaps ``exact``.
         plan: The plan.
         counts: The partition.
         system: The batch.
         columns: Columns of its histogram cells.
     """
-    if system.is_bounded.all():
-        return intervals
     beyond = unbounded_histogram(plan, system, columns).frame(plan, counts, system)
-    marked = intervals.join(
+    key = beyond.columns
+    empty = {
+        name: pl.lit(False if name == "exact" else 0) for name in intervals.columns[len(key) :]
+    }
+    further = beyond.join(intervals, on=key, how="anti", nulls_equal=True).with_columns(**empty)
+    further = further.select(intervals.columns).cast(dict(intervals.schema))
+    marked = pl.concat([intervals, further])
+    marked = marked.join(
         beyond.with_columns(beyond=True),
-        on=beyond.columns,
+        on=key,
         how="left",
         nulls_equal=True,
         maintain_order="left",
     )
-    # Where there are too many histogram cells to list, any of an open unit may be unbounded.
-    unlisted = counts.geoids.gather(system.units).filter(~(system.is_bounded | system.is_listed))
-    is_open = (
-        pl.col("beyond").fill_null(value=False)
-        | (pl.col("upper") >= MOST_PEOPLE)
-        | pl.col(beyond.columns[0]).is_in(unlisted.implode())
-    )
-    ends = [pl.when(~is_open).then("upper").alias("upper")]
+    is_open = pl.col("beyond").fill_null(value=False) | (pl.col("upper") >= OPEN)
+    values = [pl.when(~is_open).then("upper").alias("upper")]
     if "exact" in intervals.columns:
-        ends.append(pl.col("exact") & ~is_open)
-    return marked.with_columns(ends).drop("beyond")
+        values.append(pl.col("exact") & ~is_open)
+    return marked.with_columns(values).drop("beyond").sort(key[0], maintain_order=True)
 
 
 def histogram_of(plan: Plan, candidates: Candidates, columns: tuple[str, ...]) -> HistogramCells:

@@ -23,7 +23,7 @@ from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan
 from recon_cli.model.system import MOST_LISTED, System, build_systems
-from recon_cli.publication import Publication
+from recon_cli.publication import OPEN, Publication
 from recon_cli.schema import Release, Table
 
 
@@ -70,9 +70,10 @@ def _bounded_candidates(plan: Plan, system: System) -> tuple[Candidates, IntArra
     """The candidates of a batch with their least and most people."""
     if system.is_listed.all():
         bounds = propagate(system.rows)
-        return system.candidates, bounds.lower, bounds.upper
+        return system.candidates, bounds.lower, np.where(bounds.is_open, OPEN, bounds.upper)
     dense = propagate_dense(DenseDomain.of(plan, system.strata, len(system.units)))
-    unit, cell = np.nonzero(dense.upper)
+    unit, cell = np.nonzero((dense.upper > 0) | dense.is_open)
     candidates = Candidates(unit, unravel(cell, plan.grain.sizes))
-    lower, upper = (ends[unit, cell].astype(np.int64) for ends in (dense.lower, dense.upper))
+    most = np.where(dense.is_open, OPEN, dense.upper)
+    lower, upper = (ends[unit, cell].astype(np.int64) for ends in (dense.lower, most))
     return candidates, lower, upper
