@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
-from recon_cli.config.model import Section, as_list, keys_as_text
+from recon_cli.config.model import Part, as_list, keys_as_text
 
 
 def _text(value: object) -> object:
@@ -24,7 +24,7 @@ HeaderRows = Annotated[
 ]
 
 
-class Dimension(BaseModel):
+class Dimension(Part):
     """A dimension column.
 
     Attributes:
@@ -32,13 +32,11 @@ class Dimension(BaseModel):
         values: Code or label → value of the feature or group of the recode, or ``total``.
     """
 
-    model_config = Section.model_config
-
     feature: str | None = None
     values: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
 
 
-class Mapping(BaseModel):
+class Mapping(Part):
     """What the files do not say themselves.
 
     Attributes:
@@ -55,8 +53,6 @@ class Mapping(BaseModel):
         thousands: What is between groups of three digits.
         unpublished: Texts in place of a count that is not published.
     """
-
-    model_config = Section.model_config
 
     sheet: str | None = None
     header: HeaderRows = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -15,11 +15,15 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationInfo,
+    field_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release, load_release
+
+#: Greatest number of a key: floating point and JSON hold all whole ones up to it.
+MOST: Final = 2**53 - 1
 
 
 class FromCommandLine(str):
@@ -100,10 +104,37 @@ AnyNames = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(as_li
 TableChoice = Annotated[str | tuple[str, ...], BeforeValidator(choose)]
 
 
-class Section(BaseModel):
-    """Base of everything in the file: frozen, unknown keys refused, no silent conversion."""
+def require_room(value: object) -> object:
+    """Refuse numbers, of any depth, that arrays and files cannot hold exactly."""
+    if isinstance(value, int | float) and abs(value) > MOST:
+        raise PydanticCustomError("number", f"a number up to {MOST:,} is expected")
+    if isinstance(value, tuple | list):
+        for each in value:
+            require_room(each)
+    if isinstance(value, dict):
+        for each in value.values():
+            require_room(each)
+    return value
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+class Part(BaseModel):
+    """Base of everything in the file: frozen, unknown keys refused, no silent conversion.
+
+    Numbers are finite, and at most `MOST`.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False
+    )
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _has_room(cls, value: object) -> object:
+        return require_room(value)
+
+
+class Section(Part):
+    """Base of the stages' sections."""
 
     def check(self, release: Release) -> None:
         """Refuse what the release does not have, before the first stage runs.

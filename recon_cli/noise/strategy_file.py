@@ -29,7 +29,7 @@ Budget = Annotated[str, BeforeValidator(as_written)]
 
 
 class _Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class _LevelSpec(_Spec):

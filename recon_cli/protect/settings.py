@@ -18,7 +18,7 @@ _PREFIX, _SUFFIX = "swap_", ".yaml"
 
 
 class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Experimental(_Settings):

@@ -99,6 +99,11 @@ class Chart:
         return tuple(found) if len(found) > 1 else ()
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is no value to draw."""
+        return not any(panel.looks for panel in self.panels)
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """The numbers that are written out."""
         return tuple(text for panel in self.panels for text in panel.texts)

@@ -16,6 +16,8 @@ from recon_cli.report.row_plot import RowPlot
 #: Pixels: of a drawing on a screen or on paper, and on a phone; between panels.
 WIDE, NARROW = 720, 350
 _GAP = 32
+#: In place of a chart without a single value.
+NOTHING = "Nothing is drawn: every number is withheld or unknown."
 _FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 
 
@@ -26,7 +28,9 @@ def draw(chart: Chart, width: int) -> Markup:
         chart: What is drawn.
         width: In pixels; panels go below each other where they have too little room.
     """
-    columns = min(chart.columns, len(chart.panels)) if width >= WIDE else 1
+    if chart.is_empty:
+        return _framed([svg.text(0, 14, NOTHING, "soft")], width, 24)
+    columns = max(min(chart.columns, len(chart.panels)), 1) if width >= WIDE else 1
     room = (width - _GAP * (columns - 1)) / columns
     panels = [panel for panel in chart.panels if isinstance(panel, CurvePanel)]
     drawn_as_lines = {curve.look for panel in panels for curve in panel.curves if curve.is_line}
@@ -39,8 +43,12 @@ def draw(chart: Chart, width: int) -> Markup:
             place = f"{svg.number(at * (room + _GAP))} {svg.number(y)}"
             parts += [f'<g transform="translate({place})">', *plot.drawn(), "</g>"]
         y += max(plot.height for plot in plots) + _GAP * 0.6
-    height = svg.number(y)
-    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    return _framed(parts, width, y)
+
+
+def _framed(parts: Sequence[str], width: int, height: float) -> Markup:
+    end = svg.number(height)
+    size = f'viewBox="0 0 {width} {end}" width="{width}" height="{end}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" {size}>'
     return Markup(f"{head}{''.join(parts)}</svg>")  # noqa: S704 - all texts in it are escaped
 

@@ -20,7 +20,9 @@ Values = Annotated[list[Scalar], BeforeValidator(_as_list)]
 class Spec(BaseModel):
     """Base: frozen, unknown keys refused, no silent conversion of numbers to text."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, defer_build=True, allow_inf_nan=False
+    )
 
 
 class FeatureSpec(Spec):

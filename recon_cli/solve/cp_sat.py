@@ -183,4 +183,9 @@ def _solve(
     reached = int(objective @ values)
     if status is Status.OPTIMAL:
         return SolveResult(status, values, reached, reached, elapsed)
-    return SolveResult(status, values, reached, round(response.best_objective_bound), elapsed)
+    # What is minimised is the negative of the objective, in whole numbers, without an offset: its
+    # bound is whole, too. `best_objective_bound` is the same as a rounded float.
+    bound = -int(response.inner_objective_lower_bound)
+    if bound < reached:
+        raise SolverError("CP-SAT returned a solution beyond its own bound")
+    return SolveResult(status, values, reached, bound, elapsed)

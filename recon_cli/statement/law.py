@@ -32,7 +32,9 @@ class Law(BaseModel, ABC):
     are integers, or `FLAGGED`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False
+    )
 
     name: ClassVar[str]
 

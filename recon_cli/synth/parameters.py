@@ -27,7 +27,7 @@ PACKAGED = "nation_2010.yaml"
 class ParameterSection(BaseModel):
     """Base of the file's parts: frozen, unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class GeographyParameters(ParameterSection):

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from recon_cli.config.model import ConfigPath, Names, Section, TableChoice, check_levels
+from recon_cli.config.model import ConfigPath, Names, Part, Section, TableChoice, check_levels
 from recon_cli.config.sections.cellkey import Cellkey
 from recon_cli.config.sections.census1980 import Census1980
 from recon_cli.config.sections.claims import Claims
@@ -30,15 +30,13 @@ Risk = Literal["gain", "agreement", "certain", "disclosed"]
 _SET: Final = ("records", "counts", "population")
 
 
-class Coarser(BaseModel):
+class Coarser(Part):
     """A release with less in it, exact.
 
     Attributes:
         tables: The tables that are published, as in ``reconstruct``; default every table.
         levels: The levels that are published, with the tables that all of them have; default all.
     """
-
-    model_config = Section.model_config
 
     tables: TableChoice | None = None
     levels: Names | None = None
@@ -56,7 +54,7 @@ def _asked(value: object) -> object:
     return _bare(value)
 
 
-class Protected(BaseModel):
+class Protected(Part):
     """A protection: one of these, or none of them for the truth as it is.
 
     Attributes:
@@ -69,8 +67,6 @@ class Protected(BaseModel):
         topdown: Records made from noisy measurements.
         coarser: Fewer tables or levels.
     """
-
-    model_config = Section.model_config
 
     swap: Swap | None = None
     suppress: Suppress | None = None
@@ -120,7 +116,7 @@ class Protected(BaseModel):
             check_levels(self.coarser.levels, release, f"protections.{name}.coarser.levels")
 
 
-class SwapGrid(BaseModel):
+class SwapGrid(Part):
     """Experimental swaps, each combination a protection (NBER WP 31995, Appendix C).
 
     Attributes:
@@ -130,8 +126,6 @@ class SwapGrid(BaseModel):
         pseudo_tract: Name → probabilities that partners are looked for in the own tract, in
             another of the county, or of the state.
     """
-
-    model_config = Section.model_config
 
     rate: Annotated[tuple[Share, ...], Field(min_length=1, strict=False)]
     size_noise: Annotated[dict[str, Annotated[Three, Field(strict=False)]], Field(min_length=1)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
+from pydantic import BeforeValidator, Field, ValidationInfo
 
-from recon_cli.config.model import ConfigPath, Names, Section, keys_as_text, place
+from recon_cli.config.model import ConfigPath, Names, Part, Section, keys_as_text, place
 
 #: What stands for a file in ``sources`` and ``attackers``.
 OWN_MICRODATA = "microdata"
@@ -25,7 +25,7 @@ def _place_or(word: str) -> BeforeValidator:
 Source = Annotated[Path | None, _place_or(OWN_MICRODATA)]
 
 
-class AttackerFile(BaseModel):
+class AttackerFile(Part):
     """An attacker's file as it is.
 
     Attributes:
@@ -38,8 +38,6 @@ class AttackerFile(BaseModel):
         may_leave_out: Largest share of its records that may be left out. More is an error: codes
             or ids may be others than those of the truth.
     """
-
-    model_config = Section.model_config
 
     path: ConfigPath
     columns: dict[str, str] = Field(default_factory=dict)
@@ -62,7 +60,7 @@ def _attacker(value: object) -> object:
 Attacker = Annotated[AttackerFile | None, BeforeValidator(_attacker)]
 
 
-class GuesserSection(BaseModel):
+class GuesserSection(Part):
     """A guesser.
 
     Attributes:
@@ -71,8 +69,6 @@ class GuesserSection(BaseModel):
         leave_one_out: Make each guess from everybody else.
         tables: With ``of: tables``, which; default all that are published.
     """
-
-    model_config = Section.model_config
 
     guess: Literal["modal", "proportional"]
     of: str

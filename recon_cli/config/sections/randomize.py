@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from recon_cli.config.model import ConfigPath, Section, TableChoice
+from recon_cli.config.model import ConfigPath, Part, Section, TableChoice
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 
 
-class ResponseSection(BaseModel):
+class ResponseSection(Part):
     """How one feature is randomised: one of the two.
 
     Attributes:
@@ -20,8 +20,6 @@ class ResponseSection(BaseModel):
         matrix: Probabilities of the reported value (columns) for each true one (rows), in the
             order of the schema.
     """
-
-    model_config = Section.model_config
 
     epsilon: Annotated[float, Field(gt=0, strict=False)] | None = None
     matrix: list[list[float]] | None = None

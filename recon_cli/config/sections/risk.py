@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from recon_cli.config.model import ConfigPath, ConfigPaths, Names, Section
+from recon_cli.config.model import ConfigPath, ConfigPaths, Names, Part, Section
 from recon_cli.errors import ConfigError
 from recon_cli.noise.budget import as_written, exact, precision, prior_of
 from recon_cli.schema import Release
@@ -23,7 +23,7 @@ def _texts(value: object) -> object:
     )
 
 
-class LevelNoise(BaseModel):
+class LevelNoise(Part):
     """Noise of one level's counts.
 
     Attributes:
@@ -31,8 +31,6 @@ class LevelNoise(BaseModel):
         sensitivity: Of a count, to one person.
         variance: Of the noise before it is made discrete; in place of ρ.
     """
-
-    model_config = Section.model_config
 
     rho: Annotated[str, BeforeValidator(as_written)] | None = None
     sensitivity: float = Field(default=1, gt=0, strict=False)
@@ -50,7 +48,7 @@ class LevelNoise(BaseModel):
         return precision(rho, self.sensitivity, self.variance)
 
 
-class Upper(BaseModel):
+class Upper(Part):
     """What is believed of the level above.
 
     Attributes:
@@ -60,8 +58,6 @@ class Upper(BaseModel):
         siblings: ``together``: the prior is on the sum of their counts, and the sum of their noisy
             counts is used; ``each``: it is on every sibling's count, and all of them are.
     """
-
-    model_config = Section.model_config
 
     prior: str = "flat"
     siblings: Literal["together", "each"] = "together"
@@ -86,15 +82,13 @@ class Upper(BaseModel):
         return self
 
 
-class Flag(BaseModel):
+class Flag(Part):
     """Above what a person is counted.
 
     Attributes:
         posterior: Probability that the target is in.
         ratio: Posterior over prior.
     """
-
-    model_config = Section.model_config
 
     posterior: float = Field(default=0.5, gt=0, lt=1, strict=False)
     ratio: float = Field(default=2, gt=0, strict=False)

@@ -5,9 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
+from pydantic import BeforeValidator, Field, ValidationInfo
 
-from recon_cli.config.model import AnyNames, ConfigPath, Names, Section, as_list, place_release
+from recon_cli.config.model import (
+    AnyNames,
+    ConfigPath,
+    Names,
+    Part,
+    Section,
+    as_list,
+    place_release,
+)
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.schema import Release, extend_release
 from recon_cli.schema.spec import FeatureSpec, Name, StructuralZeroSpec
@@ -17,15 +25,13 @@ def _placed(value: object, info: ValidationInfo) -> object:
     return [place_release(each, info) for each in value] if isinstance(value, list) else value
 
 
-class InvariantCounts(BaseModel):
+class InvariantCounts(Part):
     """Counts that are published as they are.
 
     Attributes:
         query: Of the first strategy.
         levels: Where; all levels above must be among them.
     """
-
-    model_config = Section.model_config
 
     query: str
     levels: Names
