@@ -243,7 +243,7 @@ def proven_units(
     if claimed is None:
         joined = joined.with_columns(claimed=pl.lit(0, pl.Int64))
     else:
-        sums = claimed.group_by(place).agg(claimed=pl.col("lower").sum())
+        sums = claimed.group_by(place).agg(claimed=pl.col("lower").cast(pl.Int64).sum())
         joined = joined.join(sums, on=place, how="left", maintain_order="left")
     proven = ("certain", "certain_records", "claimed")
     least = pl.max_horizontal(pl.col(name).fill_null(0).cast(pl.Int64) for name in proven)
@@ -296,7 +296,7 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
             place.cast(pl.Int64).sum().alias("units"),
             pl.col("population").sum(),
             *by_uniqueness,
-            pl.col("certain", "certain_at_most").sum(),
+            pl.col("certain", "certain_at_most").cast(pl.Int64).sum(),
             pl.col("certain").filter(pl.col("uniqueness") != ONE).sum().alias("certain_elsewhere"),
         )
         .sort("number")

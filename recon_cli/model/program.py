@@ -70,6 +70,10 @@ class IntegerProgram:
         """The greatest ``objective @ x`` that the bounds of the variables alone allow."""
         return int(objective @ np.where(objective > 0, self.upper, self.lower))
 
+    def lowest(self, objective: IntArray) -> int:
+        """The least ``objective @ x`` that the bounds of the variables alone allow."""
+        return -self.highest(-objective)
+
 
 @dataclass(frozen=True)
 class Subprogram:

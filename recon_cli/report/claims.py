@@ -58,7 +58,7 @@ def certificate_sentence(certificate: pl.DataFrame) -> str:
             f"{'' if row['geoid'] == row[own] else ' of ' + row['geoid']} ({row['count']:,})"
             for row in rows.iter_rows(named=True)
         ]
-        total = int((rows["weight"] * rows["count"]).sum())
+        total = int((rows["weight"].cast(pl.Int64) * rows["count"].cast(pl.Int64)).sum())
         over = f", over {divisor}" if divisor != 1 else ""
         bound = "at least" if end == "least" else "at most"
         parts.append(f"{bound} {' '.join(terms)} = {total:,}{over}")

@@ -23,7 +23,7 @@ def cumulative_solvar(units: pl.DataFrame) -> tuple[float, float]:
     >>> cumulative_solvar(units)
     (5.0, 10.0)
     """
-    people = units["population"].sum()
+    people = units["population"].cast(pl.Int64).sum()
     if not people:
         return 0.0, 0.0
     weighted = units.select(
@@ -68,8 +68,8 @@ def solvar_percentiles(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
                 percentile,
                 here,
                 min(2 * here, 100.0),
-                int(group["population"].sum()),
-                int(below["population"].sum()),
+                int(group["population"].cast(pl.Int64).sum()),
+                int(below["population"].cast(pl.Int64).sum()),
                 together,
                 min(2 * together, 100.0),
             )

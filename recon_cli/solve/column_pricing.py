@@ -19,6 +19,7 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.row_costs import RECORD, CostProgram, RowCosts, cost_program
 from recon_cli.publication import OPEN
+from recon_cli.solve.dual_bounds import SAFE
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
 from recon_cli.statement.costs import SCALE
 
@@ -214,7 +215,13 @@ def certified_least(units: OpenUnits, duals: FloatArray) -> IntArray:
         inside = np.flatnonzero(stratum.of_unit >= 0)
         total[inside] += here[stratum.of_unit[inside]]
     person = RECORD if units.person is None else units.person
-    # Whole numbers below 2^53, which doubles add exactly.
+    size = np.abs(weights).astype(np.float64)
+    rest_size = _WEIGHT * np.max(person) + rows.weighted_sums(size).max(initial=0)
+    # Whole numbers that doubles add exactly, and whose products fit into 64 bits; else nothing.
+    products = rest_size * float(units.upper.astype(np.float64).sum(axis=1).max(initial=0))
+    products += float((size * np.maximum(rows.least, rows.most)).sum())
+    if rest_size >= 2.0**53 or products >= SAFE:
+        return np.zeros(domain.units, dtype=np.int64)
     rest = _WEIGHT * person - rows.weighted_sums(weights.astype(np.float64)).astype(np.int64)
     ends = np.where(rest > 0, units.lower, units.upper)
     total += (rest * ends).sum(axis=1)

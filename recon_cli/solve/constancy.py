@@ -19,7 +19,7 @@ from scipy import sparse
 
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, connected_parts
-from recon_cli.solve.dual_bounds import SCALE
+from recon_cli.solve.dual_bounds import SAFE, SCALE, largest_sums
 from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
 
 BoolArray = npt.NDArray[np.bool_]
@@ -132,9 +132,14 @@ def tight_constraints(
         above: Likewise of its negative.
 
     Returns:
-        Of each connected part in which the two bounds meet, all that has a weight in them.
+        Of each connected part in which the two bounds meet, all that has a weight in them; nothing
+        where the sums might not fit into 64 bits.
     """
     rows = program.constraints
+    weights = np.stack([below, above])
+    if largest_sums(program, np.stack([functional, -functional]), weights).max() >= SAFE:
+        nothing = np.zeros(program.shape[0], dtype=bool), np.zeros(program.shape[1], dtype=bool)
+        return TightConstraints(*nothing)
     row_part, part = connected_parts(rows.A)
     gap = np.zeros(int(max(row_part.max(initial=-1), part.max(initial=-1))) + 1, dtype=np.int64)
     used_rows = np.zeros(len(row_part), dtype=bool)
@@ -182,6 +187,10 @@ def in_span(
     rank = int((np.abs(np.diag(r)) > _RANK * max(abs(r[0, 0]), 1.0)).sum())
     basic = linalg.solve_triangular(r[:rank, :rank], q[:, :rank].T @ (C @ sketch).T)
     weights = np.rint(SCALE * basic).astype(np.int64)
+    # Beyond that a sum of products might wrap to zero.
+    size = abs(A).max() * np.abs(weights.astype(np.float64)).sum(axis=0).max(initial=0)
+    if not size + SCALE * abs(C).max() < SAFE:
+        return found
     rest = SCALE * C - sparse.csr_array(weights.T) @ sparse.csr_array(A[order[:rank]])
     is_zero = sparse.csr_array(rest)
     is_zero.eliminate_zeros()

@@ -185,7 +185,7 @@ def _solve(
         return SolveResult(status, values, reached, reached, elapsed)
     # What is minimised is the negative of the objective, in whole numbers, without an offset: its
     # bound is whole, too. `best_objective_bound` is the same as a rounded float.
-    bound = -int(response.inner_objective_lower_bound)
+    bound = min(-int(response.inner_objective_lower_bound), program.highest(objective))
     if bound < reached:
         raise SolverError("CP-SAT returned a solution beyond its own bound")
     return SolveResult(status, values, reached, bound, elapsed)

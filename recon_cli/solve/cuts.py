@@ -17,12 +17,11 @@ from scipy import sparse
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, deviation_program, fix_others
+from recon_cli.solve.dual_bounds import SAFE
 from recon_cli.solve.linear_relaxation import FloatArray, solve_relaxation
 
 #: Duals at a vertex are mostly simple fractions: this is divisible by all up to tenths.
 _PARTS = 2520
-#: Sums below this are exact in 64 bits, whatever their order.
-_SAFE = 2.0**60
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def feasibility_cut(
     duals = np.zeros(program.shape[0])
     duals[rest.rows] = vertex.duals
     weights = np.rint(-_PARTS * duals)
-    if not _largest_sum(program, weights) <= _SAFE:  # nor if it is no number
+    if not _largest_sum(program, weights) <= SAFE:  # nor if it is no number
         return Cut(_no_rows(len(variables)), vertex.deterministic_time)
     rows = _added_up(program, variables, others, weights.astype(np.int64))
     if rows.are_met_by(values[variables]):

@@ -20,6 +20,8 @@ from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation, Vert
 
 #: Weights are multiples of its inverse: divisible by 1 to 10, which are the usual denominators.
 SCALE = 2520
+#: Sums below this are exact in 64 bits, whatever their order.
+SAFE = 2.0**60
 #: A pivot this small, of a matrix of small integers, is none.
 _RANK = 1e-9
 #: Entries of a dense matrix that is factored to find combinations of rows.
@@ -76,17 +78,44 @@ def rounded_weights(program: IntegerProgram, vertex: Vertex) -> IntArray:
 def weighted_bounds(program: IntegerProgram, functionals: IntArray, weights: IntArray) -> IntArray:
     """The lower bounds of ``functionals @ x`` that weighted rows prove: Eq. (dual).
 
+    Where the sum might not fit into 64 bits, the bounds of the variables alone are added up.
+
     Args:
         program: The program.
         functionals: (functionals × variables) integer coefficients.
         weights: (functionals × rows) weights in units of 1/`SCALE`: any integers.
     """
     rows = program.constraints
+    has_room = largest_sums(program, functionals, weights) < SAFE
+    if not has_room.all():
+        alone = np.array([program.lowest(each) for each in functionals[~has_room]], dtype=np.int64)
+        bounds = np.zeros(len(functionals), dtype=np.int64)
+        bounds[~has_room] = alone
+        if has_room.any():
+            bounds[has_room] = weighted_bounds(program, functionals[has_room], weights[has_room])
+        return bounds
     of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most).sum(axis=1)
     rest = SCALE * functionals - (rows.A.T @ weights.T).T
     of_variables = np.where(rest > 0, rest * program.lower, rest * program.upper).sum(axis=1)
-    bounds: IntArray = -(-(of_rows + of_variables) // SCALE)
-    return bounds
+    found: IntArray = -(-(of_rows + of_variables) // SCALE)
+    return found
+
+
+def largest_sums(program: IntegerProgram, functionals: IntArray, weights: IntArray) -> FloatArray:
+    """What no sum in a proof by weighted rows exceeds, with whatever signs.
+
+    Args:
+        program: The program.
+        functionals: (functionals × variables) integer coefficients.
+        weights: (functionals × rows) weights in units of 1/`SCALE`.
+    """
+    rows = program.constraints
+    sides = np.maximum(np.abs(rows.least.astype(np.float64)), np.abs(rows.most.astype(np.float64)))
+    ends = np.maximum(np.abs(program.lower.astype(np.float64)), np.abs(program.upper))
+    size = np.abs(weights.astype(np.float64))
+    of_rows: FloatArray = size @ (sides + abs(rows.A).astype(np.float64) @ ends)
+    of_variables: FloatArray = np.abs(functionals.astype(np.float64)) @ ends
+    return of_rows + SCALE * of_variables
 
 
 def row_combinations(
@@ -114,8 +143,9 @@ def row_combinations(
     rank = int((np.abs(np.diag(r)) > _RANK).sum())
     basic = linalg.solve_triangular(r[:rank, :rank], q[:, :rank].T @ functionals.T)
     weights[:, equal[order[:rank]]] = np.rint(SCALE * basic.T).astype(np.int64)
+    has_room = largest_sums(program, functionals, weights) < SAFE
     is_combination: npt.NDArray[np.bool_] = (
         SCALE * functionals == (program.constraints.A.T @ weights.T).T
-    ).all(axis=1)
+    ).all(axis=1) & has_room
     weights[~is_combination] = 0
     return is_combination, weights

@@ -152,8 +152,10 @@ def _claims(work: WorkFolder, folder: Folder | Missing) -> ClaimFindings | Missi
     for name in folder.partitions:
         claims = folder.read(name, columns=("k", "count", "singleton", *chances))
         singletons.append(claims.filter("singleton").select("k", *chances))
-        whole += int(claims.filter(pl.col("k") == columns)["count"].sum())
-        parts.append(disclosures.read(name).group_by("known").agg(pl.col(pl.Int32).sum()))
+        whole += int(claims.filter(pl.col("k") == columns)["count"].cast(pl.Int64).sum())
+        parts.append(
+            disclosures.read(name).group_by("known").agg(pl.col(pl.Int32).cast(pl.Int64).sum())
+        )
     by_known = pl.concat(parts).group_by("known").sum().sort("known")
     by_k = pl.concat(singletons).group_by("k")
     surprise = by_k.agg(pl.len().alias("singletons"), pl.col(chances).median()).sort("k")

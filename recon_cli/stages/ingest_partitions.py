@@ -92,7 +92,7 @@ def read_source(
             buffer.add("geounits", geounits)
             buffer.add("tables", counts)
             here = geounits.filter(pl.col("level") == unit)
-            bar.advance(here.height, int(here["population"].sum()))
+            bar.advance(here.height, int(here["population"].cast(pl.Int64).sum()))
     buffer.flush()
 
 
@@ -194,7 +194,7 @@ def _partitions(frame: pl.DataFrame, level: Level) -> Iterator[tuple[str, pl.Dat
 
 def _people(geounits: pl.DataFrame) -> int:
     """People of a partition: the levels count the same people, unless one is not published."""
-    sums = geounits.group_by("level").agg(pl.col("population").sum())["population"]
+    sums = geounits.group_by("level").agg(pl.col("population").cast(pl.Int64).sum())["population"]
     return int(max(sums, default=0))
 
 

@@ -46,7 +46,7 @@ def cut(
     in_order = units if units["geoid"].is_sorted() else units.sort("geoid")
     region = (whole or release.region).enclosing(pl.col("geoid"))
     regions = (  # numbered runs are grouped in a tenth of the time of texts
-        in_order.select(region.alias("region"), pl.col("population").fill_null(0))
+        in_order.select(region.alias("region"), pl.col("population").cast(pl.Int64).fill_null(0))
         .with_columns(run=pl.col("region").rle_id().set_sorted())
         .group_by("run", maintain_order=True)
         .agg(pl.col("region").first(), units=pl.len(), people=pl.col("population").sum())

@@ -21,7 +21,7 @@ from recon_cli.model.program import IntegerProgram, activity_bounds, connected_p
 from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.constancy import prove_constant
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.dual_bounds import SCALE
+from recon_cli.solve.dual_bounds import SAFE, SCALE, largest_sums
 from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
 from recon_cli.solve.objectives import LinearFunctionals
 
@@ -228,7 +228,9 @@ class _Search:
         self.upper[high] = np.minimum(self.upper[high], -bound[sign < 0])
 
     def _weighted_bounds(self, objective: IntArray, weights: IntArray) -> IntArray:
-        """Eq. (dual), part by part."""
+        """Eq. (dual), part by part; without weights where the sums might not fit into 64 bits."""
+        if largest_sums(self.program, objective[None], weights[None])[0] >= SAFE:
+            weights = np.zeros_like(weights)
         rows, bounds = self.program.constraints, np.zeros(self.parts, dtype=np.int64)
         of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most)
         rest = SCALE * objective - rows.A.T @ weights

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +23,13 @@ from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.solve.objectives import LinearFunctionals
 
 BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.floating[Any]]
 
 #: Vertices near an end that is not reached, and how much a random cost decides there.
 _NEAR = 8
 _NEAR_NOISE = 0.1
+#: Whole numbers up to it are exact in single precision.
+_SINGLE = 2**24
 
 
 class Proof(Enum):
@@ -149,10 +153,12 @@ class _Search:
     ) -> None:
         self.program = program
         self.relaxation = relaxation
-        # Sums of so few people are exact in single precision, in which matrices multiply fast.
-        self.inner = self.outer = sets.inner.astype(np.float32)
+        # Matrices multiply fast in single precision, in which sums of so few people are exact.
+        is_small = int(program.upper.sum()) < _SINGLE
+        self.inner: FloatArray = sets.inner.astype(np.float32 if is_small else np.float64)
+        self.outer = self.inner
         if sets.outer is not sets.inner:
-            self.outer = sets.outer.astype(np.float32)
+            self.outer = sets.outer.astype(self.inner.dtype)
         self.lower = self._sums(self.inner, program.lower)
         self.upper = self._sums(self.outer, program.upper)
         self.proof = np.zeros(len(sets.inner), dtype=np.int64)
@@ -286,8 +292,8 @@ class _Search:
             self.greatest = np.maximum(self.greatest, greatest)
             self.solutions.append(solution)
 
-    def _sums(self, sets: npt.NDArray[np.float32], values: IntArray) -> IntArray:
-        sums: IntArray = np.rint(sets @ values.astype(np.float32)).astype(np.int64)
+    def _sums(self, sets: FloatArray, values: IntArray) -> IntArray:
+        sums: IntArray = np.rint(sets @ values.astype(sets.dtype)).astype(np.int64)
         return sums
 
     def result(self) -> SettledSets:
@@ -303,5 +309,5 @@ class _Search:
         )
 
 
-def _integers(sets: npt.NDArray[np.float32]) -> IntArray:
+def _integers(sets: FloatArray) -> IntArray:
     return sets.astype(np.int64)

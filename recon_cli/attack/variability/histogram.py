@@ -125,7 +125,7 @@ def with_open_ends(
         name: pl.lit(False if name == "exact" else 0) for name in intervals.columns[len(key) :]
     }
     further = beyond.join(intervals, on=key, how="anti", nulls_equal=True).with_columns(**empty)
-    further = further.select(intervals.columns).cast(dict(intervals.schema))
+    further = further.select(intervals.columns).cast(intervals.schema)
     marked = pl.concat([intervals, further])
     marked = marked.join(
         beyond.with_columns(beyond=True),
