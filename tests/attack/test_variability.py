@@ -19,7 +19,13 @@ from recon_cli.attack.variability.partition import (
 )
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
-from tests.support.enumeration import Solution, TooManyError, relaxed_solutions, solutions
+from tests.support.enumeration import (
+    Solution,
+    TooManyError,
+    relaxed_solutions,
+    solutions,
+    unbounded_records,
+)
 from tests.support.populations import (
     publish,
     random_records,
@@ -88,9 +94,19 @@ def percentage(distance: int, people: int) -> float:
     return 100 * distance / (2 * people)
 
 
-def check(release: Release, result: Variability, start: Histogram, every: list[Histogram]) -> None:
+def check(
+    release: Release,
+    published: Publication,
+    result: Variability,
+    start: Histogram,
+    every: list[Histogram],
+) -> None:
     """Compare one measurement with all histograms of the same space, unit by unit."""
     columns = result.columns
+    endless = frozenset(
+        (record, 1) for record in unbounded_records(release, published, release.tables)
+    )
+    beyond = set(histogram(release, endless, columns))
     intervals = intervals_of(result, release, columns)
     for row in result.units.iter_rows(named=True):
         unit, people = row[release.geoid_column], row["population"]
@@ -98,9 +114,10 @@ def check(release: Release, result: Variability, start: Histogram, every: list[H
         cells = {key for h in mine for key in h}
         lower = {key: min(h[key] for h in mine) for key in cells}
         upper = {key: max(h[key] for h in mine) for key in cells}
-        expected = {
+        expected: dict[Cell, Any] = {
             key: (lower[key], upper[key]) for key in cells if lower[key] < upper[key] or lower[key]
         }
+        expected |= {key: (lower.get(key, 0), None) for key in beyond if key[0] == unit}
         assert {key: v for key, v in intervals.items() if key[0] == unit} == expected
         assert row["certain_records"] == row["certain_upper"] == sum(lower.values())
         if row["status"] == "open":
@@ -125,7 +142,7 @@ def test_exact_equals_enumeration(seed: int, people: int, hide: bool) -> None:
     result = measure_variability(release, published, release.tables, microdata, question)
     start = found_histogram(microdata, release, result.columns)
     histograms = [histogram(release, solution, result.columns) for solution in every]
-    check(release, result, start, histograms)
+    check(release, published, result, start, histograms)
     digits = release.region.digits
     for row in result.regions.iter_rows(named=True):
         region = row["geoid"]
@@ -167,7 +184,7 @@ def test_relaxed_equals_enumeration(seed: int, people: int) -> None:
         raise
     for geoid, space in spaces.items():
         part = result.only(geoid)
-        check(release, part, start, space)
+        check(release, published, part, start, space)
 
 
 def compare(

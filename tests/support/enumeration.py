@@ -130,6 +130,20 @@ def is_bounded(domain: list[Record], rows: list[Row]) -> bool:
     return len(bounded) == len(domain)
 
 
+def unbounded_records(
+    release: Release, published: Publication, tables: tuple[Table, ...]
+) -> set[Record]:
+    """The records that no published cell and no structural zero mentions: any number may live."""
+    domain = all_records(release, published)
+    mentioned = {
+        i
+        for row in published_rows(release, published, tables, domain)
+        for i, weight in row.weights.items()
+        if weight
+    }
+    return {record for i, record in enumerate(domain) if i not in mentioned}
+
+
 def _solutions(
     domain: list[Record], rows: list[Row], limit: int, cap: int | None = None
 ) -> set[Solution]:
