@@ -13,12 +13,11 @@ from typing import Any, Final
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.publication import OPEN
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.damage import why_unreadable
 
-MAX_COUNT: Final = OPEN - 1
+MAX_COUNT: Final = 2**31 - 1
 #: A whole number may have a fraction of zeros; three of them may as well part thousands.
 ZERO_FRACTION: Final = r"\.(?:0{1,2}|0{4,})$"
 

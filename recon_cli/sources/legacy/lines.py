@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
-from recon_cli.publication import OPEN
 from recon_cli.sources.legacy.archive import Stream
 
 NEWLINE: Final = ord("\n")
@@ -17,7 +16,7 @@ RETURN: Final = ord("\r")
 ZERO: Final = ord("0")
 
 #: A count is stored as a 32-bit integer; ten digits are enough for one.
-MAX_COUNT: Final = OPEN - 1
+MAX_COUNT: Final = 2**31 - 1
 _MAX_DIGITS: Final = 10
 _LONGEST_LINE: Final = 1 << 20
 
