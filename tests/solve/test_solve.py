@@ -165,7 +165,8 @@ def test_equal_rows_that_disagree_are_both_kept() -> None:
     agree, differ = np.array([4, 4, 5]), np.array([4, 3, 5])
     (part,) = split_components(equalities(A, agree), propagate(equalities(A, agree)), regions)
     assert len(part.rows) == 2
-    open_bounds = Bounds(np.zeros(3, dtype=np.int64), np.full(3, 5), np.zeros(3, dtype=bool))
+    no = np.zeros(3, dtype=bool)
+    open_bounds = Bounds(np.zeros(3, dtype=np.int64), np.full(3, 5), no, no)
     (part,) = split_components(equalities(A, differ), open_bounds, regions)
     assert len(part.rows) == 3
     assert solve_program(part.program, seed=1).outcome is Feasibility.INFEASIBLE
