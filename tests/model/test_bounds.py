@@ -81,14 +81,14 @@ def test_programs_of_open_rows_have_the_least_values_of_all_solutions(seed: int)
 
 
 def test_a_known_solution_stays_inside() -> None:
-    rows = LinearConstraints(sparse.csr_array([[1, 1]]), np.array([3]), np.array([OPEN]))
+    rows = LinearConstraints(sparse.csr_array(np.array([[1, 1]])), np.array([3]), np.array([OPEN]))
     assert propagate(rows).upper.tolist() == [3, 3]
     assert propagate(rows, np.array([9, 0])).upper.tolist() == [9, 3]
 
 
 def test_sums_beyond_32_bits_do_not_wrap() -> None:
     huge = OPEN - 1
-    A = sparse.csr_array([[1, 1, 1], [1, 0, 0], [0, 1, 0]])
+    A = sparse.csr_array(np.array([[1, 1, 1], [1, 0, 0], [0, 1, 0]]))
     rows = LinearConstraints(A, np.array([huge, 0, 0]), np.array([OPEN, huge, huge]))
     bounds = propagate(rows)
     assert bounds.lower.tolist() == [0, 0, 0]
