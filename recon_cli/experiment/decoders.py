@@ -23,6 +23,11 @@ _EXACT_CENTRE = 1e-7
 _CHECK = 20
 #: Pull to the cube's centre, as a share of a query's weight: decides only where sums do not.
 _CENTRE = 1e-4
+_NEWTON_STEPS = 300
+#: How much dearer the bound gets from one centre to the next.
+_DEARER = 8.0
+#: Newton decrements: of a centre, and of a point that is near enough to go on.
+_CENTRED, _NEAR = 1e-3, 1.0
 
 
 def round_bits(x: FloatArray) -> IntArray:
@@ -121,16 +126,87 @@ def least_absolute(Q: FloatArray, answers: FloatArray) -> FloatArray:
 
 
 def within(Q: FloatArray, answers: FloatArray, error: float) -> FloatArray | None:
-    """Some 0 ≤ x ≤ 1 with |Qx − a| ≤ error, for bounded noise; None if there is none.
+    """The analytic centre of 0 ≤ x ≤ 1 with |Qx − a| ≤ error, for bounded noise.
 
-    Source: Dinur & Nissim, Revealing information while preserving privacy (2003), Figure 1.
+    It has the greatest product of all distances to bounds; a vertex would be as feasible, and as
+    far from the middle as possible. A bound that the cube's centre is within is lowered until it
+    is the error.
+
+    Returns:
+        None if there is no such point: then a weighed mean of answers, which no point of the cube
+        brings below the error, proves it; or if none was found.
+
+    Source: Dinur & Nissim, Revealing information while preserving privacy (2003), Figure 1, for the
+    polytope; Boyd & Vandenberghe, Convex optimization (2004), section 11.4, for the way into it.
     """
-    program = linprog(
-        np.zeros(Q.shape[1]),
-        A_ub=np.vstack([Q, -Q]),
-        b_ub=np.concatenate([answers + error, error - answers]),
-        bounds=(0, 1),
-        method="highs-ipm",
+    x = np.full(Q.shape[1], 0.5)
+    bound = 2 * float(np.abs(Q @ x - answers).max(initial=error))
+    price = 2 * sum(Q.shape) / bound
+    for _ in range(_NEWTON_STEPS):
+        direction, decrement = _newton(Q, answers, bound, x, price)
+        step = _longest(Q, answers, bound, x, direction)
+        x, bound = x + step * direction[:-1], bound + step * float(direction[-1])
+        if np.abs(Q @ x - answers).max(initial=0) < error:
+            return _centre(Q, answers, error, x)
+        if _least_bound(Q, answers, bound, x) > error:
+            return None
+        if decrement < _NEAR:
+            price *= _DEARER
+    return None
+
+
+def _centre(Q: FloatArray, answers: FloatArray, bound: float, x: FloatArray) -> FloatArray:
+    """The analytic centre of a polytope from a point inside of it."""
+    for _ in range(_NEWTON_STEPS):
+        direction, decrement = _newton(Q, answers, bound, x)
+        if decrement < _CENTRED:
+            break
+        x = x + _longest(Q, answers, bound, x, np.append(direction, 0)) * direction
+    return x
+
+
+def _longest(
+    Q: FloatArray, answers: FloatArray, bound: float, x: FloatArray, direction: FloatArray
+) -> float:
+    """The share of a step, at most 1, that leaves a tenth of the way to the nearest bound."""
+    off, moved = Q @ x - answers, Q @ direction[:-1]
+    room = np.concatenate([bound - off, bound + off, x, 1 - x])
+    used = np.concatenate(
+        [moved - direction[-1], -moved - direction[-1], -direction[:-1], direction[:-1]]
     )
-    found: FloatArray | None = program.x
-    return found
+    return float(1 / max(1.0, (used / room).max(initial=0) / 0.9))
+
+
+def _newton(
+    Q: FloatArray, answers: FloatArray, bound: float, x: FloatArray, price: float | None = None
+) -> tuple[FloatArray, float]:
+    """The Newton step of minus the logarithms of all distances, and its decrement.
+
+    Args:
+        Q: (m × n) queries.
+        answers: (m,) of them.
+        bound: Of |Qx − a|.
+        x: (n,) a point inside.
+        price: Of the bound, which then is the last unknown; default: it is given.
+    """
+    off, n = Q @ x - answers, len(x)
+    above, below = 1 / (bound - off), 1 / (bound + off)
+    gradient = np.append(Q.T @ (above - below) + 1 / (1 - x) - 1 / x, -(above + below).sum())
+    hessian = np.empty((n + 1, n + 1))
+    hessian[:n, :n] = (Q.T * (above**2 + below**2)) @ Q
+    hessian[np.arange(n), np.arange(n)] += 1 / (1 - x) ** 2 + 1 / x**2
+    hessian[:n, n] = hessian[n, :n] = Q.T @ (below**2 - above**2)
+    hessian[n, n] = (above**2 + below**2).sum()
+    free = n if price is None else n + 1
+    gradient[n] += price or 0
+    factor = linalg.cho_factor(hessian[:free, :free])
+    direction: FloatArray = -linalg.cho_solve(factor, gradient[:free])
+    return direction, float(np.sqrt(max(-(gradient[:free] @ direction), 0)))
+
+
+def _least_bound(Q: FloatArray, answers: FloatArray, bound: float, x: FloatArray) -> float:
+    """What no point of the cube can have all answers within less than: a weighed mean of them."""
+    off = Q @ x - answers
+    signed = 1 / (bound - off) - 1 / (bound + off)
+    total = float((1 / (bound - off) + 1 / (bound + off)).sum())
+    return float(np.minimum(Q.T @ signed, 0).sum() - signed @ answers) / total

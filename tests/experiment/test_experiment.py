@@ -200,6 +200,19 @@ def test_decoders_by_kind_of_noise() -> None:
     assert within(Q, Q @ truth + 1000, 0.4) is None
 
 
+@pytest.mark.parametrize(
+    ("bits", "queries", "most", "centre", "vertex"),
+    [(64, 64, 2.0, 0.877, 0.779), (64, 2304, 32.0, 0.988, 0.879), (256, 1024, 16.0, 0.895, 0.828)],
+)
+def test_bounded_noise_is_decoded_to_the_centre(
+    bits: int, queries: int, most: float, centre: float, vertex: float
+) -> None:
+    noise = AnswerNoise("bounded", most)
+    (shares,) = attack(bits, queries, [noise], decoder="feasible", trials=12, seed=0)
+    assert abs(shares.mean() - centre) < 0.03
+    assert shares.mean() > vertex + 0.03
+
+
 def test_one_noisy_sum() -> None:
     exact = [
         sum(
