@@ -201,7 +201,7 @@ def _newton(
     gradient[n] += price or 0
     factor = linalg.cho_factor(hessian[:free, :free])
     direction: FloatArray = -linalg.cho_solve(factor, gradient[:free])
-    return direction, float(np.sqrt(max(-(gradient[:free] @ direction), 0)))
+    return direction, max(-float(gradient[:free] @ direction), 0.0) ** 0.5
 
 
 def _least_bound(Q: FloatArray, answers: FloatArray, bound: float, x: FloatArray) -> float:
