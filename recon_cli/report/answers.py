@@ -31,8 +31,8 @@ _STRONGER = {
     "zeroed": "a higher threshold below which counts are published as zero",
     "rounded": "rounding to a larger base (`recon protect round`)",
     "cellkey": "wider perturbation (`recon protect cellkey`)",
-    "gaussian": "more noise, of a smaller budget (`recon protect noise`)",
-    "geometric": "more noise, of a smaller budget (`recon protect noise`)",
+    "gaussian": "more noise from a smaller budget (`recon protect noise`)",
+    "geometric": "more noise from a smaller budget (`recon protect noise`)",
     "randomized": "answers that are randomised more often (`recon protect randomize`)",
 }
 
@@ -187,7 +187,7 @@ def _sureness(findings: Findings, words: Words) -> str:
     found = findings.reconstruction
     text = "What is stated is proven: it is so in every set of records with the published counts."
     if isinstance(found, ReconstructionFindings) and found.is_fitted:
-        text = "Nothing of anybody is proven here, neither that it is so nor that it is not."
+        text = f"Nothing is proven here of any {words.person}, in neither direction."
     elif isinstance(found, ReconstructionFindings) and found.uncounted:
         text += (
             f" The tables do not say how many {words.people} {words.live} in "

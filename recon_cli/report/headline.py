@@ -96,7 +96,7 @@ def _without_records(findings: Findings, gap: Missing, words: Words) -> Headline
     notes = [f"Of them {undecided:,} were not decided within the effort."] if undecided else []
     notes.append(
         f"Only the protected counts were examined, and no {words.people}: "
-        "`recon reconstruct`, then `recon claims` do that."
+        "`recon reconstruct`, then `recon claims` examine those."
     )
     notes += proof_conditions(findings.laws, assumes_zeros=False)
     return Headline((verdict,), tuple(notes))
