@@ -24,6 +24,7 @@ from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, 
 from recon_cli.api.reconstruction import chosen_tables, split
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.partition import AuditOptions, audit_counts
+from recon_cli.chance import KeyedChance
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
@@ -44,7 +45,9 @@ def suppressed(release: Release, path: Path) -> Publication:
     exact = recon.read_published(release, [path], source="sf1-legacy")
     law = recon.parse_law({"suppressed": {"below": BELOW}})
     protection = recon.Protection((recon.Statement(law),))
-    rows = tidy_counts(exact, protect_counts(release, exact, protection, seed=1))
+    rows = tidy_counts(
+        exact, protect_counts(release, exact, protection, chance=KeyedChance.for_study(1))
+    )
     return recon.publish(release, rows, protection=protection)
 
 

@@ -59,7 +59,7 @@ class Nation:
             (self.folder / f"{name}.yaml").write_text(
                 f"release: sf1_2010\nwork: {name}\nseed: {self.seed}\n"
                 f"synth: {{{size}}}\n"
-                "swap: {setting: targeted}\n"
+                f"swap: {{setting: targeted, study_seed: {self.seed}}}\n"
                 "ingest: {source: tidy, paths: [sample.parquet]}\n"
                 "reconstruct: {tables: block+tract}\n"
             )

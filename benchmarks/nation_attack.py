@@ -121,7 +121,14 @@ class Attack:
 
     def _shared(self, command: str, config: str, work: Path) -> list[object]:
         options = ("-c", CONFIGS / f"{config}.yaml", "--work", work, "--workers", self.workers)
-        return [command, *options, "--set", f"seed={self.seed}"]
+        seeds = ["seed", *(f"{name}.study_seed" for name in self._protections(config))]
+        return [command, *options, *(w for key in seeds for w in ("--set", f"{key}={self.seed}"))]
+
+    @staticmethod
+    def _protections(config: str) -> list[str]:
+        """The protections of a config, which are for study here."""
+        text = (CONFIGS / f"{config}.yaml").read_text()
+        return [name for name in ("swap", "topdown") if f"\n{name}:" in text]
 
 
 def costs(attack: Attack, page: Path, console: Console) -> dict[str, Cost]:

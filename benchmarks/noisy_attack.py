@@ -17,12 +17,13 @@ from scipy import sparse, stats
 from benchmarks.topdown import RELEASE, optimised_groups, read_records
 from recon_cli.attack.measurements.joint_fit import fit_people
 from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements
+from recon_cli.chance import KeyedChance
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
 from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.markdown import markdown_table
 from recon_cli.noise.density import FloatArray
-from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise
+from recon_cli.noise.measuring import cells_of, measurement_noise
 from recon_cli.noise.strategy import Strategy
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.protect.topdown import Product, estimate
@@ -31,9 +32,13 @@ LEVELS = ("tract", "block_group", "block")
 
 
 def measure(
-    strategy: Strategy, domain: Domain, hierarchy: Hierarchy, truth: Sequence[Histogram], seed: int
+    strategy: Strategy,
+    domain: Domain,
+    hierarchy: Hierarchy,
+    truth: Sequence[Histogram],
+    chance: KeyedChance,
 ) -> Measurements:
-    """All measurements of a strategy, with the noise that top-down has from the same seed."""
+    """All measurements of a strategy, of all cells."""
     levels, cells = [], np.arange(domain.size)
     for depth, level in enumerate(hierarchy.levels):
         geoids = hierarchy.geoids[depth]
@@ -43,9 +48,8 @@ def measure(
         for each in strategy.at(level):
             groups, size = domain.groups(each.query, cells), each.query.size
             operator = sparse.csr_array((np.ones(len(cells)), (groups, cells)), (size, len(cells)))
-            noise = measurement_noise(
-                seed, strategy.name, each, geounit_bits(seed, geoids), cells_of(each.query)
-            )
+            own = chance.named(strategy.name, level)
+            noise = measurement_noise(own, each, geoids, cells_of(each.query))
             operators.append(operator)
             noisy.append(operator @ true + noise.T)
             weights.append(np.full(size, 1 / each.variance))
@@ -75,8 +79,10 @@ def compare(records: pl.DataFrame, seed: int, *, optimised: bool) -> dict[str, i
     place = units.replace_strict(geoids, np.arange(len(geoids))).cast(pl.Int64).to_numpy()
     ones = np.ones(len(records), dtype=np.int64)
     truth = add_up(place, domain.cells(records), ones, len(geoids))
-    released = estimate(Product(domain, strategy, seed), hierarchy, truth)
-    fitted = fit_people(measure(strategy, domain, hierarchy, truth, seed), StoppingRule(400, 0.002))
+    chance = KeyedChance.for_study(seed)
+    released = estimate(Product(domain, strategy, chance), hierarchy, truth)
+    measured = measure(strategy, domain, hierarchy, truth, chance)
+    fitted = fit_people(measured, StoppingRule(400, 0.002))
     attacked = [
         Histogram(fitted.cells[column > 0], column[column > 0]) for column in fitted.people.T
     ]

@@ -20,6 +20,7 @@ import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, ROOT
 from recon_cli.api.reconstruction import split
 from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
+from recon_cli.chance import KeyedChance
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.dense_bounds import propagate_dense
 from recon_cli.model.dense_domain import DenseDomain
@@ -162,7 +163,7 @@ def protected(
         release,
         exact,
         protection,
-        seed=1,
+        chance=KeyedChance.for_study(1),
         records=truth if keys == "records" else None,
         keys="cells" if keys == "cells" else "records",
     ).filter(pl.col("level").is_in([level.name for level in levels]))

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.machine import ROOT, recon
+from recon_cli.chance import KeyedChance
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
 from recon_cli.histogram.projected_gradient import StoppingRule
@@ -128,7 +129,9 @@ def make(
     for name in ("pl94_2020", "dhc_2020"):
         strategy = load_strategy(name, release, without)
         domain = Domain.of(release, strategy)
-        products.append(Product(domain, strategy, seed, rule=StoppingRule(steps)))
+        products.append(
+            Product(domain, strategy, KeyedChance.for_study(seed), rule=StoppingRule(steps))
+        )
         ones = np.ones(len(records), dtype=np.int64)
         truth.append(add_up(at, domain.cells(records), ones, len(geoids)))
         tops.append(merge(truth[-1], hierarchy.place(0), 1)[0])

@@ -2,6 +2,7 @@
 
 Every part of a computation that needs chance asks for a generator of its own by name (a stage,
 a county, a purpose). The same seed and names give the same numbers for any split of the work.
+Protections draw from `recon_cli.chance`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,6 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-import numpy.typing as npt
-
-Bits = npt.NDArray[np.uint64]
 
 
 def digest_seed(seed: int, *names: str) -> int:
@@ -33,11 +31,3 @@ def generator(seed: int, *names: str) -> np.random.Generator:
     True
     """
     return np.random.default_rng(digest_seed(seed, *names))
-
-
-def scramble(bits: Bits) -> Bits:
-    """SplitMix64's finaliser: neighbouring numbers become unrelated ones."""
-    bits = bits + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))

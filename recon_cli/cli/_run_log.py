@@ -15,7 +15,7 @@ from recon_cli.cli._group import MACHINE
 from recon_cli.cli._options import RunOptions
 from recon_cli.cli._output import show
 from recon_cli.cli._signals import INTERRUPTED, TERMINATED, Terminated, behind
-from recon_cli.cli._stage import summary_of
+from recon_cli.cli._stage import print_summary
 from recon_cli.errors import ConfigError, ReconError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import JsonLinesReporter, Reporter
@@ -99,7 +99,7 @@ class RunLog:
     def stage_done(self, stage: Stage, outcome: StageOutcome) -> None:
         """Print the summary of a stage that ran or was up to date, and record it."""
         if self.options.verbosity >= 0:
-            summary_of(stage)(self.run, outcome)
+            print_summary(self.run, outcome)
         (self.skipped if outcome.skipped else self.done).append(stage.short_name)
         if self.events is not None:
             manifest = outcome.manifest

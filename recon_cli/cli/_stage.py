@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import click
+
 from recon_cli.cli._options import RunOptions
 
 if TYPE_CHECKING:
@@ -27,7 +29,14 @@ def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:
     stage, run = stage_named(short_name), options.run(force=force)
     outcome = run_stage(stage, run)
     if options.verbosity >= 0:
-        summary_of(stage)(run, outcome)
+        print_summary(run, outcome)
+
+
+def print_summary(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage, and last that it is not for publication if so."""
+    summary_of(outcome.stage)(run, outcome)
+    if outcome.manifest.publishable is False:
+        click.secho("  not for publication: chance follows from a study_seed", bold=True)
 
 
 def summary_of(stage: Stage) -> Summary:

@@ -3,23 +3,26 @@
 64 uniform bits u stand for a number U from u/2⁶⁴ to (u + 1)/2⁶⁴. Thresholds are P(Z ≤ z)·2⁶⁴
 rounded down; where u is none of them, all such U give the same draw, which bisection finds. Else,
 in one of 10¹⁷ draws, more bits and more digits decide. So a draw has exactly the law, given uniform
-bits. Hashes of names give bits that a seed repeats: for study, not for a release.
+bits.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
+from recon_cli.chance import WORD, Bits
 from recon_cli.noise.density import IntArray
-from recon_cli.seeding import Bits, scramble
 from recon_cli.statement.noise import Gaussian, Geometric
 
-_WORD = 64
+#: Of a word's place, further words without end.
+Further = Callable[[tuple[int, ...]], Iterator[int]]
 #: Bits beyond those that are decided, so that sums of rounded terms are right to the last bit or
 #: its neighbour.
 _GUARD = 16
@@ -38,33 +41,33 @@ class Thresholds:
         return np.array(self.below, dtype=np.uint64)
 
 
-def draw_noise(law: Gaussian | Geometric, bits: Bits) -> IntArray:
+def draw_noise(law: Gaussian | Geometric, bits: Bits, further: Further) -> IntArray:
     """Integer noise.
 
     Args:
         law: Whose noise.
         bits: Uniform, any shape.
+        further: More of them, for those that are close to a threshold.
 
     Returns:
         Of the same shape.
     """
-    thresholds = _thresholds(law, _WORD)
+    thresholds = _thresholds(law, WORD)
     words = thresholds.words()
     at = np.searchsorted(words, bits, side="right").astype(np.int64)
     drawn: IntArray = at + thresholds.low
     above = np.minimum(at, len(words) - 1)
     close = (bits - words[np.maximum(at - 1, 0)] <= 1) | (words[above] - bits <= 1)
     for place in np.argwhere(close):
-        drawn[tuple(place)] = _refined(law, bits[tuple(place)])
+        drawn[tuple(place)] = _refined(law, int(bits[tuple(place)]), further(tuple(place.tolist())))
     return drawn
 
 
-def _refined(law: Gaussian | Geometric, word: np.uint64) -> int:
-    """The draw of 64 bits that are close to a threshold: with further bits made of them."""
-    value, size, more = int(word), _WORD, np.array([word])
+def _refined(law: Gaussian | Geometric, word: int, further: Iterator[int]) -> int:
+    """The draw of 64 bits that are close to a threshold, with as many further ones as it takes."""
+    value, size = word, WORD
     while True:
-        more = scramble(more)
-        value, size = value << _WORD | int(more[0]), size + _WORD
+        value, size = value << WORD | next(further), size + WORD
         thresholds = _thresholds(law, size)
         at = int(np.searchsorted(np.array(thresholds.below, dtype=object), value, side="right"))
         near = thresholds.below[max(at - 1, 0) : at + 1]
@@ -77,9 +80,9 @@ def _thresholds(law: Gaussian | Geometric, bits: int) -> Thresholds:
     with localcontext() as context:
         context.prec = math.ceil((bits + 2 * _GUARD) * math.log10(2)) + 5
         if isinstance(law, Gaussian):
-            rate, power = 1 / (2 * Decimal(law.variance)), 2
+            rate, power = _decimal(1 / (2 * law.variance)), 2
         else:
-            rate, power = Decimal(law.epsilon), 1
+            rate, power = _decimal(law.epsilon), 1
         reach = math.ceil(((bits + _GUARD) * math.log(2) / float(rate)) ** (1 / power))
         tail = [(-rate * z**power).exp() for z in range(reach, 0, -1)]
         weights = [*tail, Decimal(1), *reversed(tail)]
@@ -89,3 +92,7 @@ def _thresholds(law: Gaussian | Geometric, bits: int) -> Thresholds:
             total += weight
             below.append(min(int(total * scale / whole), scale - 1))
         return Thresholds(-reach, bits, tuple(below))
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)

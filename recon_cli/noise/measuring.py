@@ -1,41 +1,46 @@
-"""Noise of measurements by name: that of a cell depends on its geounit and query, nothing else.
+"""Noise of measurements by name: that of a query in a geounit depends on nothing else.
 
-So one seed gives the same measurements to whoever asks for some of them, in any order.
+The words of a list of cells go by rank in it, and the list is among the names: whatever is asked
+for, in what order and how often, no word serves two cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
+from recon_cli.chance import KeyedChance
 from recon_cli.noise.density import IntArray
 from recon_cli.noise.inversion import draw_noise
 from recon_cli.noise.strategy import Measurement, Query
-from recon_cli.seeding import Bits, digest_seed, scramble
-
-
-def geounit_bits(seed: int, geoids: Sequence[str] | pl.Series) -> Bits:
-    """(geounits,) 64 bits of each geounit."""
-    return np.array([digest_seed(seed, "noise", geoid) for geoid in geoids], dtype=np.uint64)
 
 
 def measurement_noise(
-    seed: int, strategy: str, measurement: Measurement, geounits: Bits, cells: IntArray
+    chance: KeyedChance,
+    measurement: Measurement,
+    geoids: Sequence[str] | pl.Series,
+    cells: IntArray,
 ) -> IntArray:
     """(geounits × cells) noise of a query's counts.
 
     Args:
-        seed: Of all noise.
-        strategy: The strategy's name: two strategies measure independently.
+        chance: Of the noise of one strategy at one level.
         measurement: The query and its law.
-        geounits: From `geounit_bits` with the same seed.
+        geoids: Of the geounits.
         cells: Positions of cells in the query, from 0.
     """
-    query = digest_seed(seed, "query", strategy, measurement.query.name)
-    names = scramble(np.uint64(query) + cells.astype(np.uint64))
-    return draw_noise(measurement.law, scramble(geounits[:, None] ^ names[None, :]))
+    asked = hashlib.sha256(cells.astype("<i8").tobytes()).digest()
+    own = chance.named(measurement.query.name, asked)
+    words = own.words_of_each(geoids, len(cells))
+
+    def further(place: tuple[int, ...]) -> Iterator[int]:
+        row, column = place
+        return own.named(geoids[row]).further(column)
+
+    return draw_noise(measurement.law, words, further)
 
 
 def cells_of(query: Query) -> IntArray:

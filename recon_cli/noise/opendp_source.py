@@ -43,4 +43,4 @@ def opendp_measurement(law: Gaussian | Geometric) -> Any:
     if isinstance(law, Gaussian):
         scale = math.sqrt(law.variance)
         return dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
-    return dp.m.make_geometric(domain, dp.l1_distance(T="i64"), scale=1 / law.epsilon)
+    return dp.m.make_geometric(domain, dp.l1_distance(T="i64"), scale=float(1 / law.epsilon))

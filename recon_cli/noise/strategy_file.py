@@ -19,7 +19,7 @@ from recon_cli.schema import Feature, Recode, Release
 from recon_cli.schema.load import build_recode
 from recon_cli.schema.spec import RecodeSpec
 from recon_cli.schema.validation import describe
-from recon_cli.statement.noise import Gaussian, Geometric
+from recon_cli.statement.noise import Gaussian, Geometric, published
 from recon_cli.strict_yaml import parse_yaml, read_text
 
 _FOLDER: Final = "strategies"
@@ -253,7 +253,7 @@ class _Reader:
         return tuple(found)
 
     def _law(self, query: Query, budget: Fraction) -> Gaussian | Geometric:
-        """Variance Δ₂²/(2ρ), or ε/Δ₁ for each count."""
+        """Variance Δ₂²/(2ρ), or ε/Δ₁ for each count; as published it spends no more."""
         replaced = self.spec.neighbours == "replace"
         if query.table is None:
             sensitivity = ONE_CHANGE if replaced else ONE_RECORD
@@ -261,8 +261,8 @@ class _Reader:
             features = self.release.features
             sensitivity = table_sensitivity(query.table, features, replaced=replaced)
         if self.spec.mechanism == "gaussian":
-            return Gaussian(variance=float(sensitivity.squared / (2 * budget)))
-        return Geometric(epsilon=float(budget / sensitivity.absolute))
+            return Gaussian(variance=published(sensitivity.squared / (2 * budget), least=True))
+        return Geometric(epsilon=published(budget / sensitivity.absolute, least=False))
 
     def _exact(self, key: str, text: str) -> Fraction:
         try:

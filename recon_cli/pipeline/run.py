@@ -111,6 +111,7 @@ class Run:
         files: tuple[InputFile, ...] = (),
         shared: Mapping[str, str] | None = None,
         partitions: Mapping[str, Mapping[str, str]] | None = None,
+        is_study: bool = False,
     ) -> Recipe:
         """A recipe with the parts filled in that are the same for every stage."""
         return Recipe(
@@ -123,6 +124,7 @@ class Run:
             files=files,
             shared=shared or {},
             partitions=partitions or {},
+            is_study=is_study,
         )
 
     def transaction(self, recipe: Recipe) -> AbstractContextManager[Transaction]:

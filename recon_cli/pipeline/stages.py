@@ -24,42 +24,48 @@ ATTACKER = Stage(
 SWAP = Stage(
     "protect swap",
     reads=("persons", "households"),
-    folders=("hdf", "hdf_households", "swaps"),
+    folders=("hdf", "hdf_households", "private/swap/swaps"),
+    public=("hdf", "hdf_households"),
     section="swap",
     function="recon_cli.stages.swap:swap",
 )
 ROUND = Stage(
     "protect round",
     reads=("persons",),
-    folders=("rounded", "rounded_accuracy"),
+    folders=("rounded", "private/round/accuracy"),
+    public=("rounded",),
     section="round",
     function="recon_cli.stages.protect_counts:round_counts",
 )
 CELLKEY = Stage(
     "protect cellkey",
     reads=("persons",),
-    folders=("perturbed", "perturbed_accuracy"),
+    folders=("perturbed", "private/cellkey/accuracy"),
+    public=("perturbed",),
     section="cellkey",
     function="recon_cli.stages.protect_counts:perturb_counts",
 )
 SUPPRESS = Stage(
     "protect suppress",
     reads=("persons",),
-    folders=("suppressed", "suppressed_accuracy"),
+    folders=("suppressed", "private/suppress/accuracy"),
+    public=("suppressed",),
     section="suppress",
     function="recon_cli.stages.suppress:suppress",
 )
 CENSUS1980 = Stage(
     "protect census1980",
     reads=("persons",),
-    folders=("census1980", "census1980_accuracy", "census1980_rates"),
+    folders=("census1980", "private/census1980/accuracy", "private/census1980/rates"),
+    public=("census1980",),
     section="census1980",
     function="recon_cli.stages.census1980:census1980",
 )
 NOISE = Stage(
     "protect noise",
     reads=("persons",),
-    folders=("noisy", "noisy_accuracy"),
+    folders=("noisy", "private/noise/accuracy"),
+    public=("noisy",),
     section="noise",
     function="recon_cli.stages.protect_noise:add_noise",
 )
@@ -67,6 +73,7 @@ TOPDOWN = Stage(
     "protect topdown",
     reads=("persons",),
     folders=("mdf",),
+    public=("mdf",),
     section="topdown",
     function="recon_cli.stages.protect_topdown:make_microdata",
 )
@@ -74,6 +81,7 @@ RANDOMIZE = Stage(
     "protect randomize",
     reads=("persons",),
     folders=("randomized", "randomized_counts"),
+    public=("randomized", "randomized_counts"),
     section="randomize",
     function="recon_cli.stages.protect_randomize:randomize",
 )

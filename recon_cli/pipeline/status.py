@@ -15,6 +15,7 @@ from recon_cli.pipeline.stages import STAGES
 from recon_cli.store import Manifest, Stage, StageStatus, State
 from recon_cli.store.files import file_digest
 from recon_cli.store.manifest import MANIFEST, read_manifest
+from recon_cli.store.recipe import PRIVATE
 from recon_cli.store.stage_status import pending_publication, published_manifest
 from recon_cli.store.transaction import STAGING, stagings
 
@@ -109,7 +110,7 @@ def _stages_in(work: Path) -> tuple[Stage, ...]:
     found = {each.stage: Stage(each.stage, each.folders) for each in manifests.values()}
     for root in sorted((work / STAGING).glob("*-*")):
         named = _STAGED.fullmatch(root.name)
-        folders = tuple(sorted(each.name for each in root.glob("new/*")))
+        folders = tuple(sorted(each.name for each in root.glob("new/*") if each.name != PRIVATE))
         if named is not None and folders:
             found.setdefault(named["stage"], Stage(named["stage"], folders))
     return tuple(found.values())

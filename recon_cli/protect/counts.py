@@ -1,8 +1,4 @@
-"""Records or exact counts → protected counts, by the laws that `protection.yaml` declares.
-
-For study: the keys come from a seeded generator, and whoever knows the seed undoes the protection.
-A seeded generator is no release mechanism.
-"""
+"""Records or exact counts → protected counts, by the laws that `protection.yaml` declares."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ from typing import Final, Literal
 import numpy as np
 import polars as pl
 
+from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS
 from recon_cli.protect.controlled import round_geounits
@@ -52,7 +49,7 @@ def protect_counts(
     data: pl.DataFrame | Publication,
     protection: Protection,
     *,
-    seed: int,
+    chance: KeyedChance,
     records: pl.DataFrame | None = None,
     keys: Keys = "records",
     identifier: str | None = None,
@@ -64,7 +61,8 @@ def protect_counts(
         data: Records, as `recon_cli.tabulation.tabulate` takes them; or exact counts.
         protection: The laws; each must keep zeros and publish count by count, or be controlled
             rounding.
-        seed: Of all keys.
+        chance: Of all keys. Whoever has its key, or guesses the seed that it follows from, undoes
+            the protection.
         records: What exact counts were counted from, if that is known.
         keys: Where the chance of a cell comes from.
         identifier: The column that the keys of records are made of; default what they say.
@@ -91,7 +89,7 @@ def protect_counts(
     counts = _with_levels(release, truth.counts, protection)
     uniform = np.zeros(len(counts))
     if any(law.has_cost for law in protection.laws):
-        uniform = _keys_of(release, counts, records, seed, keys=keys, identifier=identifier)
+        uniform = _keys_of(release, counts, records, chance, keys=keys, identifier=identifier)
     true = counts["count"].cast(pl.Int64).to_numpy()
     law_of, published = counts["law"].to_numpy(), true.copy()
     for number, law in enumerate(protection.laws):
@@ -234,19 +232,19 @@ def _keys_of(
     release: Release,
     counts: pl.DataFrame,
     records: pl.DataFrame | None,
-    seed: int,
+    chance: KeyedChance,
     *,
     keys: Keys,
     identifier: str | None,
 ) -> FloatArray:
     if keys == "cells":
-        return independent_keys(counts, seed)
+        return independent_keys(counts, chance)
     if records is None:
-        return definition_keys(release, counts, seed)
+        return definition_keys(release, counts, chance)
     if identifier is not None and identifier not in records.columns:
         raise ConfigError(
             f"records have no column {identifier!r} (columns: {', '.join(records.columns)})"
         )
-    of_records = record_keys(release, records, seed, identifier)
+    of_records = record_keys(release, records, chance, identifier)
     found = cell_keys(release, records, of_records, release.tables)
     return counts.join(found, on=_CELL, how="left", maintain_order="left")["key"].to_numpy()

@@ -1,4 +1,4 @@
-"""Keys: uniform numbers from hashes of the seed and of names, never from who draws first.
+"""Keys: uniform numbers of names, never of who draws first.
 
 A cell key is made of the keys of the cell's records, so that cells with the same records have the
 same key, in whatever table and at whatever level they are published.
@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.chance import KeyedChance
 from recon_cli.schema import Release, Table
-from recon_cli.seeding import Bits, digest_seed, scramble
 from recon_cli.statement.law import FloatArray, IntArray
 from recon_cli.tabulation import tabulate_weights
 
@@ -24,14 +24,14 @@ KEY_RANGE: Final = 2**32
 
 
 def record_keys(
-    release: Release, records: pl.DataFrame, seed: int, identifier: str | None = None
+    release: Release, records: pl.DataFrame, chance: KeyedChance, identifier: str | None = None
 ) -> IntArray:
     """A key below `KEY_RANGE` for each record.
 
     Args:
         release: Names the geoid and the features.
         records: One row per person.
-        seed: Other seeds give other keys.
+        chance: Of all keys.
         identifier: The column that tells records apart. Without it the key is that of the
             record's geoid and features; records alike in all of them, which are interchangeable,
             are numbered.
@@ -47,8 +47,9 @@ def record_keys(
         )
     )
     number = texts.select(pl.int_range(pl.len()).over("text")).to_series().to_numpy()
-    bits = scramble(_digests(seed, "record", texts["text"]) + number.astype(np.uint64))
-    return (bits >> np.uint64(32)).astype(np.int64)
+    named = texts["text"] + "\x1f" + pl.Series(number).cast(pl.String)
+    words = chance.named("record").words_of_each(named)[:, 0]
+    return (words >> np.uint64(32)).astype(np.int64)
 
 
 def cell_keys(
@@ -73,18 +74,18 @@ def cell_keys(
     return sums.select("geoid", "table", "cell", key=key)
 
 
-def independent_keys(counts: pl.DataFrame, seed: int) -> FloatArray:
+def independent_keys(counts: pl.DataFrame, chance: KeyedChance) -> FloatArray:
     """A key on [0, 1) for each count, of its geounit, table and cell.
 
     Args:
         counts: Columns ``geoid, table, cell``.
-        seed: Other seeds give other keys.
+        chance: Of all keys.
     """
-    table = scramble(_digests(seed, "table", counts["table"]) + _unsigned(counts["cell"]))
-    return _uniform(scramble(_digests(seed, "geounit", counts["geoid"]) ^ table))
+    names = counts.select(pl.concat_str("geoid", "table", "cell", separator="\x1f"))
+    return chance.named("cell").uniform_of_each(names.to_series())
 
 
-def definition_keys(release: Release, counts: pl.DataFrame, seed: int) -> FloatArray:
+def definition_keys(release: Release, counts: pl.DataFrame, chance: KeyedChance) -> FloatArray:
     """A key on [0, 1) for each count, of its geounit and of what it counts.
 
     Cells of one geounit that count the same have the same key, in whatever tables they are; this
@@ -93,13 +94,16 @@ def definition_keys(release: Release, counts: pl.DataFrame, seed: int) -> FloatA
     Args:
         release: Says what the cells count.
         counts: Columns ``geoid, table, cell``.
-        seed: Other seeds give other keys.
+        chance: Of all keys.
     """
     defined = counts.select("table", "cell").join(
         cell_definitions(release), on=["table", "cell"], how="left", maintain_order="left"
     )
-    what = _digests(seed, "definition", defined["definition"])
-    return _uniform(scramble(_digests(seed, "geounit", counts["geoid"]) ^ what))
+    names = counts["geoid"] + "\x1f" + defined["definition"]
+    distinct = names.unique().sort()
+    drawn = chance.named("definition").uniform_of_each(distinct)
+    at: IntArray = distinct.search_sorted(names).to_numpy()
+    return drawn[at]
 
 
 def cell_definitions(release: Release) -> pl.DataFrame:
@@ -111,18 +115,3 @@ def cell_definitions(release: Release) -> pl.DataFrame:
     ]
     schema = {"table": pl.String, "cell": pl.Int16, "definition": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _digests(seed: int, purpose: str, texts: pl.Series) -> Bits:
-    """64 bits for each text."""
-    distinct = texts.unique().sort()
-    bits = np.array([digest_seed(seed, purpose, text) for text in distinct], dtype=np.uint64)
-    return bits[texts.rank("dense").cast(pl.Int64).to_numpy() - 1] if len(bits) else bits
-
-
-def _unsigned(numbers: pl.Series) -> Bits:
-    return numbers.cast(pl.UInt64).to_numpy()
-
-
-def _uniform(bits: Bits) -> FloatArray:
-    return (bits >> np.uint64(11)).astype(np.float64) / 2**53

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import polars as pl
 
 #: What a search for pairs returns: row numbers of the two, and where they met.
@@ -62,8 +61,3 @@ def _pair_within(candidates: pl.DataFrame, group: list[str], apart: str | None) 
     if apart is not None:
         joined = joined.filter(pl.col(apart) != pl.col(f"{apart}_other"))
     return joined.select(first="row", second="row_other").sort("first")
-
-
-def uniform_series(rng: np.random.Generator, count: int) -> pl.Series:
-    """``count`` uniform numbers."""
-    return pl.Series(rng.random(count))

@@ -8,15 +8,18 @@ See *randomised response* in docs/glossary.md.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.chance import KeyedChance, choose
 from recon_cli.encoding import encode
 from recon_cli.errors import ConfigError
 from recon_cli.noise.density import FloatArray, IntArray
@@ -112,7 +115,7 @@ def randomize_records(
     release: Release,
     records: pl.DataFrame,
     responses: Sequence[Response],
-    rng: np.random.Generator,
+    chance: KeyedChance,
 ) -> pl.DataFrame:
     """Records with randomised answers, in the same order.
 
@@ -120,7 +123,7 @@ def randomize_records(
         release: The schema.
         records: One row a person.
         responses: Of some features; the others, and the place, stay.
-        rng: Draws the answers.
+        chance: Draws the answers of each geounit by itself, in the order of its records.
 
     Raises:
         VerificationError: The records do not fit the schema.
@@ -131,11 +134,41 @@ def randomize_records(
         f = release.feature_index[response.feature]
         true, feature = coded[f], release.features[f]
         assert true is not None  # noqa: S101 - all are asked for
-        ends = np.cumsum(response.matrix, axis=1)[:, :-1]
-        reported = (rng.random(len(records))[:, None] >= ends[true]).sum(axis=1)
+        reported = _answers(response, true, records[release.geoid_column], chance)
         values = pl.Series(feature.name, feature.values, dtype=feature.dtype)
         columns.append(values.gather(reported))
     return records.with_columns(columns)
+
+
+def _answers(
+    response: Response, true: IntArray, geoids: pl.Series, chance: KeyedChance
+) -> IntArray:
+    """(records,) the reported values, drawn exactly by the rows of the matrix."""
+    own = chance.named("answer", response.feature)
+    words = np.empty(len(true), dtype=np.uint64)
+    rank = np.empty(len(true), dtype=np.int64)
+    order = geoids.arg_sort().to_numpy()
+    runs = geoids.gather(order).rle().struct.unnest()
+    start = 0
+    for geoid, many in runs.select("value", "len").iter_rows():
+        places = np.sort(order[start : start + many])
+        words[places], rank[places] = own.named(geoid).words(many), np.arange(many)
+        start += many
+    reported = np.empty(len(true), dtype=np.int64)
+    for value, row in enumerate(response.matrix):
+        mine = np.flatnonzero(true == value)
+
+        def further(i: int, mine: IntArray = mine) -> Iterator[int]:
+            return own.named(geoids[int(mine[i])]).further(int(rank[mine[i]]))
+
+        reported[mine] = choose(words[mine], _ends(row), further)
+    return reported
+
+
+def _ends(row: FloatArray) -> list[Fraction]:
+    """P(index ≤ 0), P(index ≤ 1), … of a row, without the last: it sums to one exactly."""
+    exact = [Fraction(float(p)) for p in row]
+    return [end / sum(exact) for end in itertools.accumulate(exact[:-1])]
 
 
 def estimate_true_counts(

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from recon_cli.protect.pairs import PAIRS, match_pairs, uniform_series
-from recon_cli.protect.settings import Experimental, Swap, Targeted
+from recon_cli.chance import FloatArray, IntArray, KeyedChance
+from recon_cli.protect.pairs import PAIRS, match_pairs
+from recon_cli.protect.settings import Experimental, Swap, Targeted, Three
 from recon_cli.schema import Level
 
 #: A recorded pair: the two households, their sizes and blocks before, and where they met.
@@ -34,7 +35,7 @@ NEEDED = ("household", "geoid_block", "people", "adults")
 def choose_swaps(
     households: pl.DataFrame,
     settings: Swap,
-    rng: np.random.Generator,
+    chance: KeyedChance,
     levels: tuple[Level, Level],
 ) -> pl.DataFrame:
     """Choose the pairs of one state.
@@ -43,7 +44,7 @@ def choose_swaps(
         households: Occupied households: columns `NEEDED`, and for a targeted swap
             ``block_people`` and ``unique_race`` too (see `with_disclosure_risk`).
         settings: Of the swap.
-        rng: Source of chance.
+        chance: Draws for each household by itself: what another one does changes nothing of it.
         levels: Tract and county.
 
     Returns:
@@ -57,9 +58,9 @@ def choose_swaps(
         state=pl.lit(""),
     )
     if isinstance(settings, Targeted):
-        pairs = _targeted(ordered, settings, rng)
+        pairs = _targeted(ordered, settings, chance)
     else:
-        pairs = _experimental(ordered, settings, rng)
+        pairs = _experimental(ordered, settings, chance)
     one = ordered[pairs["first"]].select(NEEDED)
     two = ordered[pairs["second"]].select(NEEDED)
     return pl.DataFrame(
@@ -77,22 +78,22 @@ def choose_swaps(
 
 
 def _experimental(
-    households: pl.DataFrame, settings: Experimental, rng: np.random.Generator
+    households: pl.DataFrame, settings: Experimental, chance: KeyedChance
 ) -> pl.DataFrame:
     """Appendix C: noisy size as the key; pseudo-tract, else pseudo-county, else state.
 
     Partners of one block would change nothing, so they live in two.
     """
     count = len(households)
-    noise = rng.choice((-1, 0, 1), count, p=settings.size_noise)
-    pseudo = _pseudo_tracts(households, settings, rng)
+    noise = _one_of_three(_drawn(households, chance, "size"), settings.size_noise) - 1
+    pseudo = _pseudo_tracts(households, settings, chance)
     candidates = households.select("row", "state", "geoid_block").with_columns(
         key=households["people"] + pl.Series(noise),
         tract=pseudo,
         county=pl.Series(households["county"]).gather(_first_of(households, pseudo)),
-        chance=uniform_series(rng, count),
+        chance=pl.Series(_drawn(households, chance, "partner")),
     )
-    chosen = rng.permutation(count)[: round(settings.rate * count)]
+    chosen = np.argsort(_drawn(households, chance, "chosen"))[: round(settings.rate * count)]
     return match_pairs(
         candidates[np.sort(chosen)], ["key"], ["tract", "county", "state"], apart="geoid_block"
     )
@@ -104,15 +105,29 @@ def _first_of(households: pl.DataFrame, tracts: pl.Series) -> pl.Series:
     return tracts.replace_strict(first["tract"], first["row"], return_dtype=pl.Int64)
 
 
+def _drawn(households: pl.DataFrame, chance: KeyedChance, purpose: str) -> FloatArray:
+    """(households,) a number on [0, 1) for each, for one purpose."""
+    names = households["household"].cast(pl.String)
+    return chance.named("swap", purpose).uniform_of_each(names)
+
+
+def _one_of_three(drawn: FloatArray, p: Three) -> IntArray:
+    """0, 1 or 2 for each number on [0, 1)."""
+    return np.searchsorted(np.cumsum(p)[:2], drawn, side="right").astype(np.int64)
+
+
 def _pseudo_tracts(
-    households: pl.DataFrame, settings: Experimental, rng: np.random.Generator
+    households: pl.DataFrame, settings: Experimental, chance: KeyedChance
 ) -> pl.Series:
     """The pseudo-tract of each household.
 
     Households of the second kind exchange tracts within their county, those of the third within
-    the state, so that every tract is some household's pseudo-tract as often as it has households.
+    the state: in an order of chance each has the tract of the next. So every tract is some
+    household's pseudo-tract as often as it has households, and one household less changes that of
+    one other.
     """
-    kind = rng.choice(3, len(households), p=settings.pseudo_tract)
+    kind = _one_of_three(_drawn(households, chance, "kind"), settings.pseudo_tract)
+    place = _drawn(households, chance, "pseudo-tract")
     tract = households["tract"]
     rows = np.arange(len(households))
     codes = tract.rank("dense").to_numpy() - 1
@@ -120,10 +135,18 @@ def _pseudo_tracts(
     mixed = codes.copy()
     for which, group in ((1, county), (2, np.zeros(len(county)))):
         members = rows[kind == which]
-        order = np.lexsort((rng.random(len(members)), group[members]))
-        stay = members[np.argsort(group[members], kind="stable")]
-        mixed[stay] = codes[members[order]]
+        order = members[np.lexsort((place[members], group[members]))]
+        mixed[order] = codes[order[_next_in_group(group[order])]]
     return tract.unique().sort().gather(mixed)
+
+
+def _next_in_group(groups: IntArray) -> IntArray:
+    """(n,) the place of the next in the same group of sorted groups; of the last, of the first."""
+    place = np.arange(1, len(groups) + 1)
+    starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))
+    lasts = np.append(starts[1:], len(groups))[: len(starts)] - 1
+    place[lasts] = starts
+    return place
 
 
 def with_disclosure_risk(households: pl.DataFrame, persons: pl.DataFrame) -> pl.DataFrame:
@@ -154,9 +177,7 @@ def with_disclosure_risk(households: pl.DataFrame, persons: pl.DataFrame) -> pl.
     )
 
 
-def _targeted(
-    households: pl.DataFrame, settings: Targeted, rng: np.random.Generator
-) -> pl.DataFrame:
+def _targeted(households: pl.DataFrame, settings: Targeted, chance: KeyedChance) -> pl.DataFrame:
     """Small blocks and unique races first; same size and number of adults, another block."""
     size = households["block_people"].to_numpy()
     rate, likelier = (
@@ -164,13 +185,12 @@ def _targeted(
         for values in (settings.rates, settings.unique_race)
     )
     weight = np.where(households["unique_race"], likelier, 1.0)
-    chance = rate * weight / _local_mean(weight, size, settings)
-    chosen = rng.random(len(households)) < chance
+    share = rate * weight / _local_mean(weight, size, settings)
+    chosen = _drawn(households, chance, "chosen") < share
     if not chosen.any():
         return PAIRS.to_frame()
-    candidates = households.filter(pl.Series(chosen)).with_columns(
-        chance=uniform_series(rng, int(chosen.sum()))
-    )
+    candidates = households.filter(pl.Series(chosen))
+    candidates = candidates.with_columns(chance=pl.Series(_drawn(candidates, chance, "partner")))
     return match_pairs(
         candidates, ["people", "adults"], ["tract", "county", "state"], apart="geoid_block"
     )

@@ -16,13 +16,14 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.chance import KeyedChance
 from recon_cli.histogram.domain import NOBODY, Domain, Histogram, merge
 from recon_cli.histogram.hierarchy import Hierarchy
 from recon_cli.histogram.least_squares import Measured, solve_alone, solve_children
 from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.histogram.rounding import Held, round_alone, round_children, round_groups
 from recon_cli.noise.density import FloatArray, IntArray
-from recon_cli.noise.measuring import geounit_bits, measurement_noise
+from recon_cli.noise.measuring import measurement_noise
 from recon_cli.noise.strategy import Measurement, Query, Strategy
 
 _RULE: Final = StoppingRule()
@@ -48,14 +49,14 @@ class Product:
     Attributes:
         domain: The histogram cells.
         strategy: What is measured.
-        seed: Of the noise.
+        chance: Of the noise.
         invariant: Counts that are exact.
         rule: When least squares ends.
     """
 
     domain: Domain
     strategy: Strategy
-    seed: int
+    chance: KeyedChance
     invariant: Invariant | None = None
     rule: StoppingRule = _RULE
 
@@ -231,8 +232,9 @@ class _Level:
         product = self.product
         groups, place = np.unique(domain.groups(each.query, cells), return_inverse=True)
         true = self._counts(each.query, groups, places)
-        bits = geounit_bits(product.seed, self.geoids.gather(places))
-        noise = measurement_noise(product.seed, product.strategy.name, each, bits, groups)
+        geoids = self.geoids.gather(places)
+        chance = product.chance.named(product.strategy.name, self.level)
+        noise = measurement_noise(chance, each, geoids, groups)
         return Measured(place, true + noise.T.astype(np.float64), 1 / each.variance)
 
     def _counts(self, query: Query, groups: IntArray, places: IntArray) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
@@ -12,6 +13,12 @@ from recon_cli.report.charts import Chart
 from recon_cli.report.headline import Headline
 from recon_cli.report.words import Words, percentage, size_label
 from recon_cli.score.sheet import ResultTable
+
+#: Over a page about counts or records whose chance follows from a seed.
+NOT_FOR_PUBLICATION: Final = (
+    "For study, not for publication: chance follows from a seed (study_seed), and whoever guesses "
+    "the seed takes the protection off again."
+)
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,7 @@ class ReportDocument:
         terms: How to read the rest.
         sections: The rest.
         answers: Beside the headline.
+        banner: A sentence over everything that nobody must miss; empty for none.
     """
 
     title: str
@@ -130,6 +138,7 @@ class ReportDocument:
     terms: tuple[Term, ...]
     sections: tuple[ReportSection, ...]
     answers: tuple[Answer, ...] = ()
+    banner: str = ""
 
     @property
     def figures(self) -> tuple[Figure, ...]:

@@ -21,6 +21,7 @@ from recon_cli.calibrate.page import calibration_page
 from recon_cli.calibrate.study import load_study
 from recon_cli.calibrate.zero import publish_all, zero_solvar
 from recon_cli.config.sections.calibrate import Calibrate
+from recon_cli.config.sections.swap import Swap
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, pieces_of
@@ -79,6 +80,7 @@ def _of_seed(run: Run, seed: int) -> Run:
     top = run.config.top.model_copy(update={"seed": seed, "work": run.work / f"seed-{seed}"})
     sections = dict(run.config.sections)
     sections["synth"] = run.config.section(Synth).model_copy(update={"seed": None})
+    sections["swap"] = run.config.section(Swap).model_copy(update={"study_seed": seed})
     return replace(run, config=replace(run.config, top=top, sections=sections))
 
 

@@ -1,7 +1,7 @@
 """`recon protect census1980`: records → counts under the suppression rules of the 1980 census.
 
-``census1980/`` is a tidy publication with its ``protection.yaml``; ``census1980_rates/`` has the
-lines of Tables 18 and 19.
+``census1980/`` is a tidy publication with its ``protection.yaml``; ``private/census1980/rates/``
+has the lines of Tables 18 and 19.
 """
 
 from __future__ import annotations
@@ -106,9 +106,9 @@ def read_rates(work: Path, release: Release) -> pl.DataFrame:
     """Tables 18 and 19 beside the study's: see `recon_cli.protect.census1980.compare_rates`.
 
     Raises:
-        StageError: ``census1980_rates/`` is missing or damaged.
+        StageError: The rates are missing or damaged.
     """
     from recon_cli.protect.census1980 import compare_rates  # noqa: PLC0415 - loads polars
 
-    folder = open_folder(work, CENSUS1980, "census1980_rates")
+    folder = open_folder(work, CENSUS1980, CENSUS1980.folders[2])
     return compare_rates(release, [folder.read(name) for name in folder.partitions])

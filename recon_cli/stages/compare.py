@@ -6,6 +6,8 @@ and looked at with `recon status` or `recon report`, like any other.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from recon_cli.config.sections.compare import Compare
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.run import Run, StageOutcome
@@ -46,11 +48,13 @@ def compare(run: Run) -> StageOutcome:
             "risk": config.risk,
         },
         shared=work.digests(run, runs),
+        is_study=True,
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return StageOutcome(COMPARE, stage.current, skipped=True)
         from recon_cli.report.comparison import compose_comparison  # noqa: PLC0415 - when needed
+        from recon_cli.report.document import NOT_FOR_PUBLICATION  # noqa: PLC0415
         from recon_cli.report.files import report_files  # noqa: PLC0415
 
         errors = work.measure_errors(run, runs)
@@ -65,6 +69,7 @@ def compare(run: Run) -> StageOutcome:
             risk=config.risk,
             weights=config.weights,
         )
+        document = replace(document, banner=NOT_FOR_PUBLICATION)
         files = {**work.table_files(summaries, errors, scores), **report_files(document, PAGE)}
         for name, data in files.items():
             stage.staging.write_extra("comparison", name, data)

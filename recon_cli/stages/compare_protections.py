@@ -11,6 +11,7 @@ from typing import Final, Literal
 from recon_cli.attack.linkage.specification import CEF, CEF_ATKR
 from recon_cli.config import Ingest, RunConfig, Tabulate
 from recon_cli.config.model import Section, TableChoice, Top
+from recon_cli.config.protecting_by_chance import ProtectingByChance
 from recon_cli.config.sections.compare import Compare, Protected
 from recon_cli.config.sections.link import FROM_CEF, Link
 from recon_cli.config.sections.score import Score
@@ -128,7 +129,8 @@ def protection_run(run: Run, name: str, protection: Protected) -> ProtectionRun:
 def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
     config = run.config.section(Compare)
     kind, work, truth = PROTECTIONS[protection.kind], home_of(run, name), truth_of(run, config)
-    sections: dict[str, Section] = _protecting(protection, config, truth)
+    seed = run.config.top.seed
+    sections: dict[str, Section] = _protecting(protection, config, truth, seed=seed)
     if kind.publishes != "records":
         published = work / kind.folder
     else:
@@ -178,14 +180,23 @@ def truth_run(run: Run) -> ProtectionRun:
     return ProtectionRun(RunConfig(made.top, kept, made.source), run.release)
 
 
-def _protecting(protection: Protected, config: Compare, truth: Path) -> dict[str, Section]:
-    """The section of its stage, with the truth in the place of what it would take itself."""
+def _protecting(
+    protection: Protected, config: Compare, truth: Path, *, seed: int
+) -> dict[str, Section]:
+    """The section of its stage, with the truth in the place of what it would take itself.
+
+    A comparison is for study: its protections can be repeated.
+    """
     section = protection.section
     if section is None:
         return {}
+    update: dict[str, object] = {}
+    if isinstance(section, ProtectingByChance) and section.study_seed is None:
+        update["study_seed"] = seed
     if protection.swap is not None:
-        return {"swap": protection.swap.model_copy(update={"population": truth.parent})}
-    update: dict[str, object] = {"records": truth}
+        update["population"] = truth.parent
+        return {"swap": protection.swap.model_copy(update=update)}
+    update["records"] = truth
     if "tables" in type(section).model_fields:
         update["tables"] = getattr(section, "tables", None) or config.tables
     return {protection.kind: section.model_copy(update=update)}

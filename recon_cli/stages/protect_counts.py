@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from recon_cli.config.protecting_by_chance import require_study_name
 from recon_cli.config.sections.cellkey import Cellkey
 from recon_cli.config.sections.round import Round
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import CELLKEY, ROUND
+from recon_cli.stages.drawing import chance_of
 from recon_cli.stages.protected_file import with_file
 from recon_cli.store import InputFile, Stage
-from recon_cli.store.files import file_digest
+from recon_cli.store.files import file_digest, key_of
 
 if TYPE_CHECKING:
     from recon_cli.protect.counts import Keys
@@ -79,21 +81,27 @@ def _protect(
         counts=config.counts if isinstance(config, Round) else None,
         identifier=config.identifier if isinstance(config, Cellkey) else None,
     )
-    beside = work.protection_files(run.release, protection)
-    seed = run.config.top.seed if config.seed is None else config.seed
+    is_study = config.study_seed is not None
+    if is_study:
+        require_study_name(f"{stage.section}.to", config.to)
+    beside = work.protection_files(run.release, protection, is_study=is_study)
+    digests = origin.digests(run.release)
     recipe = run.recipe(
         stage,
         _settings(config, keys, origin.tables, beside),
-        seed=seed,
+        seed=config.study_seed,
         files=_files(config),
-        partitions=origin.digests(run.release),
+        partitions=digests,
+        is_study=is_study,
     )
     with run.transaction(recipe) as transaction:
         if transaction.current is not None:
             outcome = StageOutcome(stage, transaction.current, skipped=True)
             return with_file(run, outcome, config.to)
         pieces, staging = origin.pieces(run.release), transaction.staging
-        context = work.ProtectContext(run.release, origin, protection, seed, keys, staging)
+        kept_for = _kept_for(law, config, digests)
+        chance = chance_of(transaction, config.study_seed, kept_for=kept_for)
+        context = work.ProtectContext(run.release, origin, protection, chance, keys, staging)
         results = run.map_unfinished(transaction, work.protect_piece, lambda: context, pieces)
         work.write_beside(run.release, staging, pieces, beside)
         copies = work.copies_in_a_unit(run.release, origin.tables)
@@ -104,6 +112,18 @@ def _protect(
             workers=results.workers,
         )
         return with_file(run, StageOutcome(stage, manifest), config.to)
+
+
+def _kept_for(law: Law, config: Round | Cellkey, digests: Mapping[str, Mapping[str, str]]) -> str:
+    """What the key is kept for: later tables of the same records, protected alike."""
+    return key_of(
+        {
+            "law": law.model_dump(mode="json", exclude={"table"}),
+            "files": [file.as_json() for file in _files(config)],
+            "identifier": config.identifier if isinstance(config, Cellkey) else None,
+            "inputs": {name: dict(each) for name, each in digests.items()},
+        }
+    )
 
 
 def _settings(

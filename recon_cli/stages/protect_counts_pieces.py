@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
 from recon_cli.frames import COUNTS
@@ -81,6 +82,13 @@ class Origin:
         others = [frame[name] for name in frame.columns if name not in records.columns]
         return count_records(release, records, self.tables), records.with_columns(others)
 
+    def nothing(self, release: Release) -> Publication:
+        """The true counts of a partition without records."""
+        columns = self._file(release).columns()
+        names = [name for name in record_columns(release) if name in columns]
+        none = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+        return count_records(release, typed_records(none, self.records, release), self.tables)
+
     def _file(self, release: Release) -> RecordFile:
         if not self.records.exists():
             raise ConfigError(
@@ -97,7 +105,7 @@ class ProtectContext:
     release: Release
     origin: Origin
     protection: Protection
-    seed: int
+    chance: KeyedChance
     keys: Keys
     staging: Staging
 
@@ -111,7 +119,7 @@ def protect_piece(context: ProtectContext, piece: Piece, tick: OnProgress) -> No
         truth,
         context.protection,
         records=records,
-        seed=context.seed,
+        chance=context.chance,
         keys=context.keys,
         identifier=context.origin.identifier,
     )
@@ -140,7 +148,9 @@ def protect_piece(context: ProtectContext, piece: Piece, tick: OnProgress) -> No
     tick(len(unit), people)
 
 
-def protection_files(release: Release, protection: Protection) -> dict[str, bytes]:
+def protection_files(
+    release: Release, protection: Protection, *, is_study: bool = False
+) -> dict[str, bytes]:
     """`protection.yaml` and the p-table that it names, as files: name → content."""
     files: dict[str, bytes] = {}
     statements = []
@@ -150,7 +160,7 @@ def protection_files(release: Release, protection: Protection) -> dict[str, byte
             files[_PERTURBATION_TABLE] = law.table.read_bytes()
             law = law.model_copy(update={"table": Path(_PERTURBATION_TABLE)})
         statements.append(replace(statement, law=law))
-    return {PROTECTION: protection_text(release, statements).encode(), **files}
+    return {PROTECTION: protection_text(release, statements, is_study=is_study).encode(), **files}
 
 
 def write_beside(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.noise import Noise
@@ -18,9 +17,13 @@ from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import NOISE
 from recon_cli.publication import PROTECTION
 from recon_cli.schema import Release, parse_release
+from recon_cli.stages.drawing import chance_of
 from recon_cli.store import Piece, Staging
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from recon_cli.chance import KeyedChance
     from recon_cli.noise.strategy import Strategy
     from recon_cli.protect.measured import NoiseSource
     from recon_cli.publication import Publication
@@ -42,16 +45,22 @@ def add_noise(run: Run) -> StageOutcome:
     from recon_cli.noise.strategy_file import load_strategy, read_strategy  # noqa: PLC0415 - polars
     from recon_cli.protect import measured  # noqa: PLC0415
     from recon_cli.stages.protect_counts_pieces import Origin, write_beside  # noqa: PLC0415
-    from recon_cli.stages.unit_lists import list_files  # noqa: PLC0415
+    from recon_cli.stages.unit_lists import (  # noqa: PLC0415
+        all_units,
+        invariant_units,
+        list_files,
+    )
 
     config = run.config.section(Noise)
     strategy = load_strategy(config.strategy, run.release, config.without)
     levels = _levels(config, strategy, run.release)
-    release, beside = _described(run.release, strategy, levels)
+    is_study = config.study_seed is not None
+    release, beside = _described(run.release, strategy, levels, is_study=is_study)
     names = {measured.table_name(query) for query in strategy.queries.values()}
     tables = tuple(table for table in release.tables if table.name in names)
     origin = Origin(NOISE.section, tables, config.records or run.work / "persons")
-    seed = run.config.top.seed if config.seed is None else config.seed
+    files = list_files("noise.geounits", config.geounits)
+    listed = all_units("noise", config, run.release)
     recipe = run.recipe(
         NOISE,
         {
@@ -59,23 +68,32 @@ def add_noise(run: Run) -> StageOutcome:
             "without": list(config.without),
             "levels": list(levels),
             "source": config.source,
+            "units": config.units,
         },
-        seed=seed,
-        files=list_files("noise.geounits", config.geounits),
+        seed=config.study_seed,
+        is_study=is_study,
+        files=files,
         partitions=origin.digests(release),
     )
     with run.transaction(recipe) as transaction:
         if transaction.current is not None:
             return StageOutcome(NOISE, transaction.current, skipped=True)
-        pieces, staging = origin.pieces(release), transaction.staging
+        pieces = _pieces(release, origin, listed)
+        chance = chance_of(transaction, config.study_seed)
         context = NoiseContext(
-            release, strategy, tuple(levels), origin, config.geounits, config.source, seed, staging
+            release,
+            strategy,
+            tuple(levels),
+            origin,
+            listed,
+            chance if config.source == "keyed" else None,
+            transaction.staging,
         )
         results = run.map_unfinished(transaction, measure_piece, lambda: context, pieces)
-        write_beside(release, staging, pieces, beside)
+        write_beside(release, transaction.staging, pieces, beside)
         manifest = transaction.publish(
             pieces,
-            notes={**_notes(strategy, levels), "source": config.source},
+            notes={**_notes(strategy, levels), "source": config.source, **invariant_units(config)},
             usages=results.usages,
             workers=results.workers,
         )
@@ -108,7 +126,7 @@ def measured_release(config: Noise, release: Release) -> Release:
     from recon_cli.noise.strategy_file import load_strategy  # noqa: PLC0415 - loads polars
 
     strategy = load_strategy(config.strategy, release, config.without)
-    return _described(release, strategy, _levels(config, strategy, release))[0]
+    return _described(release, strategy, _levels(config, strategy, release), is_study=True)[0]
 
 
 def _levels(config: Noise, strategy: Strategy, release: Release) -> Sequence[str]:
@@ -121,7 +139,7 @@ def _levels(config: Noise, strategy: Strategy, release: Release) -> Sequence[str
 
 
 def _described(
-    release: Release, strategy: Strategy, levels: Sequence[str]
+    release: Release, strategy: Strategy, levels: Sequence[str], *, is_study: bool
 ) -> tuple[Release, Mapping[str, bytes]]:
     """The schema that the measurements are read with, and the files beside them."""
     from recon_cli.protect import measured  # noqa: PLC0415 - loads polars
@@ -133,7 +151,8 @@ def _described(
         beside[SCHEMA] = text.encode()
         release = parse_release(text, source=SCHEMA)
     protection = measured.noise_protection(strategy, levels)
-    beside[PROTECTION] = protection_text(release, protection.statements).encode()
+    text = protection_text(release, protection.statements, is_study=is_study)
+    beside[PROTECTION] = text.encode()
     return release, beside
 
 
@@ -145,9 +164,8 @@ class NoiseContext:
     strategy: Strategy
     levels: tuple[str, ...]
     origin: Origin
-    geounits: Path | None
-    source: str
-    seed: int
+    units: pl.Series | None
+    chance: KeyedChance | None
     staging: Staging
 
 
@@ -160,9 +178,9 @@ def measure_piece(context: NoiseContext, piece: Piece, tick: OnProgress) -> None
     from recon_cli.protect.measured import measure_counts  # noqa: PLC0415
 
     started, release = time.perf_counter(), context.release
-    truth, _ = context.origin.read(release, piece.partition)
-    if context.geounits is not None:
-        truth = _with_empty(release, truth, context.geounits, piece.partition)
+    truth = _truth(context, piece.partition)
+    if context.units is not None:
+        truth = _with_empty(release, truth, context.units, piece.partition)
     counts = measure_counts(context.strategy, context.levels, truth, _source(context))
     unit = truth.geounits.filter(pl.col("level") == release.geography.unit.name)
     people = int(unit["population"].sum())
@@ -183,25 +201,49 @@ def measure_piece(context: NoiseContext, piece: Piece, tick: OnProgress) -> None
 
 
 def _source(context: NoiseContext) -> NoiseSource:
-    from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise  # noqa: PLC0415
+    from recon_cli.noise.measuring import cells_of, measurement_noise  # noqa: PLC0415
     from recon_cli.noise.opendp_source import opendp_noise  # noqa: PLC0415
 
-    if context.source == "opendp":
+    chance, name = context.chance, context.strategy.name
+    if chance is None:
         return lambda _, each, geoids: opendp_noise(each.law, (len(geoids), each.query.size))
-    name = context.strategy.name
-    return lambda _, each, geoids: measurement_noise(
-        context.seed, name, each, geounit_bits(context.seed, geoids), cells_of(each.query)
+    return lambda level, each, geoids: measurement_noise(
+        chance.named(name, level), each, geoids, cells_of(each.query)
     )
 
 
-def _with_empty(release: Release, truth: Publication, path: Path, partition: str) -> Publication:
-    """The publication with units, and what they are in, that have no records."""
+def _pieces(release: Release, origin: Origin, units: pl.Series | None) -> list[Piece]:
+    """The partitions of the records and of the list of all units."""
+    pieces = {each.partition: each for each in origin.pieces(release)}
+    if units is not None:
+        names = units.str.head(release.geography.partition_digits).unique()
+        pieces = {name: Piece(name) for name in names} | pieces
+    return [pieces[name] for name in sorted(pieces)]
+
+
+def _truth(context: NoiseContext, partition: str) -> Publication:
+    """The true counts of a partition, which may have no records."""
+    release, origin = context.release, context.origin
+    if partition in origin.digests(release):
+        return origin.read(release, partition)[0]
+    return origin.nothing(release)
+
+
+def _with_empty(
+    release: Release, truth: Publication, units: pl.Series, partition: str
+) -> Publication:
+    """The publication with units, and what they are in, that have no records.
+
+    Raises:
+        SourceError: Units have records and are not listed.
+    """
     import polars as pl  # noqa: PLC0415
 
-    from recon_cli.stages.unit_lists import read_units  # noqa: PLC0415
+    from recon_cli.stages.unit_lists import require_listed  # noqa: PLC0415
 
-    units = read_units("noise.geounits", path, release)[release.geoid_column]
     units = units.filter(release.geography.inside(units, partition))
+    finest = truth.geounits.filter(level=release.geography.unit.name)["geoid"]
+    require_listed("noise.geounits", finest, units)
     known, frames = set(truth.geounits["geoid"]), [truth.geounits]
     for number, pattern in enumerate(truth.coverage):
         level = release.geography.by_name[pattern.level]

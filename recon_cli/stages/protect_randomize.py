@@ -12,10 +12,11 @@ from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RANDOMIZE
 from recon_cli.schema import Release, Table
-from recon_cli.seeding import generator
+from recon_cli.stages.drawing import chance_of
 from recon_cli.store import Piece, Staging
 
 if TYPE_CHECKING:
+    from recon_cli.chance import KeyedChance
     from recon_cli.protect.randomize import Response
     from recon_cli.sources.records import RecordFile
 
@@ -40,7 +41,6 @@ def randomize(run: Run) -> StageOutcome:
     ]
     records = open_records("randomize.records", config.records or run.work / "persons", release)
     slices = records.slices()
-    seed = run.config.top.seed if config.seed is None else config.seed
     recipe = run.recipe(
         RANDOMIZE,
         {
@@ -48,7 +48,8 @@ def randomize(run: Run) -> StageOutcome:
             "tables": [table.name for table in release.select_tables(config.tables)],
             "interval": config.interval,
         },
-        seed=seed,
+        seed=config.study_seed,
+        is_study=config.study_seed is not None,
         partitions={name: {"records": each.digest} for name, each in slices.items()},
     )
     with run.transaction(recipe) as stage:
@@ -56,8 +57,9 @@ def randomize(run: Run) -> StageOutcome:
             return StageOutcome(RANDOMIZE, stage.current, skipped=True)
         pieces = [Piece(name, people=each.rows) for name, each in slices.items()]
         tables = release.select_tables(config.tables)
+        chance = chance_of(stage, config.study_seed)
         context = RandomizeContext(
-            release, records, tables, responses, config.interval, seed, stage.staging
+            release, records, tables, responses, config.interval, chance, stage.staging
         )
         results = run.map_unfinished(stage, randomize_partition, lambda: context, pieces)
         manifest = stage.publish(
@@ -83,7 +85,7 @@ class RandomizeContext:
     tables: tuple[Table, ...]
     responses: Sequence[Response]
     interval: float
-    seed: int
+    chance: KeyedChance
     staging: Staging
 
 
@@ -98,8 +100,7 @@ def randomize_partition(context: RandomizeContext, piece: Piece, tick: OnProgres
     started, release = time.perf_counter(), context.release
     read = context.records.read(piece.partition, [*record_columns(release)])
     true = typed_records(read, context.records.path, release)
-    rng = generator(context.seed, "randomize", piece.partition)
-    reported = randomize_records(release, true, context.responses, rng)
+    reported = randomize_records(release, true, context.responses, context.chance)
     estimates = estimate_true_counts(
         release, reported, context.responses, context.tables, context.interval
     )

@@ -17,13 +17,16 @@ from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import TOPDOWN
 from recon_cli.schema import Release
+from recon_cli.stages.drawing import chance_of
 from recon_cli.store import Piece, Staging
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from recon_cli.histogram.domain import Histogram
+    from recon_cli.chance import KeyedChance
+    from recon_cli.histogram.domain import Domain, Histogram
     from recon_cli.histogram.hierarchy import Hierarchy
+    from recon_cli.noise.strategy import Query, Strategy
     from recon_cli.protect.topdown import Fixed, Product
     from recon_cli.sources.records import RecordFile
 
@@ -40,11 +43,20 @@ def make_microdata(run: Run) -> StageOutcome:
     """
     from recon_cli.noise.strategy_file import read_strategy  # noqa: PLC0415 - loads polars
     from recon_cli.sources.records import open_records  # noqa: PLC0415
-    from recon_cli.stages.unit_lists import list_files  # noqa: PLC0415
+    from recon_cli.stages.unit_lists import (  # noqa: PLC0415
+        all_units,
+        invariant_units,
+        list_files,
+    )
 
     config = run.config.section(Topdown)
     release = config.extended(run.release)
-    products = _products(config, release, run.config.top.seed)
+    strategies = _strategies(config, release)
+    files = (
+        *list_files("topdown.geounits", config.geounits),
+        *list_files("topdown.geography", config.geography),
+    )
+    listed = all_units("topdown", config, release)
     path = config.records or run.work / "persons"
     records = open_records("topdown.records", path, release)
     slices = records.slices()
@@ -54,18 +66,17 @@ def make_microdata(run: Run) -> StageOutcome:
             "strategies": [read_strategy(name)[0] for name in config.strategies],
             **config.model_dump(mode="json", include=_SETTINGS),
         },
-        seed=products[0].seed,
-        files=(
-            *list_files("topdown.geounits", config.geounits),
-            *list_files("topdown.geography", config.geography),
-        ),
+        seed=config.study_seed,
+        is_study=config.study_seed is not None,
+        files=files,
         # noise above the partitions depends on all of them
         shared={f"records/{name}": each.digest for name, each in slices.items()},
     )
     with run.transaction(recipe) as stage:
         if stage.current is not None:
             return StageOutcome(TOPDOWN, stage.current, skipped=True)
-        plan = _plan(config, release, records, products, sorted(slices))
+        products = _products(strategies, config, chance_of(stage, config.study_seed))
+        plan = _plan(config, release, records, products, listed)
         pieces = [
             Piece(name, units=plan.units(name), people=slices[name].rows if name in slices else 0)
             for name in plan.partitions
@@ -76,14 +87,18 @@ def make_microdata(run: Run) -> StageOutcome:
         used = plan.hierarchy.levels
         manifest = stage.publish(
             pieces,
-            notes={"levels": list(used), "products": [_spent(each, used) for each in products]},
+            notes={
+                "levels": list(used),
+                "products": [_spent(each, used) for each in products],
+                **invariant_units(config),
+            },
             usages=results.usages,
             workers=results.workers,
         )
         return StageOutcome(TOPDOWN, manifest)
 
 
-_SETTINGS = {"levels", "features", "structural_zeros", "without", "invariant", "steps"}
+_SETTINGS = {"levels", "features", "structural_zeros", "without", "invariant", "steps", "units"}
 
 
 def _spent(product: Product, levels: Sequence[str]) -> Mapping[str, object]:
@@ -99,45 +114,69 @@ def _spent(product: Product, levels: Sequence[str]) -> Mapping[str, object]:
     }
 
 
-def _products(config: Topdown, release: Release, seed: int) -> list[Product]:
-    """The products in order.
+def _strategies(config: Topdown, release: Release) -> list[tuple[Domain, Strategy]]:
+    """What is measured for each product, in order, and what its records tell apart.
 
     Raises:
         ConfigError: One cannot agree with the one before, or the last blurs a feature.
     """
     from recon_cli.histogram.domain import Domain  # noqa: PLC0415
-    from recon_cli.histogram.projected_gradient import StoppingRule  # noqa: PLC0415
     from recon_cli.noise.strategy_file import load_strategy  # noqa: PLC0415 - loads polars
-    from recon_cli.protect.topdown import Invariant, Product  # noqa: PLC0415
 
-    products: list[Product] = []
+    found: list[tuple[Domain, Strategy]] = []
     for name in config.strategies:
         strategy = load_strategy(name, release, config.without)
         domain = Domain.of(release, strategy)
-        if products and not domain.refines(products[-1].domain):
+        if found and not domain.refines(found[-1][0]):
             raise ConfigError(
                 f"topdown.strategies: {strategy.name!r} tells less apart than "
-                f"{products[-1].strategy.name!r}, which it must agree with"
+                f"{found[-1][1].name!r}, which it must agree with"
             )
-        invariant = None
-        if config.invariant is not None and not products:
-            query = strategy.queries.get(config.invariant.query)
-            if query is None:
-                known = ", ".join(strategy.queries)
-                raise ConfigError(
-                    f"topdown.invariant.query: strategy {strategy.name!r} has no query "
-                    f"{config.invariant.query!r} (queries: {known})"
-                )
-            invariant = Invariant(query, frozenset(config.invariant.levels))
-        own = seed if config.seed is None else config.seed
-        products.append(Product(domain, strategy, own, invariant, StoppingRule(config.steps)))
-    last = products[-1]
-    if last.domain.blurred:
+        if not found and config.invariant is not None:
+            _invariant_query(config.invariant.query, strategy)
+        found.append((domain, strategy))
+    domain, strategy = found[-1]
+    if domain.blurred:
         raise ConfigError(
-            f"topdown.strategies: {last.strategy.name!r} does not tell all values of "
-            f"{last.domain.blurred[0]!r} apart, so its product is no records"
+            f"topdown.strategies: {strategy.name!r} does not tell all values of "
+            f"{domain.blurred[0]!r} apart, so its product is no records"
         )
-    return products
+    return found
+
+
+def _invariant_query(name: str, strategy: Strategy) -> Query:
+    """The query that is exact.
+
+    Raises:
+        ConfigError: The strategy has no such query.
+    """
+    query = strategy.queries.get(name)
+    if query is None:
+        known = ", ".join(strategy.queries)
+        raise ConfigError(
+            f"topdown.invariant.query: strategy {strategy.name!r} has no query {name!r} "
+            f"(queries: {known})"
+        )
+    return query
+
+
+def _products(
+    strategies: Sequence[tuple[Domain, Strategy]], config: Topdown, chance: KeyedChance
+) -> list[Product]:
+    """The products in order; what is exact is so in the first."""
+    from recon_cli.histogram.projected_gradient import StoppingRule  # noqa: PLC0415
+    from recon_cli.protect.topdown import Invariant, Product  # noqa: PLC0415 - loads polars
+
+    asked, invariant = config.invariant, None
+    if asked is not None:
+        query = _invariant_query(asked.query, strategies[0][1])
+        invariant = Invariant(query, frozenset(asked.levels))
+    return [
+        Product(
+            domain, strategy, chance, invariant if not number else None, StoppingRule(config.steps)
+        )
+        for number, (domain, strategy) in enumerate(strategies)
+    ]
 
 
 def _plan(
@@ -145,7 +184,7 @@ def _plan(
     release: Release,
     records: RecordFile,
     products: Sequence[Product],
-    partitions: Sequence[str],
+    listed: pl.Series | None,
 ) -> TopdownPlan:
     """Read the records as histograms of units, and put the units into geounits."""
     import numpy as np  # noqa: PLC0415 - slow to load
@@ -154,18 +193,18 @@ def _plan(
     from recon_cli.histogram.domain import add_up  # noqa: PLC0415
     from recon_cli.histogram.hierarchy import build_hierarchy  # noqa: PLC0415
     from recon_cli.stages.tabulate import record_columns, typed_records  # noqa: PLC0415
-    from recon_cli.stages.unit_lists import read_units  # noqa: PLC0415
+    from recon_cli.stages.unit_lists import read_units, require_listed  # noqa: PLC0415
 
     column = release.geoid_column
     read = [
         typed_records(records.read(name, [*record_columns(release)]), records.path, release)
-        for name in partitions
+        for name in sorted(records.slices())
     ]
     people = pl.concat(read)
     units, named = people[column], None
-    if config.geounits is not None:
-        more = read_units("topdown.geounits", config.geounits, release)[column]
-        units = pl.concat([units, more])
+    if listed is not None:
+        require_listed("topdown.geounits", units.unique(), listed)
+        units = listed
     if config.geography is not None:
         named = read_units("topdown.geography", config.geography, release)
     levels = config.levels or _default_levels(release, products[-1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +14,11 @@ from recon_cli.errors import StageError
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import REPORT
 from recon_cli.pipeline.status import manifests_in
-from recon_cli.store import Manifest, Stage, Transaction, open_folder
+from recon_cli.store import INGEST, Folder, Manifest, Stage, Transaction, open_folder
 from recon_cli.store.files import file_digest, require_writable, write_bytes
 from recon_cli.store.manifest import MANIFEST
+from recon_cli.store.protection import read_protection
+from recon_cli.store.published import has_statements
 
 if TYPE_CHECKING:
     from recon_cli.report.answers import PlacePage
@@ -36,6 +39,7 @@ def report(run: Run) -> StageOutcome:
     if config.to is not None:
         require_writable(config.to)
     found = reportable(run.work, besides=REPORT)
+    is_study = _is_study(run, found)
     recipe = run.recipe(
         REPORT,
         {
@@ -48,6 +52,7 @@ def report(run: Run) -> StageOutcome:
         },
         # the whole file: the report shows times too
         shared={f"{path.name}/{MANIFEST}": file_digest(path / MANIFEST) for path in found},
+        is_study=is_study,
     )
     with run.transaction(recipe) as stage:
         if stage.current is None:
@@ -61,6 +66,7 @@ def report(run: Run) -> StageOutcome:
 
 def _write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...]) -> Manifest:
     from recon_cli.report.compose import compose_report  # noqa: PLC0415 - loads the chart library
+    from recon_cli.report.document import NOT_FOR_PUBLICATION  # noqa: PLC0415
     from recon_cli.report.files import report_files, report_notes  # noqa: PLC0415
     from recon_cli.stages.findings import gather_findings  # noqa: PLC0415
 
@@ -69,9 +75,21 @@ def _write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...]) -> Man
     for page, data in pages.items():
         stage.staging.write_extra("report", page.page, data)
     document = compose_report(findings, run.config.section(Report).title, tuple(pages))
+    if stage.recipe.is_study:
+        document = replace(document, banner=NOT_FOR_PUBLICATION)
     for name, data in report_files(document, PAGE).items():
         stage.staging.write_extra("report", name, data)
     return stage.publish([], notes=report_notes(document))
+
+
+def _is_study(run: Run, found: Mapping[Path, Manifest]) -> bool:
+    """Whether something in the work folder, or the published counts, came of a study_seed."""
+    if any(manifest.publishable is False for manifest in found.values()):
+        return True
+    tables = run.work / INGEST.folders[0]
+    if tables not in found or not has_statements(folder := Folder(tables, found[tables])):
+        return False
+    return read_protection(folder, run.release).is_study
 
 
 def _place_pages(run: Run, places: Sequence[Place]) -> dict[PlacePage, bytes]:

@@ -73,7 +73,7 @@ def suppress(run: Run) -> StageOutcome:
         write_beside(run.release, staging, pieces, beside)
         manifest = transaction.publish(
             pieces,
-            notes={"below": config.below, "zeros": config.zeros, "safety": config.safety},
+            notes={"below": config.below, "zeros": config.zeros},
             usages=results.usages,
             workers=results.workers,
         )

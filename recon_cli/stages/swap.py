@@ -1,4 +1,4 @@
-"""`recon protect swap`: persons and households → ``hdf/``, ``hdf_households/``, ``swaps/``.
+"""`recon protect swap`: persons and households → ``hdf/``, ``hdf_households/``, the pairs apart.
 
 Partners live in one state, so a state is done at a time; its counties are written as they are
 finished.
@@ -19,13 +19,17 @@ from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
 from recon_cli.pipeline.stages import SWAP, SYNTH
 from recon_cli.protect import Swap, Targeted, load_swap
 from recon_cli.schema import Level, Release
-from recon_cli.seeding import generator
+from recon_cli.stages.drawing import chance_of
 from recon_cli.store import Folder, Piece, Staging, open_folder
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from recon_cli.chance import KeyedChance
+
 _LEVELS = ("tract", "county", "state")
+#: The folder of the pairs, which are nobody else's business.
+PAIRS = SWAP.folders[2]
 _SOURCES = ("persons", "households")
 
 
@@ -38,7 +42,6 @@ def swap(run: Run) -> StageOutcome:
         WorkerError: A worker died.
     """
     config = run.config.section(SwapSection)
-    seed = run.config.top.seed if config.seed is None else config.seed
     given = config.setting
     settings = load_swap(given) if isinstance(given, str) else given
     levels = _swap_levels(run.release)
@@ -49,7 +52,8 @@ def swap(run: Run) -> StageOutcome:
     recipe = run.recipe(
         SWAP,
         {"settings": settings.model_dump(mode="json")},
-        seed=seed,
+        seed=config.study_seed,
+        is_study=config.study_seed is not None,
         partitions=_inputs(states, folders),
     )
     with run.transaction(recipe) as stage:
@@ -60,7 +64,8 @@ def swap(run: Run) -> StageOutcome:
             for state, inside in states.items()
             if not all(stage.is_done(piece) for piece in inside)
         ]
-        context = SwapContext(settings, states, levels, home, stage.staging, seed)
+        chance = chance_of(stage, config.study_seed)
+        context = SwapContext(settings, states, levels, home, stage.staging, chance)
         results = run.map_pieces("swap", swap_state, lambda: context, todo)
         manifest = stage.publish(
             pieces,
@@ -112,7 +117,7 @@ class SwapContext:
     levels: Mapping[str, Level]
     population: Path
     staging: Staging
-    seed: int
+    chance: KeyedChance
 
 
 def swap_state(context: SwapContext, piece: Piece, tick: OnProgress) -> None:
@@ -125,15 +130,17 @@ def swap_state(context: SwapContext, piece: Piece, tick: OnProgress) -> None:
     if isinstance(context.settings, Targeted):
         known = persons.select("geoid_block", "household", "race", "hispanic")
         occupied = core.with_disclosure_risk(occupied, known)
-    rng = generator(context.seed, "swap", state)
     swaps = core.choose_swaps(
-        occupied, context.settings, rng, (context.levels["tract"], context.levels["county"])
+        occupied,
+        context.settings,
+        context.chance.named(state),
+        (context.levels["tract"], context.levels["county"]),
     )
     moves = core.list_moves(swaps)
     frames = {
         "hdf": core.apply_moves(persons, moves),
         "hdf_households": core.apply_moves(households, moves),
-        "swaps": swaps,
+        PAIRS: swaps,
     }
     split = {name: _split(frame, context.levels["county"]) for name, frame in frames.items()}
     for county in context.counties[state]:
@@ -143,12 +150,12 @@ def swap_state(context: SwapContext, piece: Piece, tick: OnProgress) -> None:
         context.staging.write(
             county,
             of_county,
-            statuses=dict(of_county["swaps"]["reach"].value_counts().iter_rows()),
+            statuses=dict(of_county[PAIRS]["reach"].value_counts().iter_rows()),
             totals={
                 "units": of_county["hdf"]["geoid_block"].n_unique(),
                 "people": len(of_county["hdf"]),
                 "households": int((of_county["hdf_households"]["people"] > 0).sum()),
-                "pairs": len(of_county["swaps"]),
+                "pairs": len(of_county[PAIRS]),
             },
             started=started,
         )

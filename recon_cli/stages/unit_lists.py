@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 
-from recon_cli.errors import SourceError
+from recon_cli.config.sections.noise import Noise
+from recon_cli.config.sections.topdown import Topdown
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.progress import plural
 from recon_cli.schema import Release
 from recon_cli.sources.damage import why_unreadable
 from recon_cli.store import InputFile
@@ -45,3 +49,41 @@ def read_units(key: str, path: Path, release: Release) -> pl.DataFrame:
     if column not in frame.columns:
         raise SourceError(f"{key}: {path}: no column {column!r} ({', '.join(frame.columns)})")
     return frame.select(pl.all().cast(pl.String))
+
+
+def all_units(section: str, config: Noise | Topdown, release: Release) -> pl.Series | None:
+    """The geoids of all units, inhabited or not; None for those with records.
+
+    Raises:
+        ConfigError: There is no list, and nothing says that it is published which have records.
+        SourceError: The list cannot be read.
+    """
+    key = f"{section}.geounits"
+    if config.geounits is not None:
+        return read_units(key, config.geounits, release)[release.geoid_column].unique().sort()
+    if config.units is None and config.study_seed is None:
+        units = plural(release.geography.unit.name).replace("_", " ")
+        raise ConfigError(
+            f"{key}: missing: without it the folder tells which {units} are inhabited "
+            "(or say units: exact)"
+        )
+    return None
+
+
+def require_listed(key: str, found: pl.Series, listed: pl.Series) -> None:
+    """Refuse units with records that the list of all units lacks.
+
+    Raises:
+        SourceError: The message begins with ``key``.
+    """
+    missing = found.filter(~found.is_in(listed.implode()))
+    if len(missing):
+        raise SourceError(
+            f"{key}: {len(missing):,} with records are not listed, the first {missing.sort()[0]}; "
+            "the list is of all units, inhabited or not"
+        )
+
+
+def invariant_units(config: Noise | Topdown) -> Mapping[str, object]:
+    """For the notes of a manifest: what is published exactly of the units."""
+    return {} if config.geounits is not None else {"invariants": ["which units have records"]}

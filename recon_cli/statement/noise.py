@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Annotated, ClassVar
+from fractions import Fraction
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from recon_cli.publication import OPEN
 from recon_cli.statement.law import FLAGGED, BoolArray, FloatArray, IntArray, Law
@@ -16,6 +17,47 @@ from recon_cli.statement.law import FLAGGED, BoolArray, FloatArray, IntArray, La
 def geometric_variance(epsilon: float) -> float:
     """Of two-sided geometric noise: 2α/(1 − α)² with α = e^−ε, which is 1/(2 sinh²(ε/2))."""
     return 1 / (2 * math.sinh(epsilon / 2) ** 2)
+
+
+#: Decimal places, and digits, that a parameter is published with: a double has them all.
+_PLACES, _DIGITS = 12, 15
+#: Noise of a smaller ε is wider than any count.
+_LEAST_EPSILON: Final = Fraction(1, 1000)
+
+
+def published(value: Fraction, *, least: bool) -> Fraction:
+    """A parameter as it is published, drawn by and accounted for: the next number up, or down.
+
+    >>> float(published(Fraction(10, 9), least=True)), float(published(Fraction(2, 3), least=False))
+    (1.111111111112, 0.666666666666)
+
+    Args:
+        value: Above 0.
+        least: Whether it is rounded up: a variance is, an ε is rounded down.
+    """
+    whole = len(str(int(value))) if value >= 1 else 0
+    scale = 10 ** max(min(_PLACES, _DIGITS - whole), 0)
+    rounded = math.ceil(value * scale) if least else math.floor(value * scale)
+    return Fraction(rounded, scale)
+
+
+def _as_written(value: object) -> Fraction:
+    """The decimal that a number in a file is, exactly."""
+    if isinstance(value, Fraction):
+        return value
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise ValueError("a number is expected")
+    return Fraction(str(value))
+
+
+def _large_enough(epsilon: Fraction) -> Fraction:
+    if epsilon < _LEAST_EPSILON:
+        raise ValueError(f"{float(_LEAST_EPSILON)} or more is expected")
+    return epsilon
+
+
+#: A parameter of noise, exactly: floating point never decides what is drawn.
+Exactly = Annotated[Fraction, BeforeValidator(_as_written), PlainSerializer(float)]
 
 
 class _Noise(Law):
@@ -71,15 +113,15 @@ class Gaussian(_Noise):
 
     name: ClassVar[str] = "gaussian"
 
-    variance: Annotated[float, Field(gt=0)]
+    variance: Annotated[Exactly, Field(gt=0)]
 
     @property
     def noise_variance(self) -> float:
         """The parameter."""
-        return self.variance
+        return float(self.variance)
 
     def _offset_cost(self, offset: IntArray) -> FloatArray:
-        return offset.astype(np.float64) ** 2 / (2 * self.variance)
+        return offset.astype(np.float64) ** 2 / (2 * float(self.variance))
 
     @property
     def _reach(self) -> int:
@@ -95,15 +137,15 @@ class Geometric(_Noise):
 
     name: ClassVar[str] = "geometric"
 
-    epsilon: Annotated[float, Field(ge=0.001)]
+    epsilon: Annotated[Exactly, AfterValidator(_large_enough)]
 
     @property
     def noise_variance(self) -> float:
         """See `geometric_variance`."""
-        return geometric_variance(self.epsilon)
+        return geometric_variance(float(self.epsilon))
 
     def _offset_cost(self, offset: IntArray) -> FloatArray:
-        return np.abs(offset) * self.epsilon
+        return np.abs(offset) * float(self.epsilon)
 
     @property
     def _reach(self) -> int:

@@ -58,9 +58,11 @@ class Protection:
 
     Attributes:
         statements: In order.
+        is_study: Whether chance followed from a seed: the numbers are not for publication.
     """
 
     statements: tuple[Statement, ...] = ()
+    is_study: bool = False
 
     @property
     def laws(self) -> tuple[Law, ...]:
@@ -101,7 +103,7 @@ def load_protection(path: Path, release: Release) -> Protection:
     """Read a protection file.
 
     Args:
-        path: A YAML file with ``statements`` and maybe ``release``.
+        path: A YAML file with ``statements`` and maybe ``release`` and ``study``.
         release: Has the tables and levels that it names.
 
     Raises:
@@ -116,24 +118,31 @@ def load_protection(path: Path, release: Release) -> Protection:
     if not isinstance(document.data, dict):
         raise _error(document, path, ("statements",), "expected a list of laws")
     for key in document.data:
-        if key not in {"release", "statements"}:
-            raise _error(document, path, (key,), "unknown key (keys: release, statements)")
+        if key not in {"release", "study", "statements"}:
+            raise _error(document, path, (key,), "unknown key (keys: release, study, statements)")
     named = document.data.get("release", release.name)
     if named != release.name:
         message = f"expected the release of the run, {release.name!r}, found {named!r}"
         raise _error(document, path, ("release",), message)
+    is_study = document.data.get("study", False)
+    if not isinstance(is_study, bool):
+        raise _error(document, path, ("study",), f"expected true or false, found {is_study!r}")
     entries = document.data.get("statements")
     if not isinstance(entries, list) or not entries:
         raise _error(document, path, ("statements",), "expected a list of laws")
     return Protection(
-        tuple(_statement(document, path, release, i, entry) for i, entry in enumerate(entries))
+        tuple(_statement(document, path, release, i, entry) for i, entry in enumerate(entries)),
+        is_study,
     )
 
 
-def protection_text(release: Release, statements: Sequence[Statement]) -> str:
+def protection_text(
+    release: Release, statements: Sequence[Statement], *, is_study: bool = False
+) -> str:
     """The text of a protection file."""
     document = {
         "release": release.name,
+        **({"study": True} if is_study else {}),
         "statements": [statement.document() for statement in statements],
     }
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)

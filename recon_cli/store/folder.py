@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from recon_cli.errors import StageError
@@ -161,11 +161,12 @@ _GUESS = "recon <the stage that makes it>"
 def _open(path: Path, command: str, expected: tuple[str, ...]) -> Folder:
     manifest = read_manifest(path, command=command)
     command = f"recon {manifest.stage}"
-    for name in {*manifest.folders, *expected} - {path.name}:
-        sibling = read_manifest(path.parent / name, command=command)
+    work = path.parents[len(PurePath(manifest.folder).parts) - 1]
+    for name in {*manifest.folders, *expected} - {manifest.folder}:
+        sibling = read_manifest(work / name, command=command)
         if sibling.key != manifest.key:
             raise StageError(
-                f"{path.name}/ and {name}/ in {path.parent} come from different runs "
+                f"{manifest.folder}/ and {name}/ in {work} come from different runs "
                 f"(a publication was interrupted); run `{command}` again"
             )
     return Folder(path, manifest)

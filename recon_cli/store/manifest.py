@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from recon_cli.errors import StageError
 from recon_cli.schema import Release
 from recon_cli.schema.validation import describe
-from recon_cli.store.files import key_of
-from recon_cli.store.recipe import Recipe
+from recon_cli.store.files import json_bytes, key_of
+from recon_cli.store.recipe import Recipe, manifests_folder
 from recon_cli.version import __version__
 
 MANIFEST = "_manifest.json"
@@ -111,7 +111,7 @@ class PartitionRow(FolderEntry):
     """A partition in the manifest of one folder."""
 
     partition: str
-    key: str
+    key: str = ""
     statuses: dict[str, int] = Field(default_factory=dict)
     totals: dict[str, int] = Field(default_factory=dict)
 
@@ -158,6 +158,8 @@ class Manifest(_Record):
         statuses: Likewise.
         totals: Likewise.
         notes: What else a reader should know.
+        publishable: False where chance follows from a seed.
+        identity: Of a folder that is given away: what stands there in place of the key.
         run: What differs from run to run.
     """
 
@@ -167,24 +169,56 @@ class Manifest(_Record):
     key: str
     tool: str
     release: ReleaseEntry
-    config: dict[str, Any]
-    config_hash: str
-    seed: int | None
-    inputs: dict[str, Any]
+    config: dict[str, Any] = Field(default_factory=dict)
+    config_hash: str = ""
+    seed: int | None = None
+    inputs: dict[str, Any] = Field(default_factory=dict)
     partition_level: str
     partitions: tuple[PartitionRow, ...]
     extras: dict[str, FileEntry] = Field(default_factory=dict)
     outside: dict[str, FileEntry] = Field(default_factory=dict)
     rows: int
-    statuses: dict[str, int]
-    totals: dict[str, int]
+    statuses: dict[str, int] = Field(default_factory=dict)
+    totals: dict[str, int] = Field(default_factory=dict)
     notes: dict[str, Any] = Field(default_factory=dict)
+    publishable: bool | None = None
+    identity: str = ""
     run: RunFacts = Field(default_factory=RunFacts)
 
     @cached_property
     def by_partition(self) -> dict[str, PartitionRow]:
         """Partition → its row."""
         return {row.partition: row for row in self.partitions}
+
+    def as_public(self, public: tuple[str, ...]) -> Manifest:
+        """What a folder that is given away says of itself: nothing of the records.
+
+        Neither seed nor settings, no digest of an input nor a key made of one, no total, no time.
+
+        Args:
+            public: The folders that are given away.
+        """
+        return Manifest(
+            stage=self.stage,
+            folder=self.folder,
+            folders=public,
+            key=self.identity,
+            tool=self.tool,
+            release=self.release,
+            partition_level=self.partition_level,
+            partitions=tuple(
+                PartitionRow(partition=p.partition, rows=p.rows, digest=p.digest, files=p.files)
+                for p in self.partitions
+            ),
+            extras=self.extras,
+            rows=self.rows,
+            notes=self.notes,
+            publishable=self.publishable,
+        )
+
+    def document(self) -> bytes:
+        """The manifest as JSON, without what it does not say."""
+        return json_bytes(self.model_dump(mode="json", exclude_unset=True, exclude_none=True))
 
     def require_release(self, release: Release) -> None:
         """Pass silently if the stage ran with this schema.
@@ -203,26 +237,46 @@ class Manifest(_Record):
 def read_manifest(folder: Path, *, command: str) -> Manifest:
     """Read a folder's manifest; ``command`` is what makes the folder.
 
+    Of a public folder that lies where it was made, it is the whole one, which is kept apart.
+
     Raises:
         StageError: It is missing or damaged.
     """
     path = folder / MANIFEST
     try:
-        about = path.stat()
-        manifest = _parsed(path, about.st_ino, about.st_mtime_ns, about.st_size)
+        manifest = _read(path, command)
     except FileNotFoundError:
         raise StageError(f"no {folder.name}/ in {folder.parent}: run `{command}` first") from None
+    if PurePath(manifest.folder).name != folder.name:
+        raise StageError(
+            f"{path} is the manifest of {manifest.folder}/, not of {folder.name}/; "
+            f"run `{command}` again"
+        )
+    apart = folder.parent / manifests_folder(manifest.stage)
+    try:
+        whole = _read(apart / whole_name(folder), command)
+    except FileNotFoundError:
+        return manifest
+    told = whole.as_public(manifest.folders)
+    return whole if told.document() == manifest.document() else manifest
+
+
+def whole_name(folder: Path) -> str:
+    """The file with the whole manifest of a public folder."""
+    return f"{folder.name}.json"
+
+
+def _read(path: Path, command: str) -> Manifest:
+    try:
+        about = path.stat()
+        return _parsed(path, about.st_ino, about.st_mtime_ns, about.st_size)
+    except FileNotFoundError:
+        raise
     except (OSError, UnicodeDecodeError) as error:
         raise StageError(f"{path} cannot be read ({error}); run `{command}` again") from error
     except ValidationError as error:
         found = describe(error, Manifest)
         raise StageError(f"{path} is damaged ({found}); run `{command}` again") from error
-    if manifest.folder != folder.name:
-        raise StageError(
-            f"{path} is the manifest of {manifest.folder}/, not of {folder.name}/; "
-            f"run `{command}` again"
-        )
-    return manifest
 
 
 @lru_cache(maxsize=64)
@@ -273,8 +327,16 @@ def compose(
         statuses=add_up(entry.statuses for entry in entries),
         totals=add_up(entry.totals for entry in entries),
         notes=dict(notes),
+        publishable=False if recipe.is_study else None,
+        identity=_identity(recipe.stage.public, entries),
         run=run,
     )
+
+
+def _identity(public: Iterable[str], entries: Iterable[PartitionEntry]) -> str:
+    """A digest of what is given away; empty where nothing is."""
+    digests = {f"{e.partition}/{name}": e.folders[name].digest for name in public for e in entries}
+    return key_of(digests) if digests else ""
 
 
 def _row(entry: PartitionEntry, folder: str) -> PartitionRow:

@@ -32,7 +32,8 @@ def protection_files(protection: Protection, release: Release) -> dict[str, byte
             files[name] = law.table.read_bytes()
             law = law.model_copy(update={"table": Path(name)})
         entries.append(replace(statement, law=law).document())
-    files[PROTECTION] = json_bytes({"release": release.name, "statements": entries})
+    study = {"study": True} if protection.is_study else {}
+    files[PROTECTION] = json_bytes({"release": release.name, **study, "statements": entries})
     return files
 
 

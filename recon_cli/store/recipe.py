@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from recon_cli.store.files import key_of
 from recon_cli.version import __version__
@@ -28,6 +28,8 @@ class Stage:
         function: ``module:function``, so that only a stage that runs is imported.
         can_shard: Whether its pieces can be divided among processes with ``--shard``.
         called: What options call it; default the last word of its command.
+        public: Those of its folders that are made to be given away: their manifests say nothing
+            of the records that they were made from.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Stage:
     function: str = ""
     can_shard: bool = False
     called: str = ""
+    public: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -47,6 +50,25 @@ class Stage:
     def short_name(self) -> str:
         """What ``--from``, ``--until`` and ``--only`` call it."""
         return self.called or self.name.rpartition(" ")[2]
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """What a publication puts into the work folder: the folders, and what is not told."""
+        return (*self.folders, *([manifests_folder(self.name)] if self.public else ()))
+
+
+#: Of a work folder, what is never given away.
+PRIVATE: Final = "private"
+
+
+def private_folder(stage: str) -> str:
+    """The folder, in the work folder, with what a stage called so keeps to itself."""
+    return f"{PRIVATE}/{stage.rpartition(' ')[2]}"
+
+
+def manifests_folder(stage: str) -> str:
+    """The folder with the manifests of its public folders as they would be in any other."""
+    return f"{private_folder(stage)}/manifests"
 
 
 @dataclass(frozen=True)
@@ -79,6 +101,7 @@ class Recipe:
             its partitions from its input.
         outside: Files beyond the work folder that the stage writes, by name. Where they are is
             not part of any key; a run looks whether they are as they were written.
+        is_study: Whether what is left to chance follows from the seed: not for publication.
     """
 
     stage: Stage
@@ -91,6 +114,7 @@ class Recipe:
     shared: Mapping[str, str] = field(default_factory=dict)
     partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     outside: Mapping[str, Path] = field(default_factory=dict)
+    is_study: bool = False
 
     @cached_property
     def key(self) -> str:

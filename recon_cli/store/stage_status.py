@@ -99,7 +99,7 @@ def published_manifest(work: Path, stage: Stage) -> tuple[Manifest | None, str]:
         folders = [open_folder(work, stage, name) for name in stage.folders]
     except StageError as error:
         return _readable(work / present[0], stage), str(error)
-    broken = [folder.path.name for folder in folders if not folder.is_whole()]
+    broken = [folder.manifest.folder for folder in folders if not folder.is_whole()]
     damage = f"files of {broken[0]}/ are missing or changed" if broken else ""
     return folders[0].manifest, damage
 

@@ -30,12 +30,19 @@ from recon_cli.store.manifest import (
     RunFacts,
     compose,
     read_entry,
+    whole_name,
 )
 from recon_cli.store.piece import Piece
-from recon_cli.store.recipe import Recipe, Stage
+from recon_cli.store.recipe import Recipe, Stage, manifests_folder
 from recon_cli.store.staging import COMMIT, Staging, intact
 
 STAGING = ".staging"
+#: A file in every public folder whose chance follows from a seed.
+NOT_FOR_PUBLICATION = "NOT_FOR_PUBLICATION"
+_WHY_NOT = b"""\
+Made for study: what was left to chance follows from a seed (study_seed), and whoever guesses the
+seed has the true counts again. To publish, leave study_seed out and run the protection again.
+"""
 #: Digits of the stage key in the name of its staging folder.
 KEY_DIGITS = 16
 
@@ -90,6 +97,9 @@ class Transaction:
         entries = self._entries(pieces)
         facts = self._facts(entries, list(usages), workers)
         self._remove_unlisted(entries)
+        if self.recipe.is_study:
+            for folder in self.recipe.stage.public:
+                self.staging.write_extra(folder, NOT_FOR_PUBLICATION, _WHY_NOT)
         outside = {name: _entry_of(path) for name, path in self.recipe.outside.items()}
         for folder in self.recipe.stage.folders:
             manifest = compose(
@@ -101,14 +111,22 @@ class Transaction:
                 notes=notes or {},
                 run=facts,
             )
-            data = files.json_bytes(manifest.model_dump(mode="json"))
-            files.write_bytes(self.staging.new / folder / MANIFEST, data)
+            self._write_manifest(manifest)
         files.sync_tree(self.staging.root)
         journal = {"folders": list(self.recipe.stage.folders), "key": self.recipe.key}
         files.write_bytes(self.staging.root / COMMIT, files.json_bytes(journal))
         complete_publication(self.work, self.staging.root, self.recipe.stage)
         _discard(*stagings(self.work, self.recipe.stage))
         return open_folder(self.work, self.recipe.stage, self.recipe.stage.folders[0]).manifest
+
+    def _write_manifest(self, manifest: Manifest) -> None:
+        """The manifest beside the data; of a public folder only what may be told there."""
+        stage, place = self.recipe.stage, self.staging.new / manifest.folder
+        if manifest.folder in stage.public:
+            whole = self.staging.new / manifests_folder(stage.name) / whole_name(place)
+            files.write_bytes(whole, manifest.document())
+            manifest = manifest.as_public(stage.public)
+        files.write_bytes(place / MANIFEST, manifest.document())
 
     def _entries(self, pieces: Iterable[Piece]) -> list[PartitionEntry]:
         """The finished partitions, in order of name."""
@@ -244,7 +262,7 @@ def recover(work: Path, stage: Stage) -> None:
 
 def complete_publication(work: Path, root: Path, stage: Stage) -> None:
     """Rename the new folders into place; may be repeated after a kill at any instant."""
-    for folder in stage.folders:
+    for folder in stage.moved:
         new, old, place = root / "new" / folder, root / "old" / folder, work / folder
         if not new.exists():
             continue
@@ -289,7 +307,7 @@ def _folders(staging: Staging) -> tuple[str, ...]:
 
 def _entry(published: list[Folder], partition: str) -> PartitionEntry:
     """A published partition as the mark that a new staging gets."""
-    rows = {folder.path.name: folder.manifest.by_partition[partition] for folder in published}
+    rows = {folder.manifest.folder: folder.manifest.by_partition[partition] for folder in published}
     first = rows[published[0].path.name]
     return PartitionEntry(
         partition=partition,

@@ -12,9 +12,10 @@ from recon_cli.attack.measurements.joint_fit import fit_people, likely_records
 from recon_cli.attack.measurements.measurements import Measurements, chain, read_measurements
 from recon_cli.attack.measurements.symmetry import exchangeable_classes, symmetric_basis
 from recon_cli.attack.measurements.tree_estimates import estimate_counts
+from recon_cli.chance import KeyedChance
 from recon_cli.errors import SourceError
 from recon_cli.histogram.projected_gradient import StoppingRule
-from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise
+from recon_cli.noise.measuring import cells_of, measurement_noise
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.protect.counts import count_records
 from recon_cli.protect.measured import (
@@ -66,8 +67,8 @@ def published(
     truth = count_records(release, records)
     counts = measure_counts(
         strategy, levels, truth,
-        lambda _, each, geoids: measurement_noise(
-            seed, "s", each, geounit_bits(seed, geoids), cells_of(each.query)
+        lambda level, each, geoids: measurement_noise(
+            KeyedChance.for_study(seed).named(level), each, geoids, cells_of(each.query)
         ),
     )  # fmt: skip
     noisy = counts.select("geoid", "table", "cell", "count").with_columns(
@@ -170,7 +171,8 @@ def test_from_records_to_likely_records_and_intervals(tmp_path: Path) -> None:
     records.write_csv(tmp_path / "patients.csv")
     (tmp_path / "s.yaml").write_text(STRATEGY.format(rho="4"))
     (tmp_path / "run.yaml").write_text(
-        "release: clinic_visits\nwork: work\nnoise: {records: patients.csv, strategy: s.yaml}\n"
+        "release: clinic_visits\nwork: work\n"
+        "noise: {records: patients.csv, strategy: s.yaml, study_seed: 0}\n"
     )
     work = tmp_path / "work"
     recon("protect", "noise", "-c", tmp_path / "run.yaml")

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
+from recon_cli.chance import KeyedChance
 from recon_cli.protect.counts import count_records, tidy_counts
 from recon_cli.protect.primary import PrimaryRules
 from recon_cli.protect.suppression import (
@@ -45,7 +46,7 @@ def flagged(seed: int, number: int) -> Publication:
     law = recon.parse_law({"suppressed": {"below": 3}})
     protection = recon.Protection((recon.Statement(law),))
     truth = count_records(TOWNS, records)
-    counts = recon.protect_counts(TOWNS, truth, protection, seed=1)
+    counts = recon.protect_counts(TOWNS, truth, protection, chance=KeyedChance.for_study(1))
     return recon.publish(TOWNS, tidy_counts(truth, counts), protection=protection)
 
 

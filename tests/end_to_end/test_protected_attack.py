@@ -33,8 +33,8 @@ families:
 CONFIG = """\
 release: wards.schema.yaml
 work: work
-round: {{records: persons.csv}}
-cellkey: {{records: persons.csv, max: 2, variance: 1.08}}
+round: {{study_seed: 0, records: persons.csv}}
+cellkey: {{study_seed: 0, records: persons.csv, max: 2, variance: 1.08}}
 suppress: {{records: persons.csv}}
 ingest: {{source: tidy, paths: [work/{folder}]}}
 reconstruct:

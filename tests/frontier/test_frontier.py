@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +114,7 @@ def test_geometric_noise_on_integers_is_a_little_less_than_laplace() -> None:
     k = np.arange(-4000, 4001)
     p = (1 - math.exp(-0.1)) / (1 + math.exp(-0.1)) * np.exp(-0.1 * abs(k))
     assert geometric_variance(0.1) == pytest.approx(float(p @ k**2))
-    assert Geometric(epsilon=0.1).noise_variance == geometric_variance(0.1)
+    assert Geometric(epsilon=Fraction("0.1")).noise_variance == geometric_variance(0.1)
     error = strategy_error(np.eye(3), identity(np.eye(3)))
     assert error.geometric_variance(1.0)[0] < error.laplace_variance(1.0)[0]
 

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.noise.inversion import _thresholds, draw_noise
-from recon_cli.noise.measuring import cells_of, geounit_bits, measurement_noise
+from recon_cli.noise.measuring import cells_of, measurement_noise
 from recon_cli.noise.opendp_source import opendp_measurement, opendp_noise
 from recon_cli.noise.sensitivity import table_sensitivity
 from recon_cli.noise.strategy_file import load_strategy
@@ -20,6 +22,7 @@ from tests.support.populations import random_records, random_units
 
 CLINIC = load_release("clinic_visits")
 SF1 = load_release("sf1_2010")
+CHANCE = KeyedChance.for_study(5)
 TITLE = "strategy: small\nlevels: {district: {queries: {all: 1/2}}}\nqueries: {all: []}\n"
 
 
@@ -53,10 +56,16 @@ def test_levels_of_the_redistricting_data_have_their_published_shares() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("law", [Gaussian(variance=10.09), Geometric(epsilon=0.4)])
+def further(place: tuple[int, ...]) -> Iterator[int]:
+    return CHANCE.further(*place)
+
+
+@pytest.mark.parametrize(
+    "law", [Gaussian(variance=Fraction("10.09")), Geometric(epsilon=Fraction("0.4"))]
+)
 def test_inversion_has_the_frequencies_of_the_density(law: Gaussian | Geometric) -> None:
-    bits = np.random.default_rng(5).integers(0, 2**64, 200_000, dtype=np.uint64)
-    drawn = draw_noise(law, bits)
+    bits = CHANCE.words(200_000)
+    drawn = draw_noise(law, bits, further)
     values = np.arange(-12, 13)
     weights = np.exp(-law.cost(np.array(200), 200 - np.arange(-150, 151)))
     p = weights[150 - 12 : 150 + 13] / weights.sum()
@@ -68,9 +77,9 @@ def test_inversion_has_the_frequencies_of_the_density(law: Gaussian | Geometric)
 
 
 def test_bits_close_to_a_threshold_are_decided_by_more_bits() -> None:
-    law = Gaussian(variance=2.0)
+    law = Gaussian(variance=Fraction(2))
     words = _thresholds(law, 64).words()
-    drawn = draw_noise(law, words)
+    drawn = draw_noise(law, words, further)
     low = _thresholds(law, 64).low
     assert np.isin(drawn - low - np.arange(len(words)), (0, 1)).sum() > 20
     more = _thresholds(law, 128)
@@ -78,18 +87,29 @@ def test_bits_close_to_a_threshold_are_decided_by_more_bits() -> None:
     inner = [i for i, word in enumerate(words) if 2**10 < int(word) < 2**64 - 2**10]
     for i in inner:
         assert abs(more.below[i + shift] - (int(words[i]) << 64)) <= 1 << 66
-    assert draw_noise(law, np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() != [0, 0]
+    assert draw_noise(law, np.array([0, 2**64 - 1], dtype=np.uint64), further).tolist() != [0, 0]
 
 
-def test_the_noise_of_a_cell_depends_on_its_names_only() -> None:
+def test_the_noise_of_a_geounit_depends_on_its_names_only() -> None:
     strategy = load_strategy("pl94_2020", SF1, ("group_quarters",))
     each = strategy.at("block")[-1]
     geoids = [f"01001000000{n:04d}" for n in range(6)]
-    whole = measurement_noise(3, "s", each, geounit_bits(3, geoids), cells_of(each.query))
-    some = measurement_noise(3, "s", each, geounit_bits(3, geoids[4:2:-1]), np.array([7, 1]))
-    assert some.tolist() == whole[[4, 3]][:, [7, 1]].tolist()
-    other = measurement_noise(4, "s", each, geounit_bits(4, geoids), cells_of(each.query))
-    assert (other != whole).mean() > 0.7
+    cells = cells_of(each.query)
+    whole = measurement_noise(CHANCE, each, geoids, cells)
+    some = measurement_noise(CHANCE, each, geoids[4:2:-1], cells)
+    assert some.tolist() == whole[[4, 3]].tolist()
+    assert (measurement_noise(CHANCE.named("tract"), each, geoids, cells) != whole).mean() > 0.7
+
+
+def test_no_word_serves_two_cells() -> None:
+    """A run that asks for other cells, as one resumed may, gets words of its own."""
+    strategy = load_strategy("pl94_2020", SF1, ("group_quarters",))
+    each, geoids = strategy.at("block")[-1], ["010010000000001"]
+    cells = np.arange(200)
+    one = measurement_noise(CHANCE, each, geoids, cells)[0]
+    fewer = measurement_noise(CHANCE, each, geoids, cells[1:])[0]
+    for other in (fewer, np.roll(fewer, 1)):
+        assert (one[1:] == other).mean() < 0.3
 
 
 @pytest.mark.parametrize("name", ["pl94_2020", "dhc_2020"])
@@ -106,12 +126,12 @@ def test_budgets_are_those_that_opendp_finds(name: str) -> None:
 
 def test_geometric_budgets_are_those_that_opendp_finds() -> None:
     pytest.importorskip("opendp")
-    assert opendp_measurement(Geometric(epsilon=0.25)).map(2) == pytest.approx(0.5)
+    assert opendp_measurement(Geometric(epsilon=Fraction("0.25"))).map(2) == pytest.approx(0.5)
 
 
 def test_opendp_noise_has_the_variance() -> None:
     pytest.importorskip("opendp")
-    drawn = opendp_noise(Gaussian(variance=4.0), (40, 50))
+    drawn = opendp_noise(Gaussian(variance=Fraction(4)), (40, 50))
     assert drawn.shape == (40, 50)
     assert 3 < drawn.var() < 5
 

@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 from scipy import sparse
 
 import recon_cli as recon
+from recon_cli.chance import KeyedChance
 from recon_cli.protect.accuracy import accuracy_table, sum_errors
 from recon_cli.protect.controlled import round_controlled
 from recon_cli.protect.copies import count_copies
@@ -26,6 +27,8 @@ from tests.support.command_line import recon as command
 from tests.support.paths import ROOT
 from tests.support.populations import patients
 
+study = KeyedChance.for_study
+
 RELEASE = recon.load_release("clinic_visits")
 CLINIC = CoveragePattern.complete(RELEASE, "clinic")
 CONTROLLED = Protection((Statement(Rounded(base=5, how="controlled")),))
@@ -36,7 +39,7 @@ def test_no_geounit_and_no_published_cell_is_lost() -> None:
     few = patients().filter(pl.col("geoid_clinic") < "D01003").head(30)
     zeroed = Protection((Statement(recon.parse_law({"zeroed": {"below": 1000}})),))
     truth = count_records(RELEASE, few)
-    rows = tidy_counts(truth, protect_counts(RELEASE, few, zeroed, seed=1))
+    rows = tidy_counts(truth, protect_counts(RELEASE, few, zeroed, chance=study(1)))
     published = recon.publish(RELEASE, rows, geounits=truth.geounits["geoid"], protection=zeroed)
     assert sorted(published.geounits["geoid"]) == sorted(truth.geounits["geoid"])
     assert sorted(len(cells_of(each)) for each in published.coverage) == [97, 116]
@@ -44,7 +47,7 @@ def test_no_geounit_and_no_published_cell_is_lost() -> None:
 
 def test_the_same_records_are_rounded_alike_at_every_level() -> None:
     alone = patients().filter(geoid_clinic="D01001")  # a district of one clinic: the same people
-    frame = protect_counts(RELEASE, alone, ROUNDED, seed=4).filter(table="PATIENTS")
+    frame = protect_counts(RELEASE, alone, ROUNDED, chance=study(4)).filter(table="PATIENTS")
     both = frame.pivot("geoid", index="cell", values="count")
     assert both["D01"].equals(both["D01001"], check_names=False)
 
@@ -53,12 +56,12 @@ def test_counts_without_records_are_protected_too() -> None:
     exact = recon.publish(RELEASE, recon.tabulate(RELEASE, patients()))
     modes: tuple[Keys, ...] = ("records", "cells")
     for keys in modes:
-        frame = protect_counts(RELEASE, exact, ROUNDED, seed=1, keys=keys)
+        frame = protect_counts(RELEASE, exact, ROUNDED, chance=study(1), keys=keys)
         assert (frame["count"] % 3 == 0).all()
         assert ((frame["count"] - frame["true"]).abs() < 3).all()
     law = CellKey(max=2, variance=1.08)
     with pytest.raises(recon.ReconError, match="cellkey: records are needed"):
-        protect_counts(RELEASE, exact, Protection((Statement(law),)), seed=1)
+        protect_counts(RELEASE, exact, Protection((Statement(law),)), chance=study(1))
 
 
 # controlled rounding
@@ -103,7 +106,7 @@ def test_where_no_rounding_is_additive_most_relations_are_kept() -> None:
 
 
 def test_every_clinic_is_additive() -> None:
-    frame = protect_counts(RELEASE, patients(), CONTROLLED, seed=1)
+    frame = protect_counts(RELEASE, patients(), CONTROLLED, chance=study(1))
     geoids = patients()["geoid_clinic"].unique().sort()
     matrix = count_matrix(CLINIC, geoids, frame)
     assert not (relations_of(RELEASE, CLINIC) @ matrix.T).toarray().any()
@@ -130,7 +133,7 @@ def test_accuracy_by_hand() -> None:
     records = patients().filter(geoid_clinic="D01001", smoker=False).head(1)
     two = pl.concat([records, records])
     nearest = Protection((Statement(Rounded(base=3, how="nearest")),))
-    accuracy = recon.count_accuracy(RELEASE, protect_counts(RELEASE, two, nearest, seed=1))
+    accuracy = recon.count_accuracy(RELEASE, protect_counts(RELEASE, two, nearest, chance=study(1)))
     row = accuracy.filter(level="clinic", table="PATIENTS", size="All").row(0, named=True)
     assert row["cells"] == 19
     assert row["mae"] == pytest.approx(3 / 19), "total, gender and age band are 2, published as 3"
@@ -143,7 +146,7 @@ def test_accuracy_by_hand() -> None:
 
 def test_suppressed_counts_are_no_errors() -> None:
     law = Protection((Statement(recon.parse_law({"suppressed": {"below": 3}})),))
-    frame = protect_counts(RELEASE, patients(), law, seed=1)
+    frame = protect_counts(RELEASE, patients(), law, chance=study(1))
     row = recon.count_accuracy(RELEASE, frame).row(0, named=True)
     assert row["suppressed"] == row["primary"] == (frame.filter(level="clinic")["true"] < 3).sum()
     assert (row["mae"], row["zeros_kept"], row["additive"]) == (0.0, 100.0, None)
@@ -153,11 +156,13 @@ def test_sums_of_parts_make_the_table_of_the_whole() -> None:
     districts = patients().group_by(pl.col("geoid_clinic").str.head(3))
     parts = [
         sum_errors(
-            RELEASE, count_records(RELEASE, part), protect_counts(RELEASE, part, ROUNDED, seed=1)
+            RELEASE,
+            count_records(RELEASE, part),
+            protect_counts(RELEASE, part, ROUNDED, chance=study(1)),
         )
         for _, part in districts
     ]
-    whole = protect_counts(RELEASE, patients(), ROUNDED, seed=1)
+    whole = protect_counts(RELEASE, patients(), ROUNDED, chance=study(1))
     assert_frame_equal(accuracy_table(RELEASE, parts), recon.count_accuracy(RELEASE, whole))
 
 
@@ -194,9 +199,10 @@ def test_accuracy_is_written_and_copies_are_stated(tmp_path: Path) -> None:
     done = " ".join(command("protect", "round", *arguments).stdout.split())
     assert "97 cells, 95 different, one 2 times" in done
     assert "not alike" in done
-    table = pl.read_csv(tmp_path / "rounded_accuracy" / "accuracy.csv")
+    table = pl.read_csv(tmp_path / "private" / "round" / "accuracy" / "accuracy.csv")
     assert table.filter(level="clinic", table="All", size="All")["cells"].item() == 12 * 97
-    assert (tmp_path / "rounded_accuracy" / "accuracy.md").read_text().startswith("| level | table")
+    text = (tmp_path / "private" / "round" / "accuracy" / "accuracy.md").read_text()
+    assert text.startswith("| level | table")
     first = {p.name: p.read_bytes() for p in sorted((tmp_path / "rounded").rglob("*.parquet"))}
     command("protect", "round", *arguments, "--force", "--workers", 2)
     again = {p.name: p.read_bytes() for p in sorted((tmp_path / "rounded").rglob("*.parquet"))}

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from recon_cli.chance import KeyedChance
 from recon_cli.protect.keys import (
     KEY_RANGE,
     cell_keys,
@@ -17,29 +18,31 @@ from recon_cli.schema import load_release
 from recon_cli.tabulation import tabulate
 from tests.support.populations import patients
 
+study = KeyedChance.for_study
+
 RELEASE = load_release("clinic_visits")
 
 
-def test_a_record_key_depends_on_seed_and_record_not_on_order() -> None:
+def test_a_record_key_depends_on_key_and_record_not_on_order() -> None:
     records = patients()
-    keys = record_keys(RELEASE, records, seed=1)
+    keys = record_keys(RELEASE, records, study(1))
     assert ((keys >= 0) & (keys < KEY_RANGE)).all()
     assert len(set(keys.tolist())) == len(records)
-    turned = record_keys(RELEASE, records.reverse(), seed=1)
+    turned = record_keys(RELEASE, records.reverse(), study(1))
     assert sorted(turned.tolist()) == sorted(keys.tolist())
-    assert not np.isin(keys, record_keys(RELEASE, records, seed=2)).any()
+    assert not np.isin(keys, record_keys(RELEASE, records, study(2))).any()
 
 
 def test_an_identifier_makes_a_key_whatever_the_record_says() -> None:
     records = patients().with_row_index("id")
     changed = records.with_columns(smoker=~pl.col("smoker"))
-    one, other = (record_keys(RELEASE, each, 1, "id") for each in (records, changed))
+    one, other = (record_keys(RELEASE, each, study(1), "id") for each in (records, changed))
     assert (one == other).all()
 
 
 def test_a_cell_key_is_the_sum_of_its_records_keys() -> None:
     records = patients()
-    keys = record_keys(RELEASE, records, seed=1)
+    keys = record_keys(RELEASE, records, study(1))
     found = cell_keys(RELEASE, records, keys, RELEASE.tables)
     counts = tabulate(RELEASE, records)
     assert found.select("geoid", "table", "cell").equals(counts.select("geoid", "table", "cell"))
@@ -51,13 +54,15 @@ def test_a_cell_key_is_the_sum_of_its_records_keys() -> None:
 def test_keys_of_counts_are_uniform_and_repeatable() -> None:
     counts = tabulate(RELEASE, patients())
     for keys in (
-        independent_keys(counts, 3),
-        definition_keys(RELEASE, counts, 3),
-        record_keys(RELEASE, patients(), 3) / KEY_RANGE,
+        independent_keys(counts, study(3)),
+        definition_keys(RELEASE, counts, study(3)),
+        record_keys(RELEASE, patients(), study(3)) / KEY_RANGE,
     ):
         assert stats.kstest(keys, "uniform").pvalue > 0.001
-    assert (independent_keys(counts, 3) == independent_keys(counts.reverse(), 3)[::-1]).all()
-    assert (independent_keys(counts, 3) != independent_keys(counts, 4)).all()
+    assert (
+        independent_keys(counts, study(3)) == independent_keys(counts.reverse(), study(3))[::-1]
+    ).all()
+    assert (independent_keys(counts, study(3)) != independent_keys(counts, study(4))).all()
 
 
 def test_cells_that_count_the_same_share_a_key_by_definition() -> None:
@@ -65,7 +70,7 @@ def test_cells_that_count_the_same_share_a_key_by_definition() -> None:
         {"geoid": ["D01001"] * 2, "table": ["PATIENTS", "INSURANCE"], "cell": [1, 1]},
         schema={"geoid": pl.String, "table": pl.String, "cell": pl.Int16},
     )
-    one, other = definition_keys(RELEASE, total, 1)
+    one, other = definition_keys(RELEASE, total, study(1))
     assert one == other
-    one, other = independent_keys(total, 1)
+    one, other = independent_keys(total, study(1))
     assert one != other

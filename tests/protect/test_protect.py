@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.protect import Experimental, Targeted, load_swap, packaged_swaps
 from recon_cli.protect.pairs import match_pairs
@@ -18,7 +19,6 @@ from recon_cli.protect.swap import (
     with_disclosure_risk,
 )
 from recon_cli.schema import Level
-from recon_cli.seeding import generator
 from tests.support import nations
 
 LEVELS = (Level("tract", 11), Level("county", 5))
@@ -37,7 +37,7 @@ def swapped(name: str, seed: int = 1) -> pl.DataFrame:
     states = households.with_columns(state=pl.col("geoid_block").str.head(2))
     return pl.concat(
         [
-            choose_swaps(part, settings, generator(seed, "swap", str(state)), LEVELS)
+            choose_swaps(part, settings, KeyedChance.for_study(seed).named(str(state)), LEVELS)
             for (state,), part in states.partition_by(
                 "state", as_dict=True, include_key=False
             ).items()

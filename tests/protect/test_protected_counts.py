@@ -9,11 +9,14 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
+from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.protect.counts import PROTECTED, count_records, protect_counts, tidy_counts
 from recon_cli.schema import load_release
 from recon_cli.statement import Protection, Statement, parse_law
 from tests.support.populations import random_records, random_units
+
+study = KeyedChance.for_study
 
 CLINIC = load_release("clinic_visits")
 RECORDS = random_records(CLINIC, 5, 400, random_units(CLINIC, 5, 6))
@@ -37,7 +40,7 @@ def under(law: Any, **where: Any) -> Protection:
 )
 def test_published_counts_prove_intervals_that_hold_the_truth(law: Any, keys: Any) -> None:
     protection = under(law)
-    protected = protect_counts(CLINIC, RECORDS, protection, seed=3, keys=keys)
+    protected = protect_counts(CLINIC, RECORDS, protection, chance=study(3), keys=keys)
     assert protected.schema == PROTECTED
     true = protected.select("geoid", "table", "cell", pl.col("true").alias("count"))
     assert true.equals(recon.tabulate(CLINIC, RECORDS))
@@ -70,10 +73,10 @@ def test_what_bounds_nothing_is_not_called_equal() -> None:
 
 def test_the_seed_decides_and_the_order_of_records_does_not() -> None:
     protection = under({"rounded": {"base": 3}})
-    first = protect_counts(CLINIC, RECORDS, protection, seed=3)
+    first = protect_counts(CLINIC, RECORDS, protection, chance=study(3))
     again = RECORDS.reverse()
-    assert protect_counts(CLINIC, again, protection, seed=3).equals(first)
-    assert not protect_counts(CLINIC, RECORDS, protection, seed=4).equals(first)
+    assert protect_counts(CLINIC, again, protection, chance=study(3)).equals(first)
+    assert not protect_counts(CLINIC, RECORDS, protection, chance=study(4)).equals(first)
 
 
 def test_equal_sets_of_records_are_published_alike() -> None:
@@ -88,7 +91,7 @@ def test_equal_sets_of_records_are_published_alike() -> None:
     assert len(totals) > 1
     kinds = {}
     for keys in ("records", "cells"):
-        protected = protect_counts(CLINIC, RECORDS, protection, seed=3, keys=keys)
+        protected = protect_counts(CLINIC, RECORDS, protection, chance=study(3), keys=keys)
         wanted = pl.DataFrame(totals, schema=["table", "cell"], orient="row")
         of_total = protected.join(wanted.cast({"cell": pl.Int16}), on=["table", "cell"], how="semi")
         kinds[keys] = of_total.group_by("geoid").agg(pl.col("count").n_unique())["count"].max()
@@ -100,7 +103,9 @@ def test_random_rounding_is_unbiased() -> None:
     errors = [
         float((protected["count"] - protected["true"]).to_numpy().mean())
         for seed in range(20)
-        for protected in [protect_counts(CLINIC, RECORDS, protection, seed=seed, keys="cells")]
+        for protected in [
+            protect_counts(CLINIC, RECORDS, protection, chance=study(seed), keys="cells")
+        ]
     ]
     assert abs(np.mean(errors)) < 4 * np.std(errors) / np.sqrt(len(errors))
 
@@ -108,7 +113,7 @@ def test_random_rounding_is_unbiased() -> None:
 def test_laws_hold_where_they_are_declared() -> None:
     levels = [level.name for level in CLINIC.geography.levels]
     protected = protect_counts(
-        CLINIC, RECORDS, under({"zeroed": {"below": 10}}, levels=(levels[0],)), seed=1
+        CLINIC, RECORDS, under({"zeroed": {"below": 10}}, levels=(levels[0],)), chance=study(1)
     )
     fine, coarse = (protected.filter(level=level) for level in levels[:2])
     assert (fine.filter(pl.col("true") < 10)["count"] == 0).all()
@@ -125,4 +130,4 @@ def test_laws_hold_where_they_are_declared() -> None:
 )
 def test_laws_that_need_more_than_counts_are_refused(law: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        protect_counts(CLINIC, RECORDS, under(law), seed=1)
+        protect_counts(CLINIC, RECORDS, under(law), chance=study(1))

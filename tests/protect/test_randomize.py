@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.protect.randomize import (
     Response,
@@ -113,7 +114,7 @@ def test_the_law_of_a_cell_is_that_of_all_outcomes() -> None:
 
 def test_answers_are_replaced_as_often_as_the_matrix_says() -> None:
     records = random_records(CLINIC, 7, 4000, random_units(CLINIC, 7, 3))
-    reported = randomize_records(CLINIC, records, [SMOKER], np.random.default_rng(1))
+    reported = randomize_records(CLINIC, records, [SMOKER], KeyedChance.for_study(1))
     assert reported.drop("smoker").equals(records.drop("smoker"))
     for value, chance in ((False, 0.1), (True, 0.3)):
         of = records["smoker"] == value
@@ -141,7 +142,8 @@ def test_a_wrong_response_is_named(
 def test_the_command_writes_records_and_estimates(tmp_path: Path) -> None:
     random_records(CLINIC, 5, 80, random_units(CLINIC, 5, 4)).write_csv(tmp_path / "patients.csv")
     (tmp_path / "run.yaml").write_text(
-        "release: clinic_visits\nwork: work\nseed: 3\nrandomize:\n  records: patients.csv\n"
+        "release: clinic_visits\nwork: work\n"
+        "randomize:\n  study_seed: 3\n  records: patients.csv\n"
         "  responses: {insurance: {epsilon: 1}, smoker: {matrix: [[0.8, 0.2], [0.2, 0.8]]}}\n"
     )
     assert "insurance" in recon("protect", "randomize", "-c", tmp_path / "run.yaml").stdout

@@ -161,7 +161,7 @@ def test_the_command_writes_what_ingest_reads(tmp_path: Path) -> None:
     command("ingest", "-q", *shared)
     audited = command("audit", *shared).stdout
     assert "undecided                   0" in audited
-    accuracy = pl.read_csv(tmp_path / "work" / "suppressed_accuracy" / "accuracy.csv")
+    accuracy = pl.read_csv(tmp_path / "work" / "private" / "suppress" / "accuracy" / "accuracy.csv")
     row = accuracy.filter(level="plot", table="All", size="All").row(0, named=True)
     assert row["suppressed"] == row["primary"] + row["complementary"] > 0
 

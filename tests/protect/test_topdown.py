@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from scipy.optimize import LinearConstraint, minimize, nnls
 
+from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError, SolverError
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
@@ -21,6 +22,8 @@ from recon_cli.protect.topdown import Fixed, Invariant, Product, estimate
 from recon_cli.schema import Recode, Release, extend_release, load_release
 from recon_cli.schema.spec import FeatureSpec, StructuralZeroSpec
 from tests.support.populations import random_records, random_units
+
+study = KeyedChance.for_study
 
 CLINIC = load_release("clinic_visits")
 STRATEGY = """
@@ -170,7 +173,7 @@ def test_a_second_product_agrees_with_the_first_and_invariants_hold(
     assert not first.refines(second)
     invariant = Invariant(coarse.queries["total"], frozenset(("nation", "district")))
     truth = world(records, first, hierarchy)
-    made = estimate(Product(first, coarse, seed, invariant), hierarchy, truth)
+    made = estimate(Product(first, coarse, study(seed), invariant), hierarchy, truth)
     for depth in (0, 1):
         place, count = hierarchy.place(depth), len(hierarchy.geoids[depth])
         totals = [
@@ -178,7 +181,7 @@ def test_a_second_product_agrees_with_the_first_and_invariants_hold(
             for histograms in (made, truth)
         ]
         assert totals[0] == totals[1]
-    product = Product(second, fine, seed, rule=StoppingRule(30))
+    product = Product(second, fine, study(seed), rule=StoppingRule(30))
     finer = estimate(product, hierarchy, world(records, second, hierarchy), Fixed(first, made))
     for each, held in zip(finer, made, strict=True):
         assert (each.people > 0).all()
@@ -195,7 +198,7 @@ def test_without_noise_the_records_come_back(tmp_path: Path) -> None:
     exact = strategy(tmp_path, "exact", FINE, rho="1000000")
     domain = Domain.of(CLINIC, exact)
     truth = world(records, domain, hierarchy)
-    made = estimate(Product(domain, exact, 1), hierarchy, truth)
+    made = estimate(Product(domain, exact, study(1)), hierarchy, truth)
     units = np.repeat(np.arange(len(made)), [len(each.cells) for each in made])
     found = domain.records(
         hierarchy.geoids[-1].gather(units),
@@ -257,13 +260,16 @@ def test_a_second_pass_keeps_what_the_first_has_rounded(tmp_path: Path) -> None:
     domains = [Domain.of(CLINIC, each) for each in (two, alone)]
     top = merge(world(records, domains[0], hierarchy), hierarchy.place(0), 1)[0]
     made = estimate(
-        Product(domains[0], two, 1), hierarchy, world(records, domains[0], hierarchy), top=top
+        Product(domains[0], two, study(1)),
+        hierarchy,
+        world(records, domains[0], hierarchy),
+        top=top,
     )
     # the first pass is what a product of it alone would be: same noise, same rounding
     first = _only(alone, "total")
     coarse = merge(world(records, domains[1], hierarchy), hierarchy.place(0), 1)[0]
     truth = world(records, domains[1], hierarchy)
-    expected = estimate(Product(domains[1], first, 1), hierarchy, truth, top=coarse)
+    expected = estimate(Product(domains[1], first, study(1)), hierarchy, truth, top=coarse)
     for each, held in zip(made, expected, strict=True):
         within = domains[0].coarser(domains[1], each.cells)
         summed = add_up(np.zeros(len(within), np.int64), within, each.people, 1)[0]
@@ -294,7 +300,7 @@ def test_nobody_is_made_a_structural_zero(tmp_path: Path) -> None:
         release = extend_release(CLINIC, ward, rules)
         strategy = load_strategy(str(path), release)
         domain = Domain.of(release, strategy)
-        product = Product(domain, strategy, 3)
+        product = Product(domain, strategy, study(3))
         hierarchy = build_hierarchy(release, LEVELS, records["geoid_clinic"])
         made = estimate(product, hierarchy, world(records, domain, hierarchy))
         cells = np.concatenate([each.cells for each in made])

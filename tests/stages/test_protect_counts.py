@@ -20,7 +20,7 @@ CLINIC = load_release("clinic_visits")
 def config(tmp_path: Path) -> Path:
     records = random_records(CLINIC, 5, 80, random_units(CLINIC, 5, 4))
     records.write_csv(tmp_path / "patients.csv")
-    section = "{records: patients.csv"
+    section = "{study_seed: 3, records: patients.csv"
     (tmp_path / "run.yaml").write_text(
         "release: clinic_visits\nwork: work\nseed: 3\n"
         f"round: {section}, base: 3}}\n"
@@ -42,10 +42,10 @@ def test_protected_counts_are_a_publication(
     work = config.parent / "work"
     assert f"{next(iter(law))} (" in recon("protect", command, "-c", config).stdout
     declared = yaml.safe_load((work / folder / "protection.yaml").read_text())
-    assert declared == {"release": "clinic_visits", "statements": [{"law": law}]}
+    assert declared == {"release": "clinic_visits", "study": True, "statements": [{"law": law}]}
     counts = pl.read_parquet(work / folder / "**/*.parquet", hive_partitioning=False)
     assert counts.columns == ["geoid", "table", "cell", "count"]
-    errors = pl.read_parquet(work / f"{folder}_accuracy/accuracy.parquet")
+    errors = pl.read_parquet(work / f"private/{command}/accuracy/accuracy.parquet")
     assert (errors["mae"] > 0).all()
     assert (errors["mae"] <= 2).all()
     recon("ingest", "-c", config, "--set", f"ingest.paths=[{work / folder}]", "--set",
@@ -61,7 +61,7 @@ def test_the_counts_as_one_file_are_the_same_publication(config: Path, command: 
     """What an office publishes: one CSV file, and the law that it says beside it."""
     with config.open("a") as file:
         file.write("suppress: {records: patients.csv}\n")
-    home, to = config.parent, config.parent / "published" / "counts.csv"
+    home, to = config.parent, config.parent / "published" / "counts.study.csv"
     recon("protect", command, "-c", config)
     again = recon("protect", command, "-c", config, "--to", to)
     assert "up to date" in again.stdout  # where to is no setting of the stage

@@ -30,7 +30,7 @@ def config(tmp_path: Path) -> Path:
     (tmp_path / "strategy.yaml").write_text(STRATEGY)
     (tmp_path / "run.yaml").write_text(
         "release: clinic_visits\nwork: work\nseed: 3\n"
-        "noise: {records: patients.csv, strategy: strategy.yaml}\n"
+        "noise: {study_seed: 3, records: patients.csv, strategy: strategy.yaml}\n"
     )
     return tmp_path / "run.yaml"
 
@@ -44,11 +44,11 @@ def test_measurements_are_a_publication_of_the_queries(config: Path) -> None:
     clinics, districts = units.n_unique(), units.str.head(3).n_unique()
     assert counts.height == clinics * (1 + 15) + districts * (1 + 3)
     assert (counts["count"] < 0).any()
-    accuracy = pl.read_parquet(work / "noisy_accuracy/accuracy.parquet")
+    accuracy = pl.read_parquet(work / "private/noise/accuracy/accuracy.parquet")
     cells = accuracy.filter(level="clinic", table="by_age", size="All").row(0, named=True)
     assert cells["rmse"] == pytest.approx((1 / 0.9) ** 0.5, rel=0.4)
     declared = yaml.safe_load((work / "noisy/protection.yaml").read_text())
-    law = {"gaussian": {"variance": 1 / 0.9}}
+    law = {"gaussian": {"variance": 1.111111111112}}
     assert {"tables": ["by_age"], "levels": ["clinic"], "law": law} in declared["statements"]
     recon("ingest", "--work", work, "--set", f"release={work / 'noisy/release.yaml'}",
           "--set", f"ingest.paths=[{work / 'noisy'}]", "--set", "ingest.source=tidy",
@@ -84,13 +84,22 @@ def test_tables_of_the_release_are_measured_as_they_are(config: Path) -> None:
 
 
 def test_units_without_records_are_measured_too(config: Path) -> None:
-    (config.parent / "all.csv").write_text("geoid_clinic\n001999\n")
+    known = pl.read_csv(config.parent / "patients.csv", infer_schema=False)["geoid_clinic"]
+    listed = [*known.unique().sort(), "001999", "999001"]
+    (config.parent / "all.csv").write_text("\n".join(["geoid_clinic", *listed, ""]))
     recon("protect", "noise", "-c", config, "--set", f"noise.geounits={config.parent / 'all.csv'}",
           "--workers", "1")  # fmt: skip
     counts = pl.read_parquet(config.parent / "work/noisy/**/*.parquet", hive_partitioning=False)
-    known = pl.read_csv(config.parent / "patients.csv", infer_schema=False)["geoid_clinic"]
-    inside = known.str.head(3).is_in(["001"]).any()
-    assert (counts["geoid"] == "001999").sum() == (16 if inside else 0)
+    assert sorted(set(counts["geoid"])) == sorted({*listed, *(each[:3] for each in listed)})
+    for geoid in ("001999", "999001"):
+        assert (counts["geoid"] == geoid).sum() == 16
+
+
+def test_a_list_that_lacks_units_with_records_is_refused(config: Path) -> None:
+    (config.parent / "all.csv").write_text("geoid_clinic\n001999\n")
+    given = ("--set", f"noise.geounits={config.parent / 'all.csv'}", "--workers", "1")
+    message = recon("protect", "noise", "-c", config, *given, code=4).stderr
+    assert "with records are not listed, the first" in message
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def config(tmp_path: Path) -> Path:
         (tmp_path / f"{name}.yaml").write_text(text)
     (tmp_path / "run.yaml").write_text(
         "release: clinic_visits\nwork: work\nseed: 3\n"
-        "topdown: {records: patients.csv, strategies: [coarse.yaml, fine.yaml]}\n"
+        "topdown: {study_seed: 3, records: patients.csv, strategies: [coarse.yaml, fine.yaml]}\n"
     )
     return tmp_path / "run.yaml"
 

@@ -48,7 +48,7 @@ def test_the_first_statement_wins_and_the_rest_is_exact(tmp_path: Path) -> None:
     [
         ("statements: []\n", ":1: statements: expected a list of laws"),
         ("release: sf1_2010\nstatements: [{law: exact}]\n", ":1: release: expected the release"),
-        ("laws: []\n", ":1: laws: unknown key (keys: release, statements)"),
+        ("laws: []\n", ":1: laws: unknown key (keys: release, study, statements)"),
         ("statements:\n  - tables: [X]\n    law: exact\n", ":2: statements.0.tables: no table 'X'"),
         ("statements:\n  - {levels: [moon], law: exact}\n", "no level 'moon' in release"),
         ("statements:\n  - {law: exact, table: P1}\n", "unknown key 'table' (keys: tables, levels"),

@@ -31,7 +31,9 @@ STUDY = load_study()
 
 def config(tmp_path: Path, synth: str = "{people: 9000, people_per_county: 3000}") -> Path:
     path = tmp_path / "nation.yaml"
-    path.write_text(f"release: sf1_2010\nwork: out\nseed: 5\nsynth: {synth}\n")
+    path.write_text(
+        f"release: sf1_2010\nwork: out\nseed: 5\nsynth: {synth}\nswap: {{study_seed: 5}}\n"
+    )
     return path
 
 

@@ -7,11 +7,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from recon_cli.config.model import ConfigPath, CsvPath, Section, TableChoice
+from recon_cli.config.model import ConfigPath, CsvPath, TableChoice
+from recon_cli.config.protecting_by_chance import ProtectingByChance
 from recon_cli.schema import Release
 
 
-class Cellkey(Section):
+class Cellkey(ProtectingByChance):
     """The section ``cellkey``.
 
     Attributes:
@@ -22,7 +23,8 @@ class Cellkey(Section):
         ptable: A CSV file of R's ptable or of the ONS, in place of the three.
         tables: As in ``reconstruct``; default every table.
         identifier: The column that keys of records are made of; default what the records say.
-        seed: Of the record keys; default the run's seed.
+        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
+            secret.
         to: A ``.csv`` file that gets the counts as they can be published; default none.
     """
 
@@ -33,7 +35,6 @@ class Cellkey(Section):
     ptable: ConfigPath | None = None
     tables: TableChoice | None = None
     identifier: str | None = None
-    seed: Annotated[int, Field(ge=0)] | None = None
     to: CsvPath | None = None
 
     def check(self, release: Release) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from recon_cli.config.model import ConfigPath, Part, Section, TableChoice
+from recon_cli.config.model import ConfigPath, Part, TableChoice
+from recon_cli.config.protecting_by_chance import ProtectingByChance
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 
@@ -25,7 +26,7 @@ class ResponseSection(Part):
     matrix: list[list[float]] | None = None
 
 
-class Randomize(Section):
+class Randomize(ProtectingByChance):
     """The section ``randomize``.
 
     Attributes:
@@ -33,14 +34,14 @@ class Randomize(Section):
         records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
         tables: Whose true counts are estimated; as in ``reconstruct``; default every table.
         interval: Coverage of the true counts' intervals, in percent, for each by itself.
-        seed: Of the answers; default the run's seed.
+        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
+            secret.
     """
 
     responses: dict[str, ResponseSection] = Field(min_length=1)
     records: ConfigPath | None = None
     tables: TableChoice | None = None
     interval: Annotated[float, Field(gt=0, lt=100, strict=False)] = 95.0
-    seed: Annotated[int, Field(ge=0)] | None = None
 
     def check(self, release: Release) -> None:
         """Refuse unknown features and tables."""

@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from recon_cli.config.model import CsvPath, Names, TableChoice, check_levels
+from recon_cli.config.protecting_by_chance import ProtectingByChance
 from recon_cli.config.protecting_counts import ProtectingCounts
 from recon_cli.schema import Release
 
 
-class Round(ProtectingCounts):
+class Round(ProtectingByChance, ProtectingCounts):
     """The section ``round``.
 
     Attributes:
@@ -24,7 +25,8 @@ class Round(ProtectingCounts):
             by itself, so that copies of a count can be averaged.
         levels: Names of the levels to round, counts of others are exact; default all.
         tables: Of records, as in ``reconstruct``; default every table.
-        seed: Of the keys; default the run's seed.
+        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
+            secret.
         to: A ``.csv`` file that gets the counts as they can be published; default none.
     """
 
@@ -33,7 +35,6 @@ class Round(ProtectingCounts):
     keys: Literal["records", "cells"] = "records"
     levels: Names | None = None
     tables: TableChoice | None = None
-    seed: Annotated[int, Field(ge=0)] | None = None
     to: CsvPath | None = None
 
     def check(self, release: Release) -> None:

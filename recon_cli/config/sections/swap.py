@@ -7,23 +7,24 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from recon_cli.config.model import ConfigPath, Section, place_release
+from recon_cli.config.model import ConfigPath, place_release
+from recon_cli.config.protecting_by_chance import ProtectingByChance
 from recon_cli.protect.settings import SwapSettings
 
 
-class Swap(Section):
+class Swap(ProtectingByChance):
     """The section ``swap``.
 
     Attributes:
         population: Work folder with ``persons/`` and ``households/``; default the run's own.
         setting: Packaged settings (``targeted``, ``lo``, ``hi``), the path of a YAML file, or the
             settings themselves.
-        seed: Which households; default the run's seed.
+        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
+            secret.
     """
 
     population: ConfigPath | None = None
     setting: Annotated[str, BeforeValidator(place_release)] | SwapSettings = "targeted"
-    seed: int | None = None
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
         """The folders of the population, where the section names one."""

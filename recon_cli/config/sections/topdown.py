@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationInfo
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from recon_cli.config.model import (
     AnyNames,
     ConfigPath,
     Names,
     Part,
-    Section,
     as_list,
     place_release,
 )
+from recon_cli.config.protecting_by_chance import ProtectingByChance
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.schema import Release, extend_release
 from recon_cli.schema.spec import FeatureSpec, Name, StructuralZeroSpec
@@ -37,15 +37,16 @@ class InvariantCounts(Part):
     levels: Names
 
 
-class Topdown(Section):
+class Topdown(ProtectingByChance):
     """The section ``topdown``.
 
     Attributes:
         strategies: What is measured and what it spends: ``pl94_2020``, ``dhc_2020`` or paths of
             YAML files; the product of each agrees with that of the one before.
         records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
-        geounits: File or folder with the geoids of all units that people may be put in; default
-            those with records.
+        geounits: File or folder with the geoids of all units that people may be put in.
+        units: In place of that list ``exact``: people are put only into units with records, so
+            that it is published, exactly, which have any. One of the two is needed, but for study.
         levels: From above; default those of the last strategy that the release has, and
             ``nation``, the whole.
         geography: A CSV or Parquet file with the unit's geoid and a column for each level that is
@@ -56,7 +57,8 @@ class Topdown(Section):
         without: Features that a strategy measures and the records lack.
         invariant: Counts that are exact.
         steps: Of least squares for each geounit, at most; it ends when no entry moves by 0.0005.
-        seed: Of the noise; default the run's seed.
+        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
+            secret.
     """
 
     strategies: Annotated[
@@ -64,6 +66,7 @@ class Topdown(Section):
     ] = ("pl94_2020", "dhc_2020")
     records: ConfigPath | None = None
     geounits: ConfigPath | None = None
+    units: Literal["exact"] | None = None
     levels: Names | None = None
     geography: ConfigPath | None = None
     features: dict[Name, FeatureSpec] = Field(default_factory=dict)
@@ -71,7 +74,12 @@ class Topdown(Section):
     without: AnyNames = ()
     invariant: InvariantCounts | None = None
     steps: Annotated[int, Field(ge=1)] = 3000
-    seed: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if self.geounits is not None and self.units is not None:
+            raise ValueError("geounits and units exclude each other")
+        return self
 
     def check(self, release: Release) -> None:
         """Refuse features that the release has, and rules about what is not there."""

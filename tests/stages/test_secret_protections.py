@@ -1,0 +1,265 @@
+"""What is given away of a protection: no key, no seed, no digest of records, no total."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+
+from recon_cli.chance import KeyedChance
+from recon_cli.noise.measuring import measurement_noise
+from recon_cli.noise.strategy import Measurement, Query
+from recon_cli.noise.strategy_file import load_strategy
+from recon_cli.pipeline.stages import STAGES
+from recon_cli.schema import Release, load_release, parse_release
+from recon_cli.stages import protect_noise, protect_topdown
+from recon_cli.statement import load_protection
+from recon_cli.statement.noise import Gaussian
+from recon_cli.store import chance_key
+from recon_cli.store.transaction import NOT_FOR_PUBLICATION
+from tests.protect.test_topdown import FINE
+from tests.protect.test_topdown import STRATEGY as TOPDOWN
+from tests.stages.test_protect_noise import STRATEGY as NOISE
+from tests.support.command_line import recon
+from tests.support.populations import random_records, random_units
+
+CLINIC = load_release("clinic_visits")
+#: Protection → its public folders.
+PROTECTIONS = {
+    "round": ("rounded",),
+    "cellkey": ("perturbed",),
+    "suppress": ("suppressed",),
+    "noise": ("noisy",),
+    "topdown": ("mdf",),
+    "randomize": ("randomized", "randomized_counts"),
+}
+BY_CHANCE = [name for name in PROTECTIONS if name != "suppress"]
+#: Keys of a public manifest.
+TOLD = {
+    "stage", "folder", "folders", "key", "tool", "release", "partition_level", "partitions",
+    "extras", "rows", "notes", "publishable",
+}  # fmt: skip
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    units = random_units(CLINIC, 5, 6)
+    records = random_records(CLINIC, 5, 90, units)
+    records.write_csv(tmp_path / "patients.csv")
+    (tmp_path / "all.csv").write_text("\n".join(["geoid_clinic", *sorted({*units, "001999"}), ""]))
+    (tmp_path / "noise.yaml").write_text(NOISE)
+    (tmp_path / "fine.yaml").write_text(TOPDOWN.format(name="fine", rho="2", queries=FINE))
+    lines = {
+        "round": "",
+        "cellkey": ", max: 2, variance: 1.08",
+        "suppress": "",
+        "noise": ", strategy: noise.yaml, geounits: all.csv",
+        "topdown": ", strategies: [fine.yaml], geounits: all.csv",
+        "randomize": ", responses: {insurance: {epsilon: 1}}",
+    }
+    (tmp_path / "run.yaml").write_text(
+        "release: clinic_visits\nwork: work\nseed: 424242\nworkers: 1\n"
+        + "".join(f"{name}: {{records: patients.csv{more}}}\n" for name, more in lines.items())
+    )
+    return tmp_path
+
+
+def protect(home: Path, name: str, *given: object, work: str = "work", code: int = 0) -> Any:
+    return recon("protect", name, "-c", home / "run.yaml", "--work", home / work, *given, code=code)
+
+
+def data(home: Path, name: str, work: str = "work") -> list[bytes]:
+    return [
+        path.read_bytes()
+        for folder in PROTECTIONS[name]
+        for path in sorted((home / work / folder).rglob("*.parquet"))
+    ]
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The keys that are drawn, in order."""
+    keys: list[bytes] = []
+
+    def new_key() -> bytes:
+        keys.append(hashlib.sha256(f"key {len(keys)}".encode()).digest())
+        return keys[-1]
+
+    monkeypatch.setattr(chance_key, "new_key", new_key)
+    return keys
+
+
+@pytest.mark.parametrize("name", PROTECTIONS)
+def test_nothing_secret_stands_in_what_is_given_away(
+    home: Path, drawn: list[bytes], name: str
+) -> None:
+    protect(home, name)
+    work, patients = home / "work", (home / "patients.csv").read_bytes()
+    private = work / "private" / name
+    whole = json.loads((private / f"manifests/{PROTECTIONS[name][0]}.json").read_text())
+    secret = [key.hex() for key in drawn] + [hashlib.sha256(patients).hexdigest()]
+    secret += [whole["key"], whole["config_hash"], "424242"]
+    secret += [row["key"] for row in whole["partitions"]]
+    for folder in PROTECTIONS[name]:
+        said = json.loads((work / folder / "_manifest.json").read_text())
+        assert said.keys() <= TOLD
+        assert {key for row in said["partitions"] for key in row} == {
+            "partition", "rows", "digest", "files"
+        }  # fmt: skip
+        for path in (work / folder).rglob("*"):
+            if path.is_file():
+                content = path.read_bytes()
+                assert not any(key in content for key in drawn)
+                assert not any(text.encode() in content for text in secret), path
+        assert not (work / folder / NOT_FOR_PUBLICATION).exists()
+    assert (work / "private").stat().st_mode & 0o777 == 0o700
+    kept = {path for path in work.rglob("key*.json")}
+    assert kept == ({private / "key.json"} if name in ("round", "cellkey") else set())
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in kept)
+    assert "up to date" in protect(home, name).stdout
+
+
+@pytest.mark.parametrize("name", BY_CHANCE)
+def test_two_secret_runs_differ_and_the_seed_of_the_run_is_none_of_theirs(
+    home: Path, name: str
+) -> None:
+    protect(home, name)
+    protect(home, name, work="again")
+    assert data(home, name) != data(home, name, "again")
+
+
+@pytest.mark.parametrize("name", BY_CHANCE)
+def test_what_is_for_study_repeats_itself_and_says_so(home: Path, name: str) -> None:
+    given = ("--set", f"{name}.study_seed=1")
+    printed = protect(home, name, *given).stdout
+    assert printed.splitlines()[-1] == "  not for publication: chance follows from a study_seed"
+    protect(home, name, *given, "--workers", "4", "--set", "seed=3", work="again")
+    assert data(home, name) == data(home, name, "again")
+    for folder in PROTECTIONS[name]:
+        assert "study_seed" in (home / "work" / folder / NOT_FOR_PUBLICATION).read_text()
+        said = json.loads((home / "work" / folder / "_manifest.json").read_text())
+        assert said["publishable"] is False
+        law = home / "work" / folder / "protection.yaml"
+        assert not law.exists() or yaml.safe_load(law.read_text())["study"] is True
+    assert (name in ("round", "cellkey", "noise")) == law.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "function"),
+    [
+        ("noise", protect_noise, "measure_piece"),
+        ("topdown", protect_topdown, "make_partition"),
+    ],
+)
+def test_a_killed_run_repeats_itself_with_its_key(
+    home: Path, monkeypatch: pytest.MonkeyPatch, name: str, module: Any, function: str
+) -> None:
+    keys = iter([b"a" * 32, b"a" * 32, b"b" * 32])
+    monkeypatch.setattr(chance_key, "new_key", lambda: next(keys))
+    protect(home, name)
+    work: Callable[..., None] = getattr(module, function)
+    calls: list[str] = []
+
+    def killed(context: Any, piece: Any, tick: Any) -> None:
+        if calls:
+            raise KeyboardInterrupt
+        calls.append(piece.partition)
+        work(context, piece, tick)
+
+    monkeypatch.setattr(module, function, killed)
+    protect(home, name, work="again", code=130)
+    assert len(calls) == 1
+    monkeypatch.setattr(module, function, work)
+    protect(home, name, work="again")
+    assert data(home, name) == data(home, name, "again")
+    assert not list((home / "again").rglob("key.json"))
+
+
+def test_other_inputs_get_another_key(home: Path, drawn: list[bytes]) -> None:
+    """One key on corrected records would publish the exact difference."""
+    protect(home, "round")
+    protect(home, "round", "--set", "round.tables=[PATIENTS]")
+    assert len(drawn) == 1  # later tables of the same records: the same record is rounded alike
+    with (home / "patients.csv").open("a") as file:
+        file.write((home / "patients.csv").read_text().splitlines()[-1] + "\n")
+    protect(home, "round")
+    assert len(drawn) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("noise", ["seed=1"], "noise.seed: is now study_seed, and what it makes is not for publ"),
+        ("noise", ["geounits=null"], "noise.geounits: missing: without it the folder tells which "
+         "clinics are inhabited (or say units: exact)"),
+        ("topdown", ["geounits=null"], "topdown.geounits: missing"),
+        ("noise", ["units=exact"], "geounits and units exclude each other"),
+        ("noise", ["study_seed=1", "source=opendp"], "exclude each other"),
+        ("round", ["study_seed=1", "to=counts.csv"], "round.to: counts.csv: counts made with"),
+    ],
+)  # fmt: skip
+def test_what_would_tell_too_much_is_refused(
+    home: Path, name: str, settings: list[str], message: str
+) -> None:
+    given = [word for each in settings for word in ("--set", f"{name}.{each}")]
+    assert message in " ".join(protect(home, name, *given, code=2).stderr.split())
+
+
+def test_units_that_are_published_exactly_are_declared(home: Path) -> None:
+    given = ("--set", "noise.geounits=null", "--set", "noise.units=exact")
+    protect(home, "noise", *given)
+    said = json.loads((home / "work/noisy/_manifest.json").read_text())
+    assert said["notes"]["invariants"] == ["which units have records"]
+    protect(home, "noise", work="listed")
+    said = json.loads((home / "listed/noisy/_manifest.json").read_text())
+    assert "invariants" not in said["notes"]
+
+
+# --- taking noise off again -------------------------------------------------------------------
+
+
+def denoised(folder: Path, seeds: range) -> float:
+    """The greatest share of true counts that anybody gets who has the folder and tries seeds.
+
+    Strategy, level, query and units stand in the folder; the words of the packaged draws follow.
+    """
+    release: Release = parse_release((folder / "release.yaml").read_text(), source="release.yaml")
+    protection = load_protection(folder / "protection.yaml", release)
+    counts = pl.read_parquet(folder / "**/*.parquet", hive_partitioning=False)
+    part = counts.filter(pl.col("geoid").str.len_chars() == 6, table="by_age").sort("geoid", "cell")
+    geoids = part["geoid"].unique(maintain_order=True)
+    shown = part["count"].to_numpy().reshape(len(geoids), -1)
+    law = protection.laws[protection.number("by_age", "clinic")]
+    assert isinstance(law, Gaussian)
+    query: Query = load_strategy(str(folder.parents[1] / "noise.yaml"), CLINIC).queries["by_age"]
+    measurement = Measurement(query, Fraction(1), law)
+    truth = pl.read_csv(folder.parents[1] / "patients.csv", infer_schema=False)
+    people = dict(truth.group_by("geoid_clinic").len().iter_rows())
+    totals = np.array([people.get(geoid, 0) for geoid in geoids])
+    best = 0.0
+    for seed in seeds:
+        chance = KeyedChance.for_study(seed).named("protect noise", "clinic", "clinic")
+        noise = measurement_noise(chance, measurement, geoids, np.arange(query.size))
+        best = max(best, float(((shown - noise).sum(axis=1) == totals).mean()))
+    return best
+
+
+def test_noise_comes_off_where_a_seed_is_guessed_and_nowhere_else(home: Path) -> None:
+    protect(home, "noise", "--set", "noise.study_seed=3", work="study")
+    assert denoised(home / "study" / "noisy", range(5)) == 1.0
+    protect(home, "noise")
+    assert denoised(home / "work" / "noisy", range(1001)) < 0.8
+
+
+def test_every_protection_has_a_public_folder() -> None:
+    named = {stage.short_name for stage in STAGES if stage.public}
+    protecting = {stage.short_name for stage in STAGES if stage.name.startswith("protect ")}
+    assert named == protecting
