@@ -64,6 +64,7 @@ __all__ = [
     "DimensionMapping",
     "FileMapping",
     "Guesser",
+    "KeyedChance",
     "Linkage",
     "Protection",
     "Publication",

@@ -21,6 +21,7 @@ from recon_cli.attack.linkage.specification import Guesser as Guesser
 from recon_cli.attack.reconstruction.partition import Reconstruction as Reconstruction
 from recon_cli.attack.variability.partition import Variability as Variability
 from recon_cli.attack.variability.partition import flag_certain as flag_certain
+from recon_cli.chance import KeyedChance as KeyedChance
 from recon_cli.errors import ReconError as ReconError
 from recon_cli.protect.accuracy import count_accuracy as count_accuracy
 from recon_cli.protect.counts import protect_counts as protect_counts

@@ -193,7 +193,7 @@ def test_a_grid_of_swaps_is_a_protection_for_each_combination(tmp_path: Path) ->
         "release": "sf1_2010",
         "work": str(tmp_path / "grid"),
         "seed": 1,
-        "synth": {"people": 300},
+        "synth": {"people": 900},
         "compare": {
             "protections": {"none": None},
             "swaps": {

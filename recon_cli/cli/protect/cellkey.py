@@ -29,8 +29,8 @@ def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
 
     Every record has a key; the sum of the keys in a cell picks the offset of its count from a
     p-table: of greatest entropy for a maximum and a variance, or from a file. Writes perturbed/
-    (a tidy publication and its protection.yaml, as recon ingest reads them) and
-    perturbed_accuracy/. For study: a seeded generator is no release mechanism.
+    (a tidy publication and its protection.yaml, as recon ingest reads them); accuracy, the whole
+    manifest and the secret key, which later tables need, are in private/cellkey/.
 
     \b
     Example:

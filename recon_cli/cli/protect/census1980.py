@@ -32,7 +32,7 @@ def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     Counts of 1 or 2 by race (P1) and by race and ethnicity (P2) become zero, unmarked; the same
     tables of people of voting age are withheld where the smallest group has 1 to 14 people. Race is
     in seven groups (`release: pl94_1980`). Writes census1980/ (a tidy publication and its
-    protection.yaml), census1980_accuracy/ and census1980_rates/: Tables 18 and 19 of the study.
+    protection.yaml); accuracy and rates, Tables 18 and 19 of the study, are in private/census1980/.
 
     \b
     Example:

@@ -22,8 +22,8 @@ def command(options: RunOptions, *, force: bool) -> None:
 
     Randomised response: each answer is reported or replaced by a known matrix, or by ε. Writes
     randomized/ (the records) and randomized_counts/ (for each cell the reported count, an unbiased
-    estimate of the true one, its standard deviation and an interval). For study: a seed repeats the
-    answers.
+    estimate of the true one, its standard deviation and an interval). Chance is secret, but for
+    study.
 
     \b
     Example:

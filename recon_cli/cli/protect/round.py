@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     """Round the counts of records to multiples of a base.
 
-    Writes rounded/ (a tidy publication and its protection.yaml, as recon ingest reads them) and
-    rounded_accuracy/. For study: whoever knows the seed undoes it, and a seeded generator is no
-    release mechanism.
+    Writes rounded/ (a tidy publication and its protection.yaml, as recon ingest reads them);
+    accuracy, the whole manifest and the secret key, which later tables need, are in private/round/.
 
     \b
     Example:

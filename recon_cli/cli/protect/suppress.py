@@ -32,8 +32,9 @@ def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     Counts under a threshold, or that few people dominate, are primary cells. Complementary ones are
     added, over all tables and levels of a region, until for each primary cell other records are
     known that have all published counts and another count there. Writes
-    suppressed/ (a tidy publication and its protection.yaml, as recon ingest reads them) and
-    suppressed_accuracy/. For study: a seeded run is no release mechanism.
+    suppressed/ (a tidy publication and its protection.yaml, as recon ingest reads them);
+    accuracy and the whole manifest are in private/suppress/. The choice of cells follows from the
+    counts and the seed.
 
     \b
     Example:

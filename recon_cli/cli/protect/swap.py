@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def command(options: RunOptions, *, setting: str | None, force: bool) -> None:
     """Swap households: the CEF becomes an HDF.
 
-    Writes hdf/ and hdf_households/ (the records with their new blocks) and swaps/ (the pairs).
+    Writes hdf/ and hdf_households/ (the records with their new blocks); the pairs are in
+    private/swap/swaps/.
     Settings lo and hi are the two of the 2010 study's Appendix C; targeted swaps those at risk,
     at rates fitted to the published agreement of HDF and CEF.
 

@@ -24,8 +24,7 @@ def command(options: RunOptions, *, force: bool) -> None:
     The design of the 2020 census: the queries of a strategy are measured at every level; from above
     each geounit's histogram is divided among its children by non-negative least squares over the
     cells that it has people in, and rounded with all sums kept; in passes, where the strategy says
-    so. A second product agrees with the first. Writes mdf/. For study: the noise repeats with the
-    seed.
+    so. A second product agrees with the first. Writes mdf/. Chance is secret, but for study.
 
     \b
     Example:
