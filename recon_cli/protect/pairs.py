@@ -1,9 +1,14 @@
-"""Partners for households that are to be swapped, nearest first."""
+"""Partners for households that are to be swapped, nearest first.
+
+Who meets whom is settled by one number of chance for each household: of those that may meet, the
+two whose numbers are closest. So a household more or less changes the partners of few others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 #: What a search for pairs returns: row numbers of the two, and where they met.
@@ -19,8 +24,8 @@ def match_pairs(
 ) -> pl.DataFrame:
     """Pair rows with equal ``key``: within the first of ``reaches``, what is left in the next.
 
-    Each row is used at most once. With ``apart``, partners differ in that column wherever the
-    group allows it; pairs that do not are left to the next reach.
+    Each row is used at most once. With ``apart``, partners differ in that column; a group is left
+    to the next reach when all that remain in it are equal there.
 
     Args:
         candidates: ``row`` (number), ``chance`` (uniform, decides who meets whom), and the columns
@@ -35,8 +40,7 @@ def match_pairs(
     made = [PAIRS.to_frame()]
     left = candidates
     for reach in reaches:
-        group = [*key, reach]
-        pairs = _pair_within(left, group, apart).with_columns(reach=pl.lit(reach))
+        pairs = _pair_within(left, [*key, reach], apart).with_columns(reach=pl.lit(reach))
         made.append(pairs.select(PAIRS.names()).cast(PAIRS))
         used = pl.concat([pairs["first"], pairs["second"]])
         left = left.filter(~pl.col("row").is_in(used.implode()))
@@ -44,20 +48,24 @@ def match_pairs(
 
 
 def _pair_within(candidates: pl.DataFrame, group: list[str], apart: str | None) -> pl.DataFrame:
-    """Pairs within groups, as ``first`` and ``second``."""
-    order = [*group, "chance"] if apart is None else [*group, apart, "chance"]
-    ranked = candidates.sort(order).with_columns(
-        at=pl.int_range(pl.len()).over(group), count=pl.len().over(group)
-    )
-    half = pl.col("count") // 2
-    if apart is None:  # neighbours in random order
-        ranked = ranked.with_columns(side=pl.col("at") % 2, pair=pl.col("at") // 2)
-    else:  # the first half of the places with the second half
-        ranked = ranked.with_columns(side=pl.col("at") // half, pair=pl.col("at") % half)
-    ranked = ranked.filter(pl.col("at") < 2 * half)
-    one, two = (ranked.filter(pl.col("side") == side) for side in (0, 1))
-    kept = [*group, "pair", "row"] + ([] if apart is None else [apart])
-    joined = one.select(kept).join(two.select(kept), on=[*group, "pair"], suffix="_other")
-    if apart is not None:
-        joined = joined.filter(pl.col(apart) != pl.col(f"{apart}_other"))
-    return joined.select(first="row", second="row_other").sort("first")
+    """Pairs within groups, as ``first`` and ``second``: the closest, then those left, and so on."""
+    ordered = candidates.sort([*group, "chance", "row"])
+    row, chance = ordered["row"].to_numpy(), ordered["chance"].to_numpy()
+    groups = ordered.select(pl.struct(group).rle_id()).to_series().to_numpy()
+    other = row if apart is None else ordered[apart].rank("dense").to_numpy()
+    first, second = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    left = np.arange(len(ordered))
+    while len(left) > 1:
+        one, two = left[:-1], left[1:]
+        may_meet = (groups[one] == groups[two]) & (other[one] != other[two])
+        if not may_meet.any():
+            break
+        distance = np.where(may_meet, chance[two] - chance[one], np.inf)
+        closer_before = np.concatenate([[np.inf], distance[:-1]]) <= distance
+        closer_after = np.concatenate([distance[1:], [np.inf]]) < distance
+        meet = np.flatnonzero(may_meet & ~closer_before & ~closer_after)
+        first.append(row[left[meet]])
+        second.append(row[left[meet + 1]])
+        left = np.delete(left, np.concatenate([meet, meet + 1]))
+    frame = pl.DataFrame({"first": np.concatenate(first), "second": np.concatenate(second)})
+    return frame.sort("first")

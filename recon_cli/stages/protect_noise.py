@@ -78,13 +78,15 @@ def add_noise(run: Run) -> StageOutcome:
     with run.transaction(recipe) as transaction:
         if transaction.current is not None:
             return StageOutcome(NOISE, transaction.current, skipped=True)
-        pieces = _pieces(release, origin, listed)
+        inhabited = origin.pieces(release)
+        pieces = _pieces(release, inhabited, listed)
         chance = chance_of(transaction, config.study_seed)
         context = NoiseContext(
             release,
             strategy,
             tuple(levels),
             origin,
+            frozenset(each.partition for each in inhabited),
             listed,
             chance if config.source == "keyed" else None,
             transaction.staging,
@@ -164,6 +166,7 @@ class NoiseContext:
     strategy: Strategy
     levels: tuple[str, ...]
     origin: Origin
+    inhabited: frozenset[str]
     units: pl.Series | None
     chance: KeyedChance | None
     staging: Staging
@@ -212,9 +215,9 @@ def _source(context: NoiseContext) -> NoiseSource:
     )
 
 
-def _pieces(release: Release, origin: Origin, units: pl.Series | None) -> list[Piece]:
+def _pieces(release: Release, inhabited: Sequence[Piece], units: pl.Series | None) -> list[Piece]:
     """The partitions of the records and of the list of all units."""
-    pieces = {each.partition: each for each in origin.pieces(release)}
+    pieces = {each.partition: each for each in inhabited}
     if units is not None:
         names = units.str.head(release.geography.partition_digits).unique()
         pieces = {name: Piece(name) for name in names} | pieces
@@ -223,10 +226,9 @@ def _pieces(release: Release, origin: Origin, units: pl.Series | None) -> list[P
 
 def _truth(context: NoiseContext, partition: str) -> Publication:
     """The true counts of a partition, which may have no records."""
-    release, origin = context.release, context.origin
-    if partition in origin.digests(release):
-        return origin.read(release, partition)[0]
-    return origin.nothing(release)
+    if partition in context.inhabited:
+        return context.origin.read(context.release, partition)[0]
+    return context.origin.nothing(context.release)
 
 
 def _with_empty(

@@ -160,7 +160,7 @@ def test_partners_meet_near_before_far() -> None:
     candidates = pl.DataFrame(
         {
             "row": range(7),
-            "chance": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7],
+            "chance": [0.1, 0.15, 0.3, 0.4, 0.5, 0.6, 0.7],
             "key": [1, 1, 1, 1, 1, 1, 2],
             "tract": ["a", "a", "a", "b", "c", "c", "a"],
             "county": ["A", "A", "A", "A", "C", "C", "A"],
@@ -168,6 +168,20 @@ def test_partners_meet_near_before_far() -> None:
     )
     pairs = match_pairs(candidates, ["key"], ["tract", "county"])
     assert pairs.rows() == [(0, 1, "tract"), (4, 5, "tract"), (2, 3, "county")]
+
+
+def test_one_household_less_changes_the_partners_of_few() -> None:
+    """A stream of chance that all share would change everybody's after it."""
+    settings = load_swap("hi")
+    state = occupied()["geoid_block"].str.head(2)
+    homes = occupied().filter(state == state[0])
+    chance = KeyedChance.for_study(3)
+    whole = list_moves(choose_swaps(homes, settings, chance, DIGITS))
+    assert len(whole) > 2000
+    for left_out in homes["household"][5:5000:2000]:
+        others = homes.filter(pl.col("household") != left_out)
+        moved = list_moves(choose_swaps(others, settings, chance, DIGITS))
+        assert len(moved.join(whole, on=["household", "new_block"], how="anti")) <= 25
 
 
 def test_no_pair_where_nobody_fits() -> None:

@@ -121,7 +121,7 @@ def test_nothing_secret_stands_in_what_is_given_away(
                 assert not any(text.encode() in content for text in secret), path
         assert not (work / folder / NOT_FOR_PUBLICATION).exists()
     assert (work / "private").stat().st_mode & 0o777 == 0o700
-    kept = {path for path in work.rglob("key*.json")}
+    kept = set(work.rglob("key*.json"))
     assert kept == ({private / "key.json"} if name in ("round", "cellkey") else set())
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in kept)
     assert "up to date" in protect(home, name).stdout
