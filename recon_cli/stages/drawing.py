@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from recon_cli.chance import KeyedChance
+from typing import TYPE_CHECKING
+
 from recon_cli.store import Transaction
-from recon_cli.store.chance_key import KEY_FILE, kept_key
 from recon_cli.store.recipe import private_folder
+
+if TYPE_CHECKING:
+    from recon_cli.chance import KeyedChance
 
 
 def chance_of(
@@ -25,6 +28,9 @@ def chance_of(
     Raises:
         StageError: The disk refused.
     """
+    from recon_cli.chance import KeyedChance  # noqa: PLC0415 - loads numpy
+    from recon_cli.store.chance_key import KEY_FILE, kept_key  # noqa: PLC0415
+
     recipe = transaction.recipe
     if study_seed is not None:
         return KeyedChance.for_study(study_seed).named(recipe.stage.name)

@@ -219,7 +219,7 @@ def _pieces(release: Release, inhabited: Sequence[Piece], units: pl.Series | Non
     """The partitions of the records and of the list of all units."""
     pieces = {each.partition: each for each in inhabited}
     if units is not None:
-        names = units.str.head(release.geography.partition_digits).unique()
+        names = release.geography.partition_level.enclosing(units).unique()
         pieces = {name: Piece(name) for name in names} | pieces
     return [pieces[name] for name in sorted(pieces)]
 

@@ -17,8 +17,7 @@ from recon_cli.pipeline.status import manifests_in
 from recon_cli.store import INGEST, Folder, Manifest, Stage, Transaction, open_folder
 from recon_cli.store.files import file_digest, require_writable, write_bytes
 from recon_cli.store.manifest import MANIFEST
-from recon_cli.store.protection import read_protection
-from recon_cli.store.published import has_statements
+from recon_cli.store.published import is_for_study
 
 if TYPE_CHECKING:
     from recon_cli.report.answers import PlacePage
@@ -87,9 +86,7 @@ def _is_study(run: Run, found: Mapping[Path, Manifest]) -> bool:
     if any(manifest.publishable is False for manifest in found.values()):
         return True
     tables = run.work / INGEST.folders[0]
-    if tables not in found or not has_statements(folder := Folder(tables, found[tables])):
-        return False
-    return read_protection(folder, run.release).is_study
+    return tables in found and is_for_study(Folder(tables, found[tables]))
 
 
 def _place_pages(run: Run, places: Sequence[Place]) -> dict[PlacePage, bytes]:

@@ -176,11 +176,11 @@ def test_one_household_less_changes_the_partners_of_few() -> None:
     state = occupied()["geoid_block"].str.head(2)
     homes = occupied().filter(state == state[0])
     chance = KeyedChance.for_study(3)
-    whole = list_moves(choose_swaps(homes, settings, chance, DIGITS))
+    whole = list_moves(choose_swaps(homes, settings, chance, LEVELS))
     assert len(whole) > 2000
     for left_out in homes["household"][5:5000:2000]:
         others = homes.filter(pl.col("household") != left_out)
-        moved = list_moves(choose_swaps(others, settings, chance, DIGITS))
+        moved = list_moves(choose_swaps(others, settings, chance, LEVELS))
         assert len(moved.join(whole, on=["household", "new_block"], how="anti")) <= 25
 
 

@@ -217,7 +217,7 @@ def test_a_grid_of_swaps_is_a_protection_for_each_combination(tmp_path: Path) ->
     assert table["unit_error"][1] < table["unit_error"][3]
     scores = pl.read_parquet(home / "scores.parquet").filter(block_size="All")
     agree = dict(scores.select("protection", "agree_binned").iter_rows())
-    assert agree["none"] > agree[grid[0]] > agree[grid[2]]
+    assert agree["none"] > max(agree[name] for name in grid)
     assert scores["all"].null_count() == 0
 
 

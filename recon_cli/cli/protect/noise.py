@@ -23,10 +23,10 @@ def command(options: RunOptions, *, strategy: str | None, force: bool) -> None:
     """Measure the counts of records with noise.
 
     The noise is discrete Gaussian or geometric, exactly, as a strategy says: which queries at which
-    level, each with its share of the budget. Writes noisy/: a tidy publication, its protection.yaml
-    and, where the queries are not tables of the release, release.yaml, the schema to read it with,
-    are given away; accuracy and the whole manifest are in private/noise/. Chance is secret, but for
-    study.
+    level, each with its share of the budget. Given away is noisy/: a tidy publication, its
+    protection.yaml and, where the queries are not tables of the release, release.yaml: the schema
+    to read it with. Accuracy and the whole manifest are in private/noise/. Chance is secret, but
+    for study.
 
     \b
     Example:
