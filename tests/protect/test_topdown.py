@@ -225,7 +225,7 @@ def test_the_census_products_come_to_the_truth_as_their_budgets_grow(people: int
         ones = np.ones(people, np.int64)
         units = len(hierarchy.geoids[-1])
         truth = add_up(place.cast(pl.Int64).to_numpy(), domain.cells(records), ones, units)
-        made = estimate(Product(domain, strategy, 1), hierarchy, truth, fixed)
+        made = estimate(Product(domain, strategy, study(1)), hierarchy, truth, fixed)
         fixed = Fixed(domain, made)
     for found, true in zip(made, truth, strict=True):
         assert found.cells.tolist() == true.cells.tolist()
