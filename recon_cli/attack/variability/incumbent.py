@@ -11,6 +11,7 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.errors import StageError
+from recon_cli.model.candidates import Candidates, find_unmentioned
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
@@ -54,8 +55,10 @@ def count_records(
 ) -> IntArray:
     """People in each candidate of a batch, whatever the rows say.
 
+    Records that no row mentions are passed over: where counts are intervals there may be any.
+
     Raises:
-        StageError: A record is in no candidate.
+        StageError: Another record is in no candidate.
     """
     column = plan.release.geoid_column
     units = pl.DataFrame(
@@ -66,33 +69,44 @@ def count_records(
     unseen = [feature.name for feature in plan.release.features if here[feature.name].null_count()]
     unknown = [pl.col(name).is_null() for name in unseen]
     for _, part in here.group_by(unknown) if unseen else [((), here)]:
-        people += _places(plan, system, part)
+        place = _places(plan, system.candidates, part)
+        if (place < 0).any() and not _are_open(plan, counts, system, part.filter(place < 0)):
+            raise StageError(
+                "microdata/ has records that no published table allows: it was made from other "
+                "tables; run `recon reconstruct` again"
+            )
+        people += np.bincount(place[place >= 0], minlength=len(people))
     return people
 
 
-def _places(plan: Plan, system: System, records: pl.DataFrame) -> IntArray:
-    """People in each candidate, of records that are null in the same columns.
+def _are_open(plan: Plan, counts: PartitionCounts, system: System, records: pl.DataFrame) -> bool:
+    """Whether no row mentions the records, where counts are intervals: then there may be any."""
+    if counts.intervals is None:
+        return False
+    unmentioned = find_unmentioned(plan.grain, len(system.units), system.strata, plan.impossible)
+    return bool((_places(plan, unmentioned, records) >= 0).all())
+
+
+def _places(plan: Plan, candidates: Candidates, records: pl.DataFrame) -> IntArray:
+    """The candidate of each record, −1 where it is none; null in the same columns.
 
     A null is a feature that no table sees: then the first candidate that fits the others is as
     good as any.
     """
     codes = records["unit"].to_numpy().astype(np.int64)
-    known = system.candidates.unit.astype(np.int64)
+    known = candidates.unit.astype(np.int64)
     names = [feature.name for feature in plan.release.features]
     seen = [f for f, name in enumerate(names) if not records[name].null_count()]
     atoms = records.select(_atoms(plan, f, records[names[f]].dtype) for f in seen)
     for f in seen:
         size = plan.grain.sizes[f]
         codes = codes * size + atoms[names[f]].to_numpy()
-        known = known * size + system.candidates.atoms[:, f]
+        known = known * size + candidates.atoms[:, f]
     order = np.argsort(known, kind="stable")
-    at = np.minimum(np.searchsorted(known[order], codes), max(len(known) - 1, 0))
-    if len(codes) and (not len(known) or (known[order][at] != codes).any()):
-        raise StageError(
-            "microdata/ has records that no published table allows: it was made from other "
-            "tables; run `recon reconstruct` again"
-        )
-    return np.bincount(order[at], minlength=len(known)).astype(np.int64)
+    if not len(known):
+        return np.full(len(codes), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(known[order], codes), len(known) - 1)
+    return np.where(known[order][at] == codes, order[at], -1)
 
 
 def _without(rows: LinearConstraints, missing: npt.NDArray[np.bool_]) -> LinearConstraints:
