@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -69,6 +70,11 @@ class Question(ABC):
     @abstractmethod
     def release(self) -> Release:
         """The schema that it is asked under."""
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What a summary needs to know of the question; values that JSON can express."""
+        return {}
 
     @abstractmethod
     def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:

@@ -54,8 +54,8 @@ def print_solvar(run: Run, outcome: StageOutcome) -> None:
     from recon_cli.evaluate.fresh import WorkFolder  # noqa: PLC0415 - slow imports when needed
     from recon_cli.evaluate.proven import known_columns  # noqa: PLC0415
     from recon_cli.pipeline.stages import RECONSTRUCT  # noqa: PLC0415
+    from recon_cli.stages.answers import read_variability_by_size  # noqa: PLC0415
     from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415
-    from recon_cli.stages.solvar_pieces import read_variability_by_size  # noqa: PLC0415
 
     manifest, words = outcome.manifest, words_of_run(run)
     totals, statuses, people = manifest.totals, manifest.statuses, words.people

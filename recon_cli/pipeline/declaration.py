@@ -7,8 +7,9 @@ A stage's module opens its inputs and states its recipe; both are light. What is
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Protocol
 
 from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
@@ -45,7 +46,7 @@ class QuestionStage:
         recipe: What the answers depend on.
         geounits: ``geounits/``, which says how partitions are cut into pieces.
         question: ``module:class`` of the `recon_cli.attack.question.Question`.
-        arguments: What its ``of`` makes it from.
+        arguments: Gives what its ``of`` makes it from.
         records: ``microdata/`` and ``blocks/``, where the question starts from records.
         notes: What else the manifest says.
         grain: People that are worth starting a process for.
@@ -55,7 +56,7 @@ class QuestionStage:
     recipe: Recipe
     geounits: Folder
     question: str
-    arguments: Mapping[str, Any]
+    arguments: Callable[[], Mapping[str, Any]]
     records: tuple[Folder, Folder] | tuple[()] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
     grain: int = PEOPLE_PER_PROCESS
@@ -68,11 +69,14 @@ class QuestionStage:
             WorkerError: A worker died.
         """
         asking = importlib.import_module("recon_cli.pipeline.asking")
-        question, run, label = load(self.question), self.run, self.recipe.stage.name
+        kind, run, label = load(self.question), self.run, self.recipe.stage.name
+
+        @cache
+        def question() -> Any:
+            return kind.of(**self.arguments())
 
         def prepare() -> Any:
-            made = question.of(**self.arguments)
-            return asking.Asked(made, run.work, stage.staging, *self.records)
+            return asking.Asked(question(), run.work, stage.staging, *self.records)
 
         pieces = load("recon_cli.store.pieces:read_pieces")(self.geounits)
         on_death = load("recon_cli.pipeline.quarantine:QuarantineOnDeath")(
@@ -82,7 +86,6 @@ class QuestionStage:
             stage, asking.ask_piece, prepare, pieces, on_death, grain=self.grain
         )
         seed = self.recipe.seed or 0
-        asking.write_tables(question, stage.staging, self.geounits.partitions, seed)
-        return stage.publish(
-            pieces, notes=self.notes, usages=results.usages, workers=results.workers
-        )
+        asking.write_tables(kind, stage.staging, self.geounits.partitions, seed)
+        notes = {**self.notes, **question().notes}
+        return stage.publish(pieces, notes=notes, usages=results.usages, workers=results.workers)

@@ -31,6 +31,14 @@ Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
 
+class Seeded(Protocol):
+    """A section of the config with a seed of its own."""
+
+    @property
+    def seed(self) -> int | None:
+        """None for the run's."""
+
+
 class Opener(Protocol):
     """Opens a stage for writing, as `recon_cli.store.transaction` does."""
 
@@ -91,6 +99,10 @@ class Run:
             ConfigError: The config has none.
         """
         return self.config.work
+
+    def seed_of(self, section: Seeded) -> int:
+        """The seed that a section asks for; the run's where it asks for none."""
+        return self.config.top.seed if section.seed is None else section.seed
 
     @property
     def cluster(self) -> DaskWorkers | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+from polars import selectors
 
-from recon_cli.pipeline.stages import CONFIDENCE
+from recon_cli.pipeline.stages import CLAIMS, CONFIDENCE, SOLVAR
 from recon_cli.score.confidence import count_tenths
 from recon_cli.store import open_folder
 
@@ -19,3 +20,27 @@ def read_tenths(work: Path) -> pl.DataFrame:
     """
     folder = open_folder(work, CONFIDENCE, "confidence")
     return count_tenths(folder.read(name, columns=("confidence",)) for name in folder.partitions)
+
+
+def read_disclosures(work: Path) -> pl.DataFrame:
+    """People by the most columns it takes to settle another one, and by kind of disclosure.
+
+    Returns:
+        One row for each number of columns ``known``: the least number of people, in every
+        solution, of whom at most so many columns settle another one.
+
+    Raises:
+        StageError: ``disclosures/`` is missing or damaged.
+    """
+    folder = open_folder(work, CLAIMS, "disclosures")
+    rows = pl.concat(folder.read(partition) for partition in folder.partitions)
+    return rows.group_by("known").agg(selectors.integer().sum()).sort("known")
+
+
+def read_variability_by_size(work: Path) -> pl.DataFrame:
+    """The published Table 7, with certain records; see `variability_by_size`.
+
+    Raises:
+        StageError: ``solvar/`` is missing or damaged.
+    """
+    return pl.read_csv(open_folder(work, SOLVAR, "solvar").read_extra("by_size.csv"))

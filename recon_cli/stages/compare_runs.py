@@ -28,7 +28,7 @@ from recon_cli.protect.counts import count_records
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import open_records
-from recon_cli.stages.claims_pieces import read_disclosures
+from recon_cli.stages.answers import read_disclosures
 from recon_cli.stages.compare_protections import (
     EXACT,
     PROTECTIONS,

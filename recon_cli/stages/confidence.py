@@ -18,7 +18,7 @@ def confidence(run: Run) -> QuestionStage:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """
     config = run.config.section(Confidence)
-    seed = run.config.top.seed if config.seed is None else config.seed
+    seed = run.seed_of(config)
     made = open_reconstructed(run)
     made.require_exact(
         CONFIDENCE.command, "leave the section out: there `certain` and claims are what is known"
@@ -28,7 +28,7 @@ def confidence(run: Run) -> QuestionStage:
         made.recipe(run, CONFIDENCE, config.model_dump(exclude={"seed"}), seed),
         made.geounits,
         question="recon_cli.attack.confidence:ConfidenceQuestion",
-        arguments={
+        arguments=lambda: {
             "release": run.release,
             "tables": made.used,
             "coverage": made.coverage,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from recon_cli.config.sections.solvar import Solvar
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import QuestionStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import SOLVAR
 from recon_cli.stages.reconstructed import open_reconstructed
 from recon_cli.store.pieces import read_pieces
@@ -13,59 +14,39 @@ from recon_cli.store.published import has_statements
 _GRAINS = {"relaxed": 20_000, "exact": 2_000}
 
 
-def solvar(run: Run) -> StageOutcome:
+def solvar(run: Run) -> QuestionStage:
     """Measure the solution variability of every partition.
 
     Raises:
         ConfigError: The config is wrong.
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
-        SolverError: Two engines disagree (the model is kept in the work folder), or a worker
-            died.
     """
     config = run.config.section(Solvar)
-    seed = run.config.top.seed if config.seed is None else config.seed
+    seed = run.seed_of(config)
     made = open_reconstructed(run)
     made.require_bounded("recon solvar")
-    recipe = made.recipe(run, SOLVAR, config.model_dump(exclude={"seed"}), seed)
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(SOLVAR, stage.current, skipped=True)
-        from recon_cli.attack.variability.partition import (  # noqa: PLC0415 - loads the solver
-            VariabilityOptions,
-            make_variability_plan,
-        )
-        from recon_cli.pipeline.quarantine import QuarantineOnDeath  # noqa: PLC0415
-        from recon_cli.stages import solvar_pieces as worker  # noqa: PLC0415
-
-        pieces = read_pieces(made.geounits)
-        is_exact = not has_statements(made.tables)
-        people = sum(piece.people for piece in pieces)
-        options = VariabilityOptions(
-            config.mode,
-            seed,
-            config.unit_seconds,
-            config.diameter,
-            None if config.total_seconds is None else config.total_seconds / max(people, 1),
-            config.intervals,
-        )
-
-        def prepare() -> worker.VariabilityContext:
-            plan = make_variability_plan(
-                made.release, made.used, made.coverage, config.mode, is_exact=is_exact
-            )
-            return worker.VariabilityContext(
-                plan, run.work, stage.staging, made.microdata, made.blocks, options
-            )
-
-        on_death = QuarantineOnDeath("solvar", stage.staging, run.reporter)
-        results = run.map_unfinished(
-            stage, worker.measure_piece, prepare, pieces, on_death, grain=_GRAINS[config.mode]
-        )
-        worker.write_size_tables(stage.staging, made.tables.partitions, seed)
-        manifest = stage.publish(
-            pieces,
-            notes={"tables": made.table_names, "mode": config.mode},
-            usages=results.usages,
-            workers=results.workers,
-        )
-        return StageOutcome(SOLVAR, manifest)
+    people = sum(piece.people for piece in read_pieces(made.geounits))
+    total = config.total_seconds
+    return QuestionStage(
+        run,
+        made.recipe(run, SOLVAR, config.model_dump(exclude={"seed"}), seed),
+        made.geounits,
+        question="recon_cli.attack.variability.question:VariabilityQuestion",
+        arguments=lambda: {
+            "release": made.release,
+            "tables": made.used,
+            "coverage": made.coverage,
+            "is_exact": not has_statements(made.tables),
+            "options": {
+                "mode": config.mode,
+                "seed": seed,
+                "unit_seconds": config.unit_seconds,
+                "diameter": config.diameter,
+                "person_seconds": None if total is None else total / max(people, 1),
+                "intervals": config.intervals,
+            },
+        },
+        records=(made.microdata, made.blocks),
+        notes={"tables": made.table_names, "mode": config.mode},
+        grain=_GRAINS[config.mode],
+    )

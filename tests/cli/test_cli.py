@@ -27,11 +27,11 @@ from recon_cli.report.words import percentage
 from recon_cli.schema import load_release
 from recon_cli.sources.legacy import LegacySource
 from recon_cli.stages import ingest_partitions, reconstruct_pieces
-from recon_cli.stages.ingest import ingest
 from recon_cli.store import Piece, partitions, read_partition
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
 from tests.support.populations import random_records
+from tests.support.stages import ingest
 
 UNITS = ["001001", "001002", "002001", "003001", "003002"]
 

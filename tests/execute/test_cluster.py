@@ -23,14 +23,13 @@ from distributed import Client, LocalCluster
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, ContradictionError, WorkerError
 from recon_cli.execute import DaskWorkers, connection, remote, run_items
+from recon_cli.pipeline import asking
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
-from recon_cli.stages import reconstruct_pieces, solvar_pieces
-from recon_cli.stages.ingest import ingest
-from recon_cli.stages.reconstruct import reconstruct
-from recon_cli.stages.solvar import solvar
+from recon_cli.stages import reconstruct_pieces
 from tests.support import shards
 from tests.support.paths import ROOT
+from tests.support.stages import ingest, reconstruct, solvar
 from tests.support.work_items import ProgressSums, numbers, unit_lists, without_the_first
 
 TOY = ROOT / "configs" / "toy.yaml"
@@ -323,7 +322,7 @@ def test_stages_make_the_same_files_wherever_they_run(
         if name == "cluster":  # a worker of each stage is killed while it is at a solver
             monkeypatch.setenv(shards.LIVES, "1")
             monkeypatch.setattr(reconstruct_pieces, "reconstruct_piece", shards.reconstruct_or_die)
-            monkeypatch.setattr(solvar_pieces, "measure_piece", shards.measure_or_die)
+            monkeypatch.setattr(asking, "ask_piece", shards.measure_or_die)
         for stage in (reconstruct, solvar):
             monkeypatch.setenv(shards.DEATHS, str(tmp_path / f"{name}-{stage.__name__}"))
             stage(run(work, *settings, workers=workers))

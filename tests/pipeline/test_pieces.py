@@ -15,21 +15,20 @@ from recon_cli.cli._options import RunOptions
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, StageError, Unpublished, WorkerError
 from recon_cli.execute import Results, WorkItem
+from recon_cli.pipeline import asking
 from recon_cli.pipeline.quarantine import QuarantineOnDeath
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Level, load_release
-from recon_cli.stages import reconstruct_pieces, solvar_pieces
-from recon_cli.stages.ingest import ingest
-from recon_cli.stages.reconstruct import reconstruct
-from recon_cli.stages.solvar import solvar
+from recon_cli.stages import reconstruct_pieces
 from recon_cli.stages.verify import verify
 from recon_cli.store import Piece, Span, shared_transaction
 from recon_cli.store.pieces import cut
 from recon_cli.verification import verify as compare
 from tests.support import shards
 from tests.support.paths import ROOT
+from tests.support.stages import ingest, reconstruct, solvar
 
 TOY = ROOT / "configs" / "toy.yaml"
 RELEASE = load_release("sf1_2010")
@@ -231,7 +230,7 @@ def test_solvar_goes_on_without_what_kills_it(
     work = Path(shutil.copytree(whole, tmp_path / "work"))
     monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
     monkeypatch.setenv(shards.LIVES, "1000")
-    monkeypatch.setattr(solvar_pieces, "measure_piece", shards.measure_or_die)
+    monkeypatch.setattr(asking, "ask_piece", shards.measure_or_die)
     ingest(run(work, "ingest.piece_people=1"))
     reconstruct(run(work))
     solvar(run(work, workers=2, force=True))

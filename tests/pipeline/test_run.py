@@ -20,10 +20,10 @@ from recon_cli import __version__
 from recon_cli.cli._stage import summary_of
 from recon_cli.config import SECTIONS, load_config
 from recon_cli.errors import ConfigError
+from recon_cli.pipeline import asking
 from recon_cli.pipeline.declaration import load
 from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.stages import STAGES
-from recon_cli.stages import solvar_pieces
 from recon_cli.store.manifest import read_manifest
 from tests.support import killing
 from tests.support.command_line import recon
@@ -227,7 +227,7 @@ def test_a_dry_run_says_what_why_and_how_long_and_changes_nothing(tmp_path: Path
 
 def test_a_dry_run_knows_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clinic(tmp_path, "--until", "reconstruct")
-    real, seen = solvar_pieces.measure_piece, list[str]()
+    real, seen = asking.ask_piece, list[str]()
 
     def interrupted(*arguments: object) -> None:
         seen.append("")
@@ -235,7 +235,7 @@ def test_a_dry_run_knows_what_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
             raise KeyboardInterrupt
         real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(solvar_pieces, "measure_piece", interrupted)
+    monkeypatch.setattr(asking, "ask_piece", interrupted)
     clinic(tmp_path, "--only", "solvar", "--workers", 1, code=130)
     shown = clinic(tmp_path, "--only", "solvar", "--dry-run").stdout
     assert "would continue: 2 of 3 partitions done" in shown

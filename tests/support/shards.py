@@ -169,12 +169,12 @@ def reconstruct_or_die(job: Any, piece: Piece, tick: OnProgress) -> None:
 def measure_or_die(job: Any, piece: Piece, tick: OnProgress) -> None:
     """Likewise for `recon solvar`."""
     from recon_cli.attack.variability import batch as variability  # noqa: PLC0415
-    from recon_cli.stages import solvar_pieces  # noqa: PLC0415
+    from recon_cli.pipeline import asking  # noqa: PLC0415
 
     if piece.number == 1:
         measured: Any = variability._Measurement
         measured.add = _deadly(measured.add)
-    solvar_pieces.measure_piece(job, piece, tick)
+    asking.ask_piece(job, piece, tick)
 
 
 def _deadly(real: Callable[..., Any]) -> Callable[..., Any]:

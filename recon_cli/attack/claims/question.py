@@ -1,0 +1,137 @@
+"""What is true of people in every solution? The question of `recon claims`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import polars as pl
+
+from recon_cli.attack.claims.certificates import find_certificates
+from recon_cli.attack.claims.columns import claim_columns
+from recon_cli.attack.claims.foundations import TABLES
+from recon_cli.attack.claims.partition import (
+    ClaimOptions,
+    ClaimPlans,
+    find_with_plans,
+    make_claim_plans,
+)
+from recon_cli.attack.claims.surprise import count_records, with_surprise
+from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.question import Answer, Part, Question
+from recon_cli.frames import is_place
+from recon_cli.progress import OnProgress
+from recon_cli.publication import Coverage
+from recon_cli.schema import Release, Table
+
+#: Columns → all reconstructed records with these, part by part.
+ReadRecords = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
+
+
+@dataclass(frozen=True)
+class ClaimsQuestion(Question):
+    """What is true in every solution of people with some values, on any of their columns?
+
+    Attributes:
+        plans: What claims are verified under.
+        options: What to verify.
+        everybody: All records, counted by the columns of claims.
+        certificates: Whether weighted cells are wanted that prove the maximal claims.
+        laws: By which the counts were published, in words; none where all are exact.
+    """
+
+    plans: ClaimPlans
+    options: ClaimOptions
+    everybody: pl.DataFrame
+    certificates: bool
+    laws: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        tables: Sequence[Table],
+        coverage: Coverage,
+        options: Mapping[str, Any],
+        *,
+        read_records: ReadRecords,
+        certificates: bool,
+        laws: tuple[str, ...],
+        is_exact: bool,
+    ) -> Self:
+        """For some tables; ``options`` are those of `ClaimOptions`."""
+        plans = make_claim_plans(release, tables, coverage, is_exact=is_exact)
+        columns = claim_columns(release, tables, coverage)
+        everybody = _count_everybody(release, read_records, columns)
+        return cls(plans, ClaimOptions(**options), everybody, certificates, laws)
+
+    @property
+    def release(self) -> Release:
+        """The schema, with the structural zeros that may be assumed."""
+        return self.plans.assuming.release
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """The laws."""
+        return {"laws": list(self.laws)}
+
+    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+        """Rows of ``claims/``, ``claim_units/``, ``disclosures/`` and ``claim_certificates/``.
+
+        Raises:
+            SolverError: Two engines disagree.
+        """
+        verified = find_with_plans(
+            self.plans,
+            part.published,
+            part.records,
+            self.options,
+            on_progress,
+            quarantine=quarantine,
+            missing=part.missing,
+        )
+        release, units = self.release, verified.units
+        here = count_records(release, part.records, verified.columns)
+        claims = with_surprise(release, verified.claims, units, here, self.everybody)
+        wanted = claims.filter("maximal") if self.certificates else claims.clear()
+        certificates = find_certificates(
+            self.plans.assuming, self.plans.tables_alone, part.published, wanted, verified.columns
+        )
+        law = "; ".join(self.laws) or None
+        places = units.filter(is_place(release.geoid_column))
+        return Answer(
+            {
+                "claims": claims.with_columns(law=pl.lit(law, dtype=pl.String)),
+                "claim_units": units,
+                "disclosures": verified.disclosures,
+                "claim_certificates": certificates,
+            },
+            statuses=dict(places["status"].value_counts().iter_rows()),
+            totals={
+                "units": places.height,
+                "open": units.filter(pl.col("status") == "open").height,
+                "people": int(units["population"].sum()),
+                "claims": claims.height,
+                "exact_claims": int(units["exact_claims"].sum()),
+                "maximal": int(claims["maximal"].sum()),
+                "singletons": int(claims["singleton"].sum()),
+                "on_tables_alone": int((claims["rests_on"] == TABLES).sum()),
+                "undecided": int(units["undecided"].sum()),
+            },
+        )
+
+
+def _count_everybody(
+    release: Release, read_records: ReadRecords, columns: Sequence[str]
+) -> pl.DataFrame:
+    """All reconstructed records by the columns of claims, whatever their unit."""
+    wanted = [release.geoid_column, *(feature.name for feature in release.features)]
+    nowhere = pl.lit("").alias(release.geoid_column)
+    everybody = pl.concat(
+        count_records(release, records, columns)
+        .group_by(nowhere, *columns)
+        .agg(pl.col("records").sum())
+        for records in read_records(wanted)
+    )
+    return everybody.group_by(release.geoid_column, *columns).agg(pl.col("records").sum())
