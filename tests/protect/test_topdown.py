@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -239,7 +240,7 @@ def _with_more(strategy: Strategy) -> Strategy:
             replace(
                 each,
                 budget=10_000 * each.budget,
-                law=each.law.model_copy(update={"variance": each.variance / 10_000}),
+                law=each.law.model_copy(update={"variance": Fraction(each.variance) / 10_000}),
             )
             for each in measured
         )
