@@ -1,31 +1,45 @@
-# Everything that a developer or newcomer runs. Needs git, make and Python 3.11 or later.
+# Everything that a user or developer runs. Needs git, make and Python 3.11 or later. What users run
+# takes what users need (requirements.lock); the first target for developers adds their tools to the
+# same environment (requirements-dev.lock).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
+UV := $(VENV)-lock
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 #: The config that `make run` and the single stages use, and further arguments for them.
 CONFIG ?= configs/toy.yaml
 ARGS ?=
+#: One lock for every platform and interpreter; `uv` because pip-compile takes ten minutes to hash.
+RESOLVE := pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --strip-extras --no-header --no-emit-index-url --no-emit-find-links pyproject.toml
 STAGES := synth attacker swap tabulate ingest reconstruct solvar link score report
 
-.PHONY: help env demo nation state run status verify $(STAGES) \
-  test lint types check format fixtures bench smoke docs linkcheck wheel lock clean
+.PHONY: help env dev demo nation state run status verify $(STAGES) \
+  test lint types check format fixtures bench smoke docs linkcheck wheel lock \
+  licences sbom vulnerabilities clean
 
 help:                ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 12
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 16
 	@echo "a single stage of CONFIG (default configs/toy.yaml); ARGS are passed on:"
 	@echo "$(STAGES)" | fold -sw 64 | sed 's/^/  /'
 
 env: $(READY)        ## create the environment (.venv) from the lock file
 
+dev: $(READY_DEV)    ## add what developers need to it
+
 $(READY): requirements.lock pyproject.toml
 	@echo "creating $(VENV): a minute or two, once"
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet -r requirements.lock
+	$(PIP) install --quiet --require-hashes -r requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	touch $(READY)
+
+$(READY_DEV): $(READY) requirements-dev.lock
+	$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	touch $(READY_DEV)
 
 demo: env            ## audit the shipped toy county
 	@$(BIN)/recon run -c configs/toy.yaml --force
@@ -52,50 +66,63 @@ status: env          ## show the status of every stage of CONFIG
 verify: env          ## compare every published cell of CONFIG again
 	@$(BIN)/recon verify -c $(CONFIG) $(ARGS)
 
-test: env            ## run all tests, two files at a time
+test: dev            ## run all tests, two files at a time
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-lint: env            ## check style and formatting
+lint: dev            ## check style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: env           ## check types
+types: dev           ## check types
 	$(BIN)/mypy
 
 check: lint types test  ## all that a change must pass
 
-format: env          ## fix style and formatting
+format: dev          ## fix style and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fixtures: env        ## regenerate the shipped fixtures
+fixtures: dev        ## regenerate the shipped fixtures
 	$(BIN)/python fixtures/make_fixtures.py
 	$(BIN)/python fixtures/make_hospital.py
 
-bench: env           ## measure every stage, and the study's formulation beside ours
+bench: dev           ## measure every stage, and the study's formulation beside ours
 	$(BIN)/python -m benchmarks.growth --folder work/bench
 	$(BIN)/python -m benchmarks.workers --folder work/bench
 	$(BIN)/python -m benchmarks.peer
 	$(BIN)/python -m benchmarks.hard
 
-smoke: env           ## run small benchmarks; fails only on a wrong answer
+smoke: dev           ## run small benchmarks; fails only on a wrong answer
 	$(BIN)/python -m benchmarks.smoke
 
-docs: env            ## build the site: docs/_build/html/index.html
+docs: dev            ## build the site: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -E -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
 
-linkcheck: env       ## check the external links of the docs (needs a network)
+linkcheck: dev       ## check the external links of the docs (needs a network)
 	$(BIN)/python -m sphinx -q -b linkcheck -d docs/_build/doctrees docs docs/_build/linkcheck
 
-wheel: env           ## build dist/*.whl
+wheel: dev           ## build dist/*.whl
 	$(BIN)/python -m build --quiet --wheel --no-isolation
 
-lock:                ## resolve the dependencies again and pin them
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet pip-tools
-	$(BIN)/pip-compile --quiet --strip-extras --extra dev --no-emit-index-url \
-	  --no-emit-trusted-host --no-emit-find-links --no-header \
-	  --output-file requirements.lock pyproject.toml
+lock:                ## resolve the dependencies again and pin them by hash (needs a network)
+	$(PYTHON) -m venv $(UV)
+	$(UV)/bin/python -m pip install --quiet uv
+	$(UV)/bin/uv $(RESOLVE) --extra build --extra xlsx --output-file requirements.lock
+	$(UV)/bin/uv $(RESOLVE) --extra dev --constraint requirements.lock \
+	  --output-file requirements-dev.lock
+
+licences: dev        ## list the licences of what users install
+	@$(BIN)/pip-licenses --order=license --packages \
+	  $$(sed -n 's/^\([A-Za-z0-9_.-]*\)==.*/\1/p' requirements.lock)
+
+sbom: dev            ## write dist/sbom.json: what users install, by hash (CycloneDX)
+	@mkdir -p dist
+	$(BIN)/cyclonedx-py requirements requirements.lock \
+	  --output-reproducible --output-file dist/sbom.json
+
+vulnerabilities: dev ## look for known vulnerabilities of both locks (needs a network)
+	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock
+	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements-dev.lock
 
 clean:               ## remove the environment and all output
-	rm -rf $(VENV) work build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(UV) work build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

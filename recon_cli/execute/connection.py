@@ -21,6 +21,12 @@ except ImportError as error:
     ) from error
 
 _CONNECT_SECONDS = 10.0
+#: Of workers of our own: wait for them on a busy machine, serve no pages.
+_PRIVATE = {
+    "distributed.deploy.lost-worker-timeout": "1 hour",
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
 #: Workers of our own that are still busy when we stop.
 _STOP_SECONDS = 1.0
 #: Raised when an answer never comes: its worker is gone, or the scheduler.
@@ -80,13 +86,24 @@ class Client(Protocol):
 def own_workers(processes: int) -> Iterator[Client]:
     """Workers of our own on this machine, and a client.
 
+    They speak TLS with a key that only they have: whoever else could connect to a worker could have
+    it run anything. Their pages, which anybody on this machine could read, are not served.
+
     Raises:
+        ConfigError: The package cryptography cannot be imported.
         WorkerError: They cannot be started.
     """
+    try:
+        security = distributed.Security.temporary()  # type: ignore[no-untyped-call]
+    except ImportError as error:
+        raise ConfigError(
+            f"cluster.processes: its workers need the package cryptography ({error}): "
+            "pip install 'recon-cli[cluster]'"
+        ) from error
     with ExitStack() as stack:
         # all the time, because dead workers are replaced; that may take long on a busy machine
         stack.enter_context(single_threaded())
-        stack.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}))
+        stack.enter_context(dask.config.set(_PRIVATE))
         with block_interrupts():
             try:
                 cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
@@ -94,7 +111,10 @@ def own_workers(processes: int) -> Iterator[Client]:
                     threads_per_worker=1,
                     processes=True,
                     host="127.0.0.1",
+                    protocol="tls://",
+                    security=security,
                     dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
                     memory_limit=None,
                     silence_logs=logging.CRITICAL,
                 )

@@ -7,10 +7,13 @@ import multiprocessing
 import os
 import re
 import shutil
+import socket
+import ssl
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -333,3 +336,51 @@ def test_stages_make_the_same_files_wherever_they_run(
     assert found["pool"] == found["here"]
     assert found["cluster"] == found["here"]
     assert not list((tmp_path / "cluster").glob(".cluster-*"))
+
+
+def listening(pids: list[int]) -> list[int]:
+    """The TCP ports that processes listen on."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    ports = {row[9]: int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A"}
+    found = set()
+    for pid in pids:
+        for handle in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                found.add(str(handle.readlink()).removeprefix("socket:[").removesuffix("]"))
+    return sorted(port for inode, port in ports.items() if inode in found)
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    children = [
+        int(child)
+        for path in Path(f"/proc/{pid}/task").glob("*/children")
+        for child in path.read_text().split()
+    ]
+    return [pid, *(each for child in children for each in family(child))]
+
+
+def test_others_on_this_machine_cannot_use_our_workers() -> None:
+    pytest.importorskip("cryptography")
+    already = listening(family(os.getpid()))
+    with connection.quiet(), connection.own_workers(1) as client:
+        assert client.nthreads()
+        ports = set(listening(family(os.getpid()))) - set(already)
+        assert len(ports) >= 3  # of the scheduler, a worker and its nanny
+        for port in ports:
+            assert said_to_a_stranger(port, b"") == b""  # a Dask server without TLS greets
+            assert said_to_a_stranger(port, b"", tls=True) == b""
+            for page in (b"/info/main/workers.html", b"/json/identity.json", b"/metrics"):
+                said = said_to_a_stranger(port, b"GET %s HTTP/1.0\r\n\r\n" % page)
+                assert said == b"" or said.split()[1] == b"404"
+
+
+def said_to_a_stranger(port: int, asked: bytes, *, tls: bool = False) -> bytes:
+    """What a port on this machine says within a second to who has no key."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1) as plain:
+        stranger = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+        with stranger.wrap_socket(plain) if tls else plain as connected:
+            connected.sendall(asked)
+            return connected.recv(100)
+    return b""
