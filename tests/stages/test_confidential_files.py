@@ -133,8 +133,8 @@ STAGES: dict[str, dict[str, object]] = {
     "link": {"id": "Card", "attackers": {"X": {"path": "good.csv"}}},
     "round": {"base": 3},
     "suppress": {"below": 3},
-    "noise": {"strategy": "strategy.yaml"},
-    "topdown": {"strategies": ["strategy.yaml"]},
+    "noise": {"strategy": "strategy.yaml", "units": "exact"},
+    "topdown": {"strategies": ["strategy.yaml"], "units": "exact"},
     "randomize": {"responses": {"gender": {"epsilon": 1}}},
 }
 STRATEGY = """
