@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import polars as pl
 
 from recon_cli.publication import UNLISTED
 from recon_cli.schema import Level
+
+#: What polars raises on a file that is damaged or lacks a column. A panic is one of its own
+#: assertions: its reader of Parquet takes many damaged bytes for right until then.
+UNREADABLE: Final = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 #: ``tables/``: one row per non-zero published count; ``cell`` is 1-based, as published.
 COUNTS = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "count": pl.Int32})

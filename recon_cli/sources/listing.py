@@ -18,7 +18,7 @@ from typing import Protocol
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS, partition_runs
+from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS, UNREADABLE, partition_runs
 from recon_cli.publication import (
     UNLISTED,
     Coverage,
@@ -266,7 +266,7 @@ def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:
             frame = pl.read_parquet(path, columns=["geoid"])
         else:
             frame = pl.read_csv(path, columns=["geoid"], infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise SourceError(f"{path}: expected a column geoid of a CSV file: {reason[0]}") from error
     return list_geounits(release, frame["geoid"], str(path))

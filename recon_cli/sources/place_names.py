@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.errors import SourceError
+from recon_cli.frames import UNREADABLE
 
 
 def read_place_names(path: Path) -> dict[str, str]:
@@ -22,7 +23,7 @@ def read_place_names(path: Path) -> dict[str, str]:
             frame = pl.read_parquet(path, columns=["geoid", "name"]).cast(pl.String)
         else:
             frame = pl.read_csv(path, columns=["geoid", "name"], infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise SourceError(
             f"{path}: expected columns geoid and name of a CSV file: {reason[0]}"

@@ -14,6 +14,7 @@ from typing import Literal
 import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
+from recon_cli.frames import UNREADABLE
 from recon_cli.schema import Level, Release
 from recon_cli.sources.damage import columns_found, why_unreadable
 from recon_cli.sources.tabular import document_of, read_sheet
@@ -101,7 +102,7 @@ class RecordFile:
                 raise SourceError(f"{self.name}: {self.path} has no {self.level.name}={partition}")
             scans = [self._scan(part).filter(span.holds(self.place)) for part in parts]
             return pl.concat([self._collect(_some(scan, columns)) for scan in scans])
-        inside = pl.col(self.place).cast(pl.String).str.starts_with(partition)
+        inside = self.level.enclosing(pl.col(self.place).cast(pl.String)) == partition
         scan = self._scan(self.path).filter(inside & span.holds(self.place))
         return self._collect(_some(scan, columns))
 
@@ -120,7 +121,7 @@ class RecordFile:
             paths = [path for files in self._parts().values() for path in files]
         try:
             return self._scan(paths[0]).collect_schema().names()
-        except (OSError, pl.exceptions.PolarsError) as error:
+        except UNREADABLE as error:
             raise SourceError(f"{paths[0]}: {_why(paths[0], error)}") from None
         except ConfigError as error:
             raise ConfigError(f"{paths[0]}: {error}") from error
@@ -157,7 +158,7 @@ class RecordFile:
     def _collect(self, frame: pl.LazyFrame) -> pl.DataFrame:
         try:
             return frame.collect()
-        except (OSError, pl.exceptions.PolarsError) as error:
+        except UNREADABLE as error:
             raise SourceError(f"{self.name}: {self.path}: {_why(self.path, error)}") from None
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from recon_cli.errors import SourceError
+from recon_cli.frames import UNREADABLE
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.damage import why_unreadable
@@ -25,8 +26,11 @@ _FORMS: Final = ({"geoid", "cell", "count"}, {"geoid", "table", "cell", "count"}
 #: The ends of an interval that overrides the law of the table.
 _ENDS: Final = {"low": "least", "high": "most"}
 _EXPECTED: Final = "geoid, count and cell (a code), or geoid, count, table and cell (a number)"
+#: As many columns of a file are named, and so many characters of a name.
+_NAMED: Final = 12
+_SHOWN: Final = 60
 #: What polars raises on damaged bytes; its other errors would be defects of a query.
-_DAMAGE: Final = (pl.exceptions.ComputeError, OSError)
+_DAMAGE: Final = (pl.exceptions.ComputeError, pl.exceptions.PanicException, OSError)
 #: The beginning of UTF-16 text; what parts the thousands of a number.
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _GROUPS: Final = re.compile(r"(?<=[0-9])[,.'\u2019\s](?=[0-9]{3}\b)")
@@ -299,7 +303,7 @@ def _schema(path: Path, rows: pl.LazyFrame) -> dict[str, pl.DataType]:
         schema = dict(rows.collect_schema())
     except pl.exceptions.NoDataError as error:
         raise SourceError(f"{path}: expected columns {_EXPECTED}, found an empty file") from error
-    except _DAMAGE as error:
+    except UNREADABLE as error:
         raise unreadable(path, error) from None
     schema.pop("row")
     return schema
@@ -312,12 +316,17 @@ def _has_table(path: Path, columns: Iterable[str]) -> bool:
         missing = sorted(_FORMS[0] - set(found))
         extra = sorted(set(found) - _FORMS[1] - set(_ENDS))
         what = [f"without {', '.join(missing)}"] if missing else []
-        what += [f"with {', '.join(map(repr, extra))} besides"] if extra else []
+        what += [f"with {_some(map(repr, extra))} besides"] if extra else []
         raise SourceError(
-            f"{path}: expected columns {_EXPECTED}; found {', '.join(found)}: {'; '.join(what)}; "
+            f"{path}: expected columns {_EXPECTED}; found {_some(found)}: {'; '.join(what)}; "
             "rename them, or let `recon init` map the file's own columns"
         )
     return "table" in found
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = [name[:_SHOWN] for name in names]
+    return ", ".join(listed[:_NAMED]) + ", …" * (len(listed) > _NAMED)
 
 
 def _explain(row: Mapping[str, Any], by_table: bool, release: Release) -> str:

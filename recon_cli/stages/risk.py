@@ -14,6 +14,7 @@ from recon_cli.config.sections.risk import UNIFORM, Upper
 from recon_cli.config.sections.risk import Risk as RiskSection
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.execute import OnProgress
+from recon_cli.frames import UNREADABLE
 from recon_cli.noise.budget import exact, prior_of
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RISK
@@ -269,7 +270,7 @@ def _scan(key: str, path: Path, schema: dict[str, type[pl.DataType]]) -> pl.Lazy
         raise ConfigError(f"risk.{key}: {path}: a .csv or .parquet file or a folder is expected")
     try:
         columns = scan.collect_schema().names()
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
     if "noisy" in schema and "noisy" not in columns and "count" in columns:
         scan, columns = scan.rename({"count": "noisy"}), [*columns, "noisy"]  # a publication
@@ -292,7 +293,7 @@ def _collect(scan: pl.LazyFrame, path: Path) -> pl.DataFrame:
         return scan.collect()
     except pl.exceptions.InvalidOperationError:
         raise SourceError(f"{path}: a number is expected in every count and cell") from None
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
 
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from recon_cli.config import Tabulate
 from recon_cli.errors import ConfigError, SourceError, VerificationError
+from recon_cli.frames import UNREADABLE
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT, TABULATE
 from recon_cli.progress import Task
@@ -194,7 +195,7 @@ def read_records(path: Path, release: Release) -> pl.DataFrame:
     try:
         # as text first: a geoid keeps its zeros, and a bad value is named below
         frame = pl.read_csv(path, infer_schema=False) if suffix == ".csv" else pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
     return typed_records(frame, path, release)
 

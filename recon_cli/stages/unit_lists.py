@@ -10,6 +10,7 @@ import polars as pl
 from recon_cli.config.sections.noise import Noise
 from recon_cli.config.sections.topdown import Topdown
 from recon_cli.errors import ConfigError, SourceError
+from recon_cli.frames import UNREADABLE
 from recon_cli.progress import plural
 from recon_cli.schema import Release
 from recon_cli.sources.damage import why_unreadable
@@ -44,7 +45,7 @@ def read_units(key: str, path: Path, release: Release) -> pl.DataFrame:
         else:
             files = path / "**/*.parquet" if path.is_dir() else path
             frame = pl.read_parquet(files, hive_partitioning=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         raise SourceError(f"{key}: {path}: {why_unreadable(path, error)}") from None
     if column not in frame.columns:
         raise SourceError(f"{key}: {path}: no column {column!r} ({', '.join(frame.columns)})")

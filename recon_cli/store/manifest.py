@@ -7,6 +7,7 @@ See *manifest* in docs/glossary.md.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -217,8 +218,9 @@ class Manifest(_Record):
         )
 
     def document(self) -> bytes:
-        """The manifest as JSON, without what it does not say."""
-        return json_bytes(self.model_dump(mode="json", exclude_unset=True, exclude_none=True))
+        """The manifest as JSON, without what it does not say, sealed with a digest of the rest."""
+        said = self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+        return json_bytes({**said, "seal": _seal(said)})
 
     def require_release(self, release: Release) -> None:
         """Pass silently if the stage ran with this schema.
@@ -269,7 +271,7 @@ def whole_name(folder: Path) -> str:
 def _read(path: Path, command: str) -> Manifest:
     try:
         about = path.stat()
-        return _parsed(path, about.st_ino, about.st_mtime_ns, about.st_size)
+        manifest, is_intact = _parsed(path, about.st_ino, about.st_mtime_ns, about.st_size)
     except FileNotFoundError:
         raise
     except (OSError, UnicodeDecodeError) as error:
@@ -277,12 +279,26 @@ def _read(path: Path, command: str) -> Manifest:
     except ValidationError as error:
         found = describe(error, Manifest)
         raise StageError(f"{path} is damaged ({found}); run `{command}` again") from error
+    if not is_intact:
+        raise StageError(f"{path} is not as it was written; run `{command}` again")
+    return manifest
 
 
 @lru_cache(maxsize=64)
-def _parsed(path: Path, _inode: int, _modified: int, _size: int) -> Manifest:
-    """A manifest's content, parsed once: a nation has thousands of partitions."""
-    return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
+def _parsed(path: Path, _inode: int, _modified: int, _size: int) -> tuple[Manifest, bool]:
+    """A manifest's content, and whether it is what was sealed.
+
+    Parsed once: a nation has thousands of partitions.
+    """
+    text = path.read_text(encoding="utf-8")
+    manifest = Manifest.model_validate_json(text)
+    said = json.loads(text, parse_constant=str)
+    return manifest, said.get("seal") == _seal(said)
+
+
+def _seal(said: Mapping[str, Any]) -> str:
+    """Digest of all but what differs from run to run: a manifest that was changed is none."""
+    return key_of({name: value for name, value in said.items() if name not in {"run", "seal"}})
 
 
 def read_entry(path: Path) -> PartitionEntry | None:

@@ -121,6 +121,10 @@ def _categories(dimension: dict[str, object], name: str, label: str) -> list[Cat
         raise SourceError(
             f"{label}: {where}.category.index: expected each code once, found {_shown(words)}"
         )
+    if strange := next((code for code in labels if code not in words), None):
+        raise SourceError(
+            f"{label}: {where}.category.label: {_shown(strange)} is no code of the index"
+        )
     return [
         (word, _text(labels.get(word, word), f"{where}.category.label", label)) for word in words
     ]

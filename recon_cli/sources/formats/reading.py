@@ -32,6 +32,8 @@ THOUSANDS: Final = re.compile(r"\d{1,3}([.,' \u00a0\u202f])\d{3}(\1\d{3})*")
 _DECIMAL: Final = re.compile(r"\d+[.,]\d+%?")
 #: Column that says whether a row's place is a geoid.
 _IS_PLACE: Final = "is place"
+#: A note below the counts fills no more cells.
+_MOST_OF_A_NOTE: Final = 2
 #: More combinations of codes are no cells of a table.
 _MOST_COMBINATIONS: Final = 200_000
 
@@ -116,7 +118,11 @@ class SheetReader:
     # --- dimensions ---------------------------------------------------------------------------
 
     def dimensions(self) -> dict[str, list[Category]]:
-        """Code and label of every category of each dimension, in order of appearance."""
+        """Code and label of every category of each dimension, in order of appearance.
+
+        Raises:
+            SourceError: A code has two labels.
+        """
         found: dict[str, dict[str, str]] = {each.name: {} for each in self.roles.dimensions}
         for rows in self._chosen_rows():
             for each in self.roles.dimensions:
@@ -125,7 +131,12 @@ class SheetReader:
                     code=cell_text(each.code).fill_null(""), label=cell_text(label).fill_null("")
                 ).unique(maintain_order=True)
                 for code, words in pairs.iter_rows():
-                    found[each.name].setdefault(code, words or code)
+                    first = found[each.name].setdefault(code, words or code)
+                    if first != (words or code):
+                        raise SourceError(
+                            f"{self.roles.sheet.label}: column {each.name!r}: {code!r} is both "
+                            f"{first!r} and {words or code!r}; one of them is wrong"
+                        )
         return {name: list(categories.items()) for name, categories in found.items()}
 
     def combinations(self) -> pl.DataFrame:
@@ -202,13 +213,30 @@ class SheetReader:
         for batch in read_ahead(self.roles.sheet.rows(self.roles.skip)):
             named = batch.with_columns(geoid=self.roles.geoid)
             named = named.with_columns(self._are_geoids(named["geoid"]).alias(_IS_PLACE))
-            some = named if not chosen and named[_IS_PLACE].all() else named.filter(is_row, *chosen)
+            if not named[_IS_PLACE].all():
+                self._check_notes(named.filter(~is_row))
+            given = named if named[_IS_PLACE].all() else named.filter(is_row)
+            self._check_nameless(given)
+            some = given.filter(*chosen) if chosen else given
             rows += some.height
             if some.height:
                 yield some
         if not rows:
             what = "that mapping.where and mapping.levels choose" if chosen else "with counts"
             raise SourceError(f"{self.roles.sheet.label}: expected rows {what}, found none")
+
+    def _check_notes(self, rows: pl.DataFrame) -> None:
+        """A row without place and counts is a note, which fills a cell or two, or is damaged."""
+        cells = (cell_text(at).is_not_null() for at in range(self.roles.sheet.width))
+        filled = rows.select(ROW, filled=pl.sum_horizontal(cells)).filter(
+            pl.col("filled") > _MOST_OF_A_NOTE
+        )
+        if filled.height:
+            row, cells_filled = filled.row(0)
+            raise SourceError(
+                f"{self.roles.sheet.where(row)}: {cells_filled} cells are filled, and there is "
+                "neither a place nor a count in it; mend the row, or take it away"
+            )
 
     def _where(self) -> Mapping[int, tuple[str, ...]]:
         places = {}
@@ -230,7 +258,6 @@ class SheetReader:
         """
         places = [at for at, _ in columns]
         for rows in self._chosen_rows():
-            self._check_nameless(rows)
             if not rows[_IS_PLACE].all():
                 self._refuse_place(rows.filter(~pl.col(_IS_PLACE)).row(0, named=True))
             numbers = rows.with_columns(

@@ -15,7 +15,7 @@ from recon_cli.sources.tabular import Document, first_line, read_sheet
 
 _PLACE: Final = "ALT_GEO_CODE"
 _LABEL: Final = "CHARACTERISTIC_NAME"
-_COUNT: Final = re.compile(r"C\d+_COUNT_(TOTAL|MEN\+?|WOMEN\+?|LOW_CI_.*|HI_CI_.*)")
+_COUNT: Final = re.compile(r"C\d+_COUNT_(TOTAL|MEN\+?|WOMEN\+?|LOW_CI_.*|HI_CI_.*)", re.IGNORECASE)
 _WORDS: Final = {"TOTAL": "total", "MEN": "male", "WOMEN": "female"}
 
 
@@ -31,9 +31,9 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     at = required_row(sheet, _PLACE, _LABEL)
     headers = sheet.head[at]
     counts = tuple(
-        CountColumn(i, header, parts=(_WORDS[match[1].rstrip("+")],))
+        CountColumn(i, header, parts=(_WORDS[match[1].upper().rstrip("+")],))
         for i, header in enumerate(headers)
-        if (match := _COUNT.fullmatch(header)) and match[1].rstrip("+") in _WORDS
+        if (match := _COUNT.fullmatch(header)) and match[1].upper().rstrip("+") in _WORDS
     )
     place, label = headers.index(_PLACE), headers.index(_LABEL)
     return CountSheet(
