@@ -1,7 +1,7 @@
 """Thousands of damaged files: each read rightly or refused in a line, none slow or large.
 
 ``python -m benchmarks.mutations --inputs 10000 --seed 1`` damages every kind of input
-(`tests.support.mutated_inputs`) in a process of its own, which is ended where a file takes longer
+(`tests.support.mutated_inputs`) in one of two processes, which is ended where a file takes longer
 than 30 s, and started again. Exits with 1 if a file was read wrongly without a word, ended in a
 traceback or in many lines, took longer than 30 s, or brought the process above 1 GB.
 """
@@ -18,6 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -25,7 +26,8 @@ from typing import IO, Final
 #: Limits of one file.
 _SECONDS: Final = 30.0
 _MEGABYTES: Final = 1024
-#: Files that one process reads.
+#: Processes at a time, and files that one of them reads.
+_PROCESSES: Final = 2
 _BATCH: Final = 500
 #: To start a process, and to make what is damaged.
 _STARTING: Final = 120.0
@@ -65,9 +67,16 @@ def work(seed: int, first: int, last: int) -> None:
 
 def try_all(seed: int, inputs: int) -> Iterator[Tried]:
     """Every file, in order."""
-    first = 0
-    while first < inputs:
-        for tried in _try_batch(seed, first, min(first + _BATCH, inputs)):
+    batches = [(first, min(first + _BATCH, inputs)) for first in range(0, inputs, _BATCH)]
+    with ThreadPoolExecutor(_PROCESSES) as pool:
+        for tried in pool.map(lambda batch: list(_try_range(seed, *batch)), batches):
+            yield from tried
+
+
+def _try_range(seed: int, first: int, last: int) -> Iterator[Tried]:
+    """Some files, in a new process after each that had to be ended."""
+    while first < last:
+        for tried in _try_batch(seed, first, last):
             yield tried
             first = tried.number + 1
 

@@ -281,7 +281,9 @@ def list_geounits(release: Release, geoids: Iterable[str | None], name: str) -> 
     level = length.replace_strict(names, default=None, return_dtype=pl.String)
     frame = frame.with_columns(level=level)
     malformed = frame.filter(
-        pl.col("level").is_null() | ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
+        pl.col("level").is_null()
+        | ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
+        | (pl.col("geoid") == "geoid")  # a header that was repeated
     )
     if len(malformed):
         valid = ", ".join(f"{level.name} {digits}" for digits, level in levels.items())

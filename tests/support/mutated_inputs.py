@@ -37,6 +37,8 @@ from recon_cli.sources.translation import Translation
 from recon_cli.statement import load_protection
 from recon_cli.store import read_published
 from recon_cli.store.folder import partitions, read_partition
+from recon_cli.store.pieces import read_pieces
+from recon_cli.store.published import open_published
 from tests.support import naive_readers
 from tests.support.command_line import recon
 from tests.support.layouts import LAYOUTS, SCHEMA, counts_of
@@ -389,7 +391,10 @@ statements:
 """
 
 
-class _Plain(yaml.SafeLoader):
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Plain(_LOADER):  # type: ignore[misc, valid-type]
     """Plain words as the core schema of YAML 1.2 reads them."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
@@ -590,13 +595,14 @@ def _stage_files() -> list[Input]:
 
     def read(folder: Path) -> Any:
         published = read_published(folder / "work", release, "34021")
+        pieces = read_pieces(open_published(folder / "work", release)[1])
         found = [
             read_partition(folder / "work" / name, each).rows()
             for name in ("tables", "geounits", "microdata", "blocks")
             for each in partitions(folder / "work" / name)
         ]
         status = recon_status(folder)
-        return published.coverage, found, status
+        return published.coverage, pieces, found, status
 
     def unclear(data: bytes, found: Any) -> None:
         return None

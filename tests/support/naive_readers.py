@@ -69,7 +69,7 @@ def rows_of(data: bytes, delimiter: str) -> list[Row]:
 
 def count_of(text: str) -> int:
     """A whole number."""
-    match = re.fullmatch(r"([0-9]{1,10})(\.(0{1,2}|0{4,}))?", text, re.ASCII)
+    match = re.fullmatch(r"\+?([0-9]{1,10})(\.(0{1,2}|0{4,}))?", text, re.ASCII)
     if match is None or int(match[1]) > _MOST:
         raise Unclear(text)
     return int(match[1])
@@ -165,7 +165,6 @@ def wide_table(
     place: str,
     cells: Mapping[str, int],
     *,
-    others: Sequence[str] = (),
     geoid: Callable[[str], str] = geoid_of,
     count: Callable[[str], int] = count_of,
 ) -> Table:
@@ -175,7 +174,6 @@ def wide_table(
         rows: With their header.
         place: Header of the places.
         cells: Header of each count → number of its cell.
-        others: Headers of columns that are no counts.
         geoid: Of what is in the column of places.
         count: Of what is in a column of counts.
     """
@@ -184,7 +182,7 @@ def wide_table(
     columns = {place_of(header, name): cell for name, cell in cells.items() if name in header}
     if body and body[0][at] in ("Geography", "Id"):
         body = body[1:]  # the labels of the columns
-    if not columns or not set(header) & set(others):
+    if not columns:
         raise Unclear("other headers")
     return table_of(
         (geoid(row[at]), cell, count(row[column]))
@@ -214,7 +212,7 @@ def tidy(data: bytes) -> Table:
 
 
 def _geo_id(text: str) -> str:
-    match = re.fullmatch(r"(1000000US)([0-9]{15})|(1400000US)([0-9]{11})", text, re.ASCII)
+    match = re.fullmatch(r"([0-9]{3}0000US)([0-9]{15})|([0-9]{3}0000US)([0-9]{11})", text, re.ASCII)
     return geoid_of((match[2] or match[4]) if match else text)
 
 
@@ -223,7 +221,6 @@ def data_census_gov(data: bytes) -> Table:
         rows_of(data, ","),
         "GEO_ID",
         _codes("P99_{:03}N"),
-        others=("NAME", ""),
         geoid=_geo_id,
     )
 
@@ -239,7 +236,6 @@ def factfinder(data: bytes) -> Table:
         rows,
         "GEO.id",
         _codes("D{:03}"),
-        others=("GEO.id2", "GEO.display-label"),
         geoid=_geo_id,
         count=revised,
     )
@@ -252,14 +248,12 @@ def nhgis(data: bytes) -> Table:
             raise Unclear(text)
         return geoid_of("".join(match.groups()))
 
-    return wide_table(
-        rows_of(data, ","), "GISJOIN", _codes("ZZZ{:03}"), others=("YEAR", "STATEA"), geoid=gisjoin
-    )
+    return wide_table(rows_of(data, ","), "GISJOIN", _codes("ZZZ{:03}"), geoid=gisjoin)
 
 
 def ons_bulk(data: bytes) -> Table:
     cells = {f"Sex: {s[1]}; Age: {a[1]}; measures: Value": i for i, (s, a) in enumerate(CELLS, 1)}
-    return wide_table(rows_of(data, ","), "geography code", cells, others=("date", "geography"))
+    return wide_table(rows_of(data, ","), "geography code", cells)
 
 
 def nomis(data: bytes) -> Table:
