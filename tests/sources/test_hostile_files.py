@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from recon_cli.errors import SourceError
@@ -104,6 +105,10 @@ def _declared_large(data: bytearray, at: int) -> None:
     data[at + 24 : at + 28] = b"\xff\xff\xff\x7f"
 
 
+def _nameless(data: bytearray, at: int) -> None:
+    data[at + 46 : at + 56] = bytes(10)
+
+
 def _cut_off(data: bytearray, at: int) -> None:
     del data[at:]
 
@@ -115,6 +120,7 @@ def _cut_off(data: bytearray, at: int) -> None:
         (_encrypted, "is encrypted"),
         (_unknown_method, "compression method is not supported"),
         (_declared_large, "64 bytes that unpack to 2,147,483,647|no table is packed so small"),
+        (_nameless, "a member has no name"),
         (_cut_off, "not a zip file"),
     ],
 )
@@ -239,6 +245,55 @@ def _sum(release: Release, form: str, path: Path) -> int:
         else open_tables(release, "wide", [path], mapping=FileMapping())
     )
     return sum(int(batch.counts["count"].sum()) for batch in opened.batches())
+
+
+def test_a_damaged_parquet_file_is_read_or_refused(release: Release, tmp_path: Path) -> None:
+    path = tmp_path / "counts.parquet"
+    rows = [(BLOCK, "P99", cell, cell * 7) for cell in range(1, 13)]
+    pl.DataFrame(rows, schema=["geoid", "table", "cell", "count"], orient="row").write_parquet(path)
+    whole = path.read_bytes()
+    refused = 0
+    for at in range(0, len(whole), 23):
+        path.write_bytes(whole[:at] + b"\0" * 16 + whole[at + 16 :])
+        try:
+            _sum(release, "tidy", path)
+        except SourceError as error:  # its reader panics at some of these, too
+            refused += "\n" not in str(error) and str(path) in str(error)
+    assert refused > len(whole) / 23 / 2
+
+
+def test_a_row_that_is_neither_counts_nor_a_note(release: Release, tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text(f"{ROWS}Source: an office,,\n")
+    assert _sum(release, "wide", path) == 8
+    header, *rows = ROWS.replace("geoid", "NAME,geoid,STATE").splitlines()
+    shifted = [f"Place,{row.replace(',', ',XX,', 1)}" for row in rows]
+    path.write_text("\n".join([header, *shifted, f"Place,XX{BLOCK},NJ,,"]))
+    message = refusal(release, "wide", path)
+    assert "row 4: 3 cells are filled, and there is neither a place nor a count" in message
+
+
+def test_a_code_of_two_labels(release: Release, tmp_path: Path) -> None:
+    layout = LAYOUTS["nomis"](counts_of({BLOCK: [3, 0, 1, 12, 5, 0]}), tmp_path)
+    (path,) = layout.paths
+    path.write_text(path.read_text().replace("1,Males", "1,Females", 1))
+    message = refusal(release, layout.source, path)
+    assert "column 'C_SEX': '1' is both 'Females' and 'Males'" in message
+
+
+def test_a_label_of_no_code_in_json_stat(release: Release, tmp_path: Path) -> None:
+    layout = LAYOUTS["json_stat_2"](counts_of({BLOCK: [3, 0, 1, 12, 5, 0]}), tmp_path)
+    (path,) = layout.paths
+    path.write_text(path.read_text().replace('"Y15-64": "From', '"Y15-65": "From'))
+    message = refusal(release, layout.source, path)
+    assert "dimension.age.category.label: 'Y15-65' is no code of the index" in message
+
+
+def test_a_field_too_many_in_a_row_that_is_not_chosen(release: Release, tmp_path: Path) -> None:
+    layout = LAYOUTS["nomis"](counts_of({BLOCK: [3, 0, 1, 12, 5, 0]}), tmp_path)
+    (path,) = layout.paths
+    path.write_text(path.read_text().replace("20301,Percent,12.5,A", "20301,Percent,12.5,A,,7", 1))
+    assert "in a column without a header" in refusal(release, layout.source, path)
 
 
 def test_headers_that_differ_in_capitals_alone(release: Release, tmp_path: Path) -> None:

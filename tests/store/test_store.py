@@ -354,6 +354,45 @@ def test_a_damaged_manifest_is_recognised_and_made_again(tmp_path: Path, damage:
     assert contents(tmp_path) == before
 
 
+def test_a_manifest_that_says_something_else_is_recognised(tmp_path: Path) -> None:
+    publish(tmp_path)
+    path = tmp_path / "blocks" / "_manifest.json"
+    written = json.loads(path.read_text())
+    path.write_text(json.dumps({**written, "run": {**written["run"], "wall_seconds": 9.0}}))
+    open_folder(tmp_path, STAGE, "blocks")  # what differs from run to run is not sealed
+    row = written["partitions"][0]
+    changes: list[dict[str, Any]] = [
+        {"rows": written["rows"] + 1},
+        {"partitions": [{**row, "files": {}}, *written["partitions"][1:]]},
+        {"partitions": []},
+        {"notes": {"tables": None}},
+        {"seal": ""},
+    ]
+    for changed in changes:
+        path.write_text(json.dumps({**written, **changed}))
+        with pytest.raises(StageError, match=r"is not as it was written; run `recon reconstruct`"):
+            open_folder(tmp_path, STAGE, "blocks")
+
+
+def test_a_stage_file_with_other_columns_is_refused_with_its_stage(tmp_path: Path) -> None:
+    publish(tmp_path)
+    (part, *_) = sorted((tmp_path / "blocks").glob("*/*.parquet"))
+    frame = pl.read_parquet(part)
+    name = frame.columns[-1]
+    whole = part.read_bytes()
+    for damaged in (
+        parquet_bytes(frame.drop(name)),
+        parquet_bytes(frame.with_columns(pl.lit(1.5).alias(name))),
+        whole[: len(whole) // 2],
+        b"",
+    ):
+        part.write_bytes(damaged)
+        with pytest.raises(StageError, match=r"is not the file that was published") as refused:
+            open_folder(tmp_path, STAGE, "blocks").read(part.parent.name.partition("=")[2])
+        assert str(part) in str(refused.value)
+        assert "run `recon reconstruct --force`" in str(refused.value)
+
+
 def test_folders_of_different_runs_do_not_pass_as_one(tmp_path: Path) -> None:
     publish(tmp_path)
     publish(other := tmp_path / "other", NEXT)

@@ -540,7 +540,10 @@ def _lists() -> list[Input]:
         try:
             header, body = naive_readers.checked(naive_readers.rows_of(data, ","))
             at = naive_readers.place_of(header, "geoid")
-            said = sorted(naive_readers.geoid_of(row[at]) for row in body)
+            said = sorted(
+                row[at] if re.fullmatch("[0-9]{5}", row[at]) else naive_readers.geoid_of(row[at])
+                for row in body
+            )
         except naive_readers.Unclear:
             return None
         return [geoid for geoid, _ in found] == said

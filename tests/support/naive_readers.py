@@ -308,10 +308,13 @@ def sdmx_csv_2(data: bytes) -> Table:
 def long(data: bytes) -> Table:
     rows = rows_of(data, ";")
     header, body = checked(rows)
-    body = [row for row in body if not _is_note(row, row[0], [row[5]])]
+    names = ["Code", "Age", "Sex", "Area", "Year", "Value", "Flag"]
+    if sorted(header) != sorted(names):
+        raise Unclear("other headers")
+    code, value = place_of(header, "Code"), place_of(header, "Value")
+    body = [row for row in body if not _is_note(row, row[code], [row[value]])]
     if len({row[place_of(header, "Year")] for row in body}) > 1:
         raise Unclear("years")
-    names = ["Code", "Age", "Sex", "Area", "Year", "Value", "Flag"]
     areas = {(row[place_of(header, "Code")], row[place_of(header, "Area")]) for row in body}
     if not len(areas) == len({code for code, _ in areas}) == len({area for _, area in areas}):
         raise Unclear("areas")
@@ -325,6 +328,8 @@ def eurostat_tsv(data: bytes) -> Table:
     counts = []
     fixed = set()
     for row in body:
+        if len(row) == 1 and row[0].count(",") < 2:
+            continue  # a note
         if len(row) != len(header) or row[0].count(",") != header[0].count(","):
             raise Unclear("fields")
         freq, sex, age, unit, geoid = (word.strip() for word in row[0].split(","))
@@ -438,6 +443,12 @@ def _json_codes(category: Mapping[str, Any]) -> list[str]:
     return list(codes)
 
 
+def _number_of_xml(text: str) -> str:
+    """``1e3`` is a number as a workbook has it."""
+    match = re.fullmatch(r"([0-9]{1,4})[eE]\+?([0-5])", text)
+    return str(int(match[1]) * 10 ** int(match[2])) if match else text
+
+
 def wide(data: bytes) -> Table:
     """The workbook, by its XML."""
     try:
@@ -467,7 +478,7 @@ def wide(data: bytes) -> Table:
     cells = [2 + 5 * part + at for part in range(3) for at in range(4)]
     rows = [row for row in body if any(row) and (row[0] != "Source: an office." or any(row[1:]))]
     return table_of(
-        (geoid_of(row[0]), cell, count_of(row[at]))
+        (geoid_of(row[0]), cell, count_of(_number_of_xml(row[at])))
         for row in rows
         for cell, at in enumerate(cells, start=1)
     )

@@ -127,6 +127,8 @@ def _gunzip(path: Path) -> IO[bytes]:
 
 def _members(archive: Document) -> Iterator[Document]:
     with archive.open() as file, zipfile.ZipFile(file) as opened:
+        if not all(info.filename for info in opened.infolist()):
+            raise SourceError(f"{archive.label}: damaged or truncated: a member has no name")
         infos = [info for info in opened.infolist() if not info.is_dir()]
     if not infos:
         raise SourceError(f"{archive.label}: a zip without files")
