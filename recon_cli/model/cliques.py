@@ -1,0 +1,343 @@
+"""Published counts as sums of small tables: for every unit one integer table of each clique.
+
+No published count needs the joint histogram. The margins of a histogram are tables of cliques that
+agree on what they share; and tables that agree are margins of a histogram, as people of adjacent
+cliques with the same shared values can be paired, along the tree, in whole numbers. So both have
+the same published counts, and one integer combination of rows proves the same of both: Eq. (clique)
+of docs/method.md. Of a cell that crosses cliques the tables say nothing by themselves.
+
+See *clique* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.grain import IntArray, enumerate_domain
+from recon_cli.model.junction_tree import JunctionTree, Separator
+from recon_cli.model.plan import PatternPlan, Plan
+from recon_cli.model.predicates import Masks
+from recon_cli.publication import OPEN
+
+AtomArray = npt.NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class CliqueForm:
+    """The clique tables of one unit, one after the other: what follows from the plan alone.
+
+    Attributes:
+        plan: Of a release whose counts are intervals.
+        tree: The cliques.
+    """
+
+    plan: Plan
+    tree: JunctionTree
+
+    @classmethod
+    def of(cls, plan: Plan) -> CliqueForm:
+        """The cliques of all cells that the schema defines for the tables in use, at any level.
+
+        Withheld and left-out cells are among them, their universes and tallied features, and
+        structural zeros.
+        """
+        cells = {(cell.masks, cell.tally) for table in plan.tables for cell in table.cells}
+        rows = {
+            row
+            for pattern in plan.patterns
+            for row in zip(pattern.masks, pattern.tally, strict=True)
+        }
+        zeros = {(masks, None) for masks in plan.release.impossible}
+        crossed = {_features(plan, masks, tally) for masks, tally in cells | rows | zeros}
+        return cls(plan, JunctionTree.of(plan.grain.sizes, crossed))
+
+    @cached_property
+    def first(self) -> IntArray:
+        """Where each clique's table begins, and where the last one ends."""
+        sizes = self.plan.grain.sizes
+        cells = [self.tree.cells(at, sizes) for at in range(len(self.tree.cliques))]
+        return np.cumsum([0, *cells])
+
+    @property
+    def width(self) -> int:
+        """Cells of all tables of a unit."""
+        return int(self.first[-1])
+
+    @property
+    def joint_width(self) -> int:
+        """Histogram cells of a unit at the working grain."""
+        return math.prod(self.plan.grain.sizes)
+
+    @cached_property
+    def atoms(self) -> tuple[AtomArray, ...]:
+        """For each clique (cells × its features) atom indices, in mixed-radix order."""
+        sizes = self.plan.grain.sizes
+        return tuple(enumerate_domain([sizes[f] for f in clique]) for clique in self.tree.cliques)
+
+    def functional(self, masks: Masks, tally: int | None = None) -> IntArray:
+        """(cells) what a person in each cell adds to a count.
+
+        Raises:
+            ValueError: No clique holds its features, or the grain does not tell them apart.
+        """
+        grain, release = self.plan.grain, self.plan.release
+        if not grain.resolves(masks):
+            raise ValueError("a count that the working grain does not resolve")
+        needed = _features(self.plan, masks, tally)
+        at = self.tree.holding([f for f in needed if grain.sizes[f] > 1], grain.sizes)
+        if at is None:
+            names = ", ".join(release.features[f].name for f in sorted(needed))
+            raise ValueError(f"no clique holds a count that crosses {names}")
+        weight = np.ones(len(self.atoms[at]), dtype=np.int64)
+        for place, f in enumerate(self.tree.cliques[at]):
+            if masks[f] != release.full[f]:
+                inside = np.isin(self.atoms[at][:, place], grain.within(f, masks[f]))
+                weight *= inside
+            if f == tally:
+                weight *= grain.picked(release, f)[self.atoms[at][:, place]]
+        result = np.zeros(self.width, dtype=np.int64)
+        result[self.first[at] : self.first[at + 1]] = weight
+        return result
+
+    def functionals(self, pattern: PatternPlan) -> sparse.csr_array:
+        """Sparse (distinct published nodes × cells): the counts of a coverage pattern."""
+        nodes = [(pattern.masks[k], pattern.tally[k]) for k in self.published(pattern)[0]]
+        rows = [self.functional(masks, tally) for masks, tally in nodes]
+        return sparse.csr_array(np.stack(rows))
+
+    def published(self, pattern: PatternPlan) -> tuple[IntArray, IntArray]:
+        """The lattice's nodes that a pattern publishes, and for each published cell which it is.
+
+        Raises:
+            ValueError: The plan is not one for intervals.
+        """
+        if pattern.lattice is None:
+            raise ValueError("clique tables need a plan for intervals")
+        nodes, at = np.unique(pattern.lattice.node, return_inverse=True)
+        return nodes, at.ravel()
+
+    @cached_property
+    def agreement(self) -> sparse.csr_array:
+        """Sparse (values of separators × cells): zero where the tables of a unit agree."""
+        parts = []
+        for separator in self.tree.separators:
+            height = math.prod(self.plan.grain.sizes[f] for f in separator.features)
+            rows = np.zeros((height, self.width), dtype=np.int64)
+            for clique, sign in ((separator.before, 1), (separator.clique, -1)):
+                codes = self.shared_code(separator, clique)
+                rows[codes, self.first[clique] + np.arange(len(codes))] = sign
+            parts.append(rows)
+        if not parts:
+            return sparse.csr_array((0, self.width), dtype=np.int64)
+        return sparse.csr_array(np.concatenate(parts))
+
+    def shared_code(self, separator: Separator, clique: int) -> IntArray:
+        """For each cell of a clique the mixed-radix code of the values that a separator holds."""
+        code = np.zeros(len(self.atoms[clique]), dtype=np.int64)
+        for f in separator.features:
+            code *= self.plan.grain.sizes[f]
+            code += self.atoms[clique][:, self.tree.cliques[clique].index(f)]
+        return code
+
+    @cached_property
+    def ceiling(self) -> IntArray:
+        """Of each cell 0 where a structural zero holds all of it, else `OPEN`."""
+        ceiling = np.full(self.width, OPEN, dtype=np.int64)
+        for masks in self.plan.release.impossible:
+            ceiling[self.functional(masks) > 0] = 0
+        return ceiling
+
+
+def _features(plan: Plan, masks: Masks, tally: int | None) -> frozenset[int]:
+    """Those that a predicate or a tally tells apart."""
+    told = (f for f, mask in enumerate(masks) if mask != plan.release.full[f])
+    return frozenset(told) | ({tally} if tally is not None else frozenset())
+
+
+@dataclass(frozen=True)
+class PublishedRows:
+    """The rows of one coverage pattern in a system.
+
+    Attributes:
+        pattern: Place of the pattern in the plan.
+        geounits: Their row numbers in the partition.
+        nodes: The lattice's nodes that are published.
+        first: The first row; those of a geounit follow one another.
+    """
+
+    pattern: int
+    geounits: IntArray
+    nodes: IntArray
+    first: int
+
+
+@dataclass(frozen=True)
+class CliqueSystem:
+    """Published counts and the agreement of tables, over the clique cells of some units.
+
+    Attributes:
+        form: The cells of each unit.
+        units: Row numbers of the units in the partition; their cells follow one another.
+        rows: First the separators of every unit, then the published counts with the ends of their
+            statements, `OPEN` where there is none.
+        published: Where the published counts are.
+        ceiling: What structural zeros leave of each cell.
+    """
+
+    form: CliqueForm
+    units: IntArray
+    rows: LinearConstraints
+    published: tuple[PublishedRows, ...]
+    ceiling: IntArray
+
+    @classmethod
+    def of(cls, form: CliqueForm, counts: PartitionCounts, batch: slice) -> CliqueSystem:
+        """The system of some whole regions.
+
+        Args:
+            form: Of the plan.
+            counts: The partition.
+            batch: The units.
+
+        Raises:
+            ValueError: The counts are not intervals.
+        """
+        units = counts.units[batch]
+        number, width = len(units), form.width
+        blocks = [_Block.repeated(form.agreement, number, width)]
+        height = form.agreement.shape[0] * number
+        least, most = [np.zeros(height, dtype=np.int64)], [np.zeros(height, dtype=np.int64)]
+        published: list[PublishedRows] = []
+        for at, pattern in enumerate(form.plan.patterns):
+            geounits, place = counts.geounits_of(pattern.level, pattern.pattern, batch)
+            if not len(geounits):
+                continue
+            nodes, of_cell = form.published(pattern)
+            low, high = _stated(form, counts, pattern, geounits, of_cell)
+            published.append(PublishedRows(at, geounits, nodes, height))
+            blocks.append(_Block.shared(form.functionals(pattern), place, height, width))
+            least.append(low.ravel())
+            most.append(high.ravel())
+            height += low.size
+        entries = [np.concatenate([getattr(b, n) for b in blocks]) for n in _Block.NAMES]
+        value, row, column = entries
+        A = sparse.csr_array((value, (row, column)), shape=(height, number * width))
+        rows = LinearConstraints(A, np.concatenate(least), np.concatenate(most))
+        return cls(form, units, rows, tuple(published), np.tile(form.ceiling, number))
+
+    @property
+    def separators(self) -> int:
+        """Number of rows that say that tables agree."""
+        return self.form.agreement.shape[0] * len(self.units)
+
+    @property
+    def unit(self) -> IntArray:
+        """For each cell the place of its unit."""
+        return np.repeat(np.arange(len(self.units)), self.form.width)
+
+
+def _stated(
+    form: CliqueForm,
+    counts: PartitionCounts,
+    pattern: PatternPlan,
+    geounits: IntArray,
+    of_cell: IntArray,
+) -> tuple[IntArray, IntArray]:
+    """(geounits × published nodes) what all cells of a node state together."""
+    if counts.intervals is None:
+        raise ValueError("clique tables need counts that are intervals")
+    columns = np.array([form.plan.columns[cell] for cell in pattern.margins.columns])
+    low, high = (ends[:, columns] for ends in counts.intervals.of(geounits))
+    order = np.argsort(of_cell, kind="stable")
+    first = np.searchsorted(of_cell[order], np.arange(int(of_cell.max()) + 1))
+    low = np.maximum.reduceat(low[:, order], first, axis=1)
+    return low, np.minimum.reduceat(high[:, order], first, axis=1)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Entries of some rows."""
+
+    value: IntArray
+    row: IntArray
+    column: IntArray
+
+    NAMES = ("value", "row", "column")
+
+    @classmethod
+    def repeated(cls, matrix: sparse.csr_array, units: int, width: int) -> _Block:
+        """The same rows in every unit by itself."""
+        entries, unit = matrix.tocoo(), np.arange(units)[:, None]
+        return cls(
+            np.tile(entries.data, units),
+            (unit * matrix.shape[0] + entries.row).ravel(),
+            (unit * width + entries.col).ravel(),
+        )
+
+    @classmethod
+    def shared(cls, matrix: sparse.csr_array, place: IntArray, first: int, width: int) -> _Block:
+        """The same rows in every geounit, over its units."""
+        entries, inside = matrix.tocoo(), np.flatnonzero(place >= 0)
+        row = first + place[inside][:, None] * matrix.shape[0] + entries.row
+        column = inside[:, None] * width + entries.col
+        return cls(np.tile(entries.data, len(inside)), row.ravel(), column.ravel())
+
+
+def glue(
+    form: CliqueForm, tables: IntArray, rng: np.random.Generator
+) -> tuple[IntArray, AtomArray]:
+    """People whose histogram has given clique tables as its margins.
+
+    People of adjacent cliques with the same values of the separator are paired at random.
+
+    Args:
+        form: The cliques.
+        tables: (units × cells) whole numbers, none below 0.
+        rng: Decides who is paired.
+
+    Returns:
+        For each person the unit's place, rising, and (people × features) atom indices.
+
+    Raises:
+        ValueError: Tables do not agree on a separator.
+    """
+    unit, atoms = _expanded(form, tables, 0)
+    people = np.zeros((len(unit), len(form.plan.grain.sizes)), dtype=np.int16)
+    people[:, list(form.tree.cliques[0])] = atoms
+    for separator in form.tree.separators:
+        clique = form.tree.cliques[separator.clique]
+        other_unit, other = _expanded(form, tables, separator.clique)
+        shared = list(separator.features)
+        ours = _shuffled(rng, unit, people[:, shared])
+        theirs = _shuffled(rng, other_unit, other[:, [clique.index(f) for f in shared]])
+        agrees = len(ours) == len(theirs)
+        if agrees:
+            agrees = np.array_equal(unit[ours], other_unit[theirs]) and np.array_equal(
+                people[ours][:, shared], other[theirs][:, [clique.index(f) for f in shared]]
+            )
+        if not agrees:
+            raise ValueError("clique tables do not agree on what they share")
+        people[np.ix_(ours, list(clique))] = other[theirs]
+    return unit, people
+
+
+def _expanded(form: CliqueForm, tables: IntArray, clique: int) -> tuple[IntArray, AtomArray]:
+    """A row a person: the unit, and the atoms of a clique's features."""
+    table = tables[:, form.first[clique] : form.first[clique + 1]]
+    unit, cell = np.divmod(np.repeat(np.arange(table.size), table.ravel()), table.shape[1])
+    return unit, form.atoms[clique][cell]
+
+
+def _shuffled(rng: np.random.Generator, unit: IntArray, shared: AtomArray) -> IntArray:
+    """An order by unit and shared values, random among equals."""
+    keys: Iterator[IntArray] = iter(shared.T.astype(np.int64))
+    return np.lexsort((rng.random(len(unit)), *keys, unit))

@@ -1,0 +1,223 @@
+"""What is proven of the least and greatest values of counts, and why.
+
+An end has two sides: what is proven, by whole-numbered combinations of rows, and what is seen, in a
+solution. Where they meet the end is exact. A proof can be added up again, and a solution put into
+all rows, by whoever doubts: `Ledger.recheck` does both.
+
+See *end* and *certificate* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.model.grain import IntArray
+from recon_cli.model.program import IntegerProgram
+
+#: Sums of products up to this are exact in 64 bits.
+_EXACT = 2**62
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Rows of a program, added up: Eq. (dual) of docs/method.md.
+
+    Attributes:
+        scale: How often the functional is taken, at least once.
+        rows: The rows, rising.
+        weights: How often each is added, not 0; a negative weight takes the row's greatest value.
+
+    Raises:
+        ValueError: When made: nothing that could be added up.
+    """
+
+    scale: int
+    rows: IntArray
+    weights: IntArray
+
+    def __post_init__(self) -> None:
+        if self.scale < 1 or self.rows.shape != self.weights.shape or not self.weights.all():
+            raise ValueError("a combination needs a scale, and for each row a weight other than 0")
+
+    def bound(self, program: IntegerProgram, functional: IntArray) -> int:
+        """What no solution's ``functional @ x`` is below, in whole numbers of any length."""
+        rows = program.constraints
+        weights = self.weights.astype(object)
+        used = sparse.csr_array(rows.A[self.rows])
+        sides = np.where(self.weights > 0, rows.least[self.rows], rows.most[self.rows])
+        total = int((weights * sides.astype(object)).sum())
+        rest = self.scale * functional.astype(object)
+        of_row = np.repeat(np.arange(len(weights)), np.diff(used.indptr))
+        np.subtract.at(rest, used.indices, weights[of_row] * used.data.astype(object))
+        at = np.flatnonzero(rest)
+        ends = np.where(rest[at] > 0, program.lower[at], program.upper[at])
+        return -(-(total + int((rest[at] * ends.astype(object)).sum())) // self.scale)
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """Two engines agree that no solution is below; there is no proof to add up."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A solution, as its difference from a known one.
+
+    Attributes:
+        known: Which of the ledger's known solutions.
+        columns: Where it differs, rising.
+        change: By how much there.
+
+    Raises:
+        ValueError: When made: not one change for each column.
+    """
+
+    known: int
+    columns: IntArray
+    change: IntArray
+
+    def __post_init__(self) -> None:
+        if self.columns.shape != self.change.shape:
+            raise ValueError("a witness needs one change for each column")
+
+
+@dataclass(frozen=True)
+class End:
+    """The least value of a functional; of a greatest value that of its negative.
+
+    Attributes:
+        proven: No solution has less.
+        why: What proves it; None: the bounds of the variables alone.
+        seen: The least in a known solution.
+        witness: That solution.
+
+    Raises:
+        ValueError: When made: a solution is below what is proven.
+    """
+
+    proven: int
+    why: Combination | Confirmation | None
+    seen: int
+    witness: Witness
+
+    def __post_init__(self) -> None:
+        if self.proven > self.seen:
+            raise ValueError(f"proven to be at least {self.proven}, but {self.seen} is seen")
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a solution reaches it."""
+        return self.proven == self.seen
+
+
+@dataclass
+class Ledger:
+    """The ends of many functionals of one program.
+
+    Attributes:
+        program: Its variables between the bounds that propagation proved.
+        functionals: Sparse (functionals × variables).
+        known: Solutions that witnesses differ from.
+        effort: Deterministic seconds that were spent.
+    """
+
+    program: IntegerProgram
+    functionals: sparse.csr_array
+    known: list[IntArray]
+    effort: float = 0.0
+    _ends: dict[tuple[int, int], Combination | Confirmation] = field(default_factory=dict)
+    _witnesses: dict[tuple[int, int], Witness] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        A, C = self.program.constraints.A, self.functionals
+        if not all(self.program.is_feasible(each) for each in self.known) or not self.known:
+            raise ValueError("a ledger begins with solutions of its program")
+        if A.shape[1] != C.shape[1]:
+            raise ValueError(f"functionals over {C.shape[1]} of {A.shape[1]} variables")
+        rises = sparse.csr_array((np.maximum(C.data, 0), C.indices, C.indptr), shape=C.shape)
+        falls = sparse.csr_array((np.minimum(C.data, 0), C.indices, C.indptr), shape=C.shape)
+        low, high = self.program.lower, self.program.upper
+        self.lower: IntArray = rises @ low + falls @ high
+        self.upper: IntArray = rises @ high + falls @ low
+        self.least: IntArray = C @ self.known[0]
+        self.greatest: IntArray = self.least.copy()
+        here = Witness(0, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        self._here = here
+        for at in range(1, len(self.known)):
+            self.see(C @ self.known[at], Witness(at, here.columns, here.change))
+
+    @property
+    def is_open_below(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Functionals whose least value is not known."""
+        return np.asarray(self.lower < self.least)
+
+    @property
+    def is_open_above(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Functionals whose greatest value is not known."""
+        return np.asarray(self.greatest < self.upper)
+
+    def prove(self, functional: int, sign: int, bound: int, why: Combination | Confirmation) -> None:
+        """``sign`` times a functional is at least ``bound`` in all solutions."""
+        ends = self.lower if sign > 0 else self.upper
+        if bound > sign * ends[functional]:
+            ends[functional] = sign * bound
+            self._ends[functional, sign] = why
+
+    def see(self, values: IntArray, witness: Witness, among: IntArray | None = None) -> bool:
+        """The values of functionals in a solution; whether any is new.
+
+        Args:
+            values: Of all functionals, or of those in ``among``.
+            witness: The solution.
+            among: Some functionals, each once.
+        """
+        k = np.arange(len(self.least)) if among is None else among
+        below, above = values < self.least[k], values > self.greatest[k]
+        self.least[k[below]] = values[below]
+        self.greatest[k[above]] = values[above]
+        self._witnesses.update(dict.fromkeys(((int(at), 1) for at in k[below]), witness))
+        self._witnesses.update(dict.fromkeys(((int(at), -1) for at in k[above]), witness))
+        return bool(below.any() or above.any())
+
+    def end(self, functional: int, sign: int) -> End:
+        """The least value of a functional, or with sign −1 that of its negative."""
+        proven, seen = (
+            (self.lower, self.least) if sign > 0 else (self.upper, self.greatest)
+        )
+        return End(
+            proven=sign * int(proven[functional]),
+            why=self._ends.get((functional, sign)),
+            seen=sign * int(seen[functional]),
+            witness=self._witnesses.get((functional, sign), self._here),
+        )
+
+    def solution(self, witness: Witness) -> IntArray:
+        """The solution that a witness stands for."""
+        values = self.known[witness.known].copy()
+        values[witness.columns] += witness.change
+        return values
+
+    def recheck(self) -> None:
+        """Add up every combination, and put every witness into all rows.
+
+        Raises:
+            ValueError: One of them does not show what it is there for.
+        """
+        for at in range(len(self.lower)):
+            row = self.functionals[[at]]
+            functional = row.toarray()[0]
+            for sign in (1, -1):
+                end = self.end(at, sign)
+                values = self.solution(end.witness)
+                if not self.program.is_feasible(values):
+                    raise ValueError(f"functional {at}: its witness is no solution")
+                if sign * int(functional @ values) != end.seen:
+                    raise ValueError(f"functional {at}: its witness does not have {end.seen}")
+                if isinstance(end.why, Confirmation):
+                    continue
+                why = end.why or Combination(1, self._here.columns, self._here.change)
+                if why.bound(self.program, sign * functional) < end.proven:
+                    raise ValueError(f"functional {at}: its rows do not add up to {end.proven}")

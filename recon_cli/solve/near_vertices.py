@@ -1,0 +1,285 @@
+"""Vertices near a known solution that take a functional as far as the relaxation lets it go.
+
+A block of variables is looked at in two ways at once: with all others anywhere within their bounds,
+which loses no solution and so proves, and with all others as they are in a known solution, which
+only has solutions. One linear program does both. To fall short of the goal costs most, to need
+others to move costs less, and any change costs a little: so its duals prove how far the functional
+can go, and where nothing else has to move, its vertex, which is nearly always whole, is a solution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.grain import IntArray
+from recon_cli.model.ledger import Combination
+from recon_cli.model.program import IntegerProgram, activity_bounds
+from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
+
+#: Costs of a person who moves, of one who has to move elsewhere, of falling short by one.
+_MOVE, _ELSEWHERE, _SHORT = 1.0, 1e3, 1e6
+#: How far the costs of people differ where a vertex is not whole.
+_NOISE = 0.05
+#: Scales of weights, from what is easily read to what loses nothing: 720,720 is divisible by 1 to
+#: 16, and so fine that rounding to it moves no bound of a program this size.
+_SCALES = (1, 2, 12, 2520, 720_720)
+#: More than any row.
+_FREE = 2**40
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some variables of a program, around a known solution.
+
+    Attributes:
+        columns: The variables, rising.
+        rows: The rows over them that can bind.
+        A: Sparse (rows × columns).
+        outer: Least and greatest change of each row, whatever the others are.
+        inner: The same where the others stay.
+        down: How far each variable can fall.
+        up: How far it can rise.
+    """
+
+    columns: IntArray
+    rows: IntArray
+    A: sparse.csr_array
+    outer: tuple[IntArray, IntArray]
+    inner: tuple[IntArray, IntArray]
+    down: IntArray
+    up: IntArray
+
+    def is_solution(self, change: IntArray) -> bool:
+        """Whether the known solution is one after a change of the block, and of nothing else."""
+        if (change > self.up).any() or (-change > self.down).any():
+            return False
+        total, (least, most) = self.A @ change, self.inner
+        return bool((total >= least).all() and (total <= most).all())
+
+
+@dataclass(frozen=True)
+class BlockView:
+    """A program, quick to take blocks of variables of.
+
+    Attributes:
+        program: The program.
+        by_column: Its matrix.
+        reach: The least and greatest that its rows come to within the bounds of the variables.
+    """
+
+    program: IntegerProgram
+    by_column: sparse.csc_array
+    reach: tuple[IntArray, IntArray]
+
+    @classmethod
+    def of(cls, program: IntegerProgram) -> BlockView:
+        """Of a program."""
+        A = program.constraints.A
+        return cls(program, sparse.csc_array(A), activity_bounds(A, program.lower, program.upper))
+
+    def around(self, known: IntArray, total: IntArray, columns: IntArray) -> Block:
+        """Some variables, around a known solution.
+
+        Args:
+            known: The solution.
+            total: What the rows come to in it.
+            columns: The variables, rising.
+        """
+        program = self.program
+        A, rows = self._part(columns)
+        lower = program.lower[columns] - known[columns]
+        upper = program.upper[columns] - known[columns]
+        fall, rise = activity_bounds(A, lower, upper)
+        least = program.constraints.least[rows] - total[rows]
+        most = program.constraints.most[rows] - total[rows]
+        # Others move a row by what all can less what the block can.
+        others_fall = self.reach[0][rows] - total[rows] - fall
+        others_rise = self.reach[1][rows] - total[rows] - rise
+        binds = np.flatnonzero((fall < least) | (rise > most))
+        least, most = least[binds], most[binds]
+        return Block(
+            columns=columns,
+            rows=rows[binds],
+            A=sparse.csr_array(A[binds]),
+            outer=(least - others_rise[binds], most - others_fall[binds]),
+            inner=(least, most),
+            down=-lower,
+            up=upper,
+        )
+
+    def relaxed(self, columns: IntArray) -> IntegerProgram:
+        """The program over some variables, whatever the others are within their bounds."""
+        program = self.program
+        A, rows = self._part(columns)
+        lower, upper = program.lower[columns], program.upper[columns]
+        fall, rise = activity_bounds(A, lower, upper)
+        least = program.constraints.least[rows] - (self.reach[1][rows] - rise)
+        most = program.constraints.most[rows] - (self.reach[0][rows] - fall)
+        binds = np.flatnonzero((fall < least) | (rise > most))
+        constraints = LinearConstraints(sparse.csr_array(A[binds]), least[binds], most[binds])
+        return IntegerProgram(constraints, lower, upper)
+
+    def _part(self, columns: IntArray) -> tuple[sparse.csr_array, IntArray]:
+        """The matrix of some variables, and its rows that are not empty."""
+        part = sparse.csc_array(self.by_column[:, columns])
+        rows, at = np.unique(part.indices, return_inverse=True)
+        shape = (len(rows), len(columns))
+        entries = (part.data, at.ravel(), part.indptr)
+        return sparse.csr_array(sparse.csc_array(entries, shape=shape)), rows
+
+
+@dataclass(frozen=True)
+class NearVertex:
+    """The answer to one question.
+
+    Attributes:
+        change: Of each of the block's variables, whole or not; empty without an answer.
+        weights: For each of the block's rows, as a share of the functional.
+        deterministic_time: Seconds.
+    """
+
+    change: FloatArray
+    weights: FloatArray
+    deterministic_time: float
+
+
+class NearVertices:
+    """Questions about one block around one known solution."""
+
+    def __init__(
+        self, block: Block, functionals: sparse.csr_array, short: tuple[IntArray, IntArray]
+    ) -> None:
+        """Nothing is solved yet.
+
+        Args:
+            block: See there.
+            functionals: Sparse (functionals × columns): what will be asked.
+            short: How far the known solution is from what is proven, below and above.
+        """
+        self._block = block
+        below, above = short
+        slack_low = block.inner[0] - block.outer[0]
+        slack_high = block.outer[1] - block.inner[1]
+        low, high = np.flatnonzero(slack_low > 0), np.flatnonzero(slack_high > 0)
+        height, width = block.A.shape
+        asked = functionals.shape[0]
+        self._width, self._height = width, height
+        elastic = [_selector(low, height), -_selector(high, height)]
+        rows = sparse.hstack([block.A, -block.A, *elastic])
+        goals = sparse.hstack([functionals, -functionals])
+        further = np.arange(asked)
+        A = sparse.csr_array(
+            sparse.block_array(
+                [
+                    [rows, None],
+                    [
+                        sparse.hstack(
+                            [goals, sparse.csr_array((asked, len(low) + len(high)))]
+                        ),
+                        sparse.hstack([-_selector(further, asked), _selector(further, asked)]),
+                    ],
+                ]
+            )
+        )
+        free = np.full(asked, _FREE)
+        constraints = LinearConstraints(
+            A, np.concatenate([block.inner[0], -free]), np.concatenate([block.inner[1], free])
+        )
+        upper = np.concatenate([block.up, block.down, slack_low[low], slack_high[high], below, above])
+        program = IntegerProgram(constraints, np.zeros(len(upper), dtype=np.int64), upper)
+        self._relaxation = LinearRelaxation(program)
+        self._goal: int | None = None
+        cost = np.repeat([_MOVE, _ELSEWHERE, _SHORT], [2 * width, len(low) + len(high), 2 * asked])
+        self._cost = cost.astype(np.float64)
+
+    def reach(
+        self,
+        functional: int,
+        sign: int,
+        goal: int,
+        limit: float,
+        noise: np.random.Generator | None = None,
+    ) -> NearVertex:
+        """The vertex nearest to where a functional changes by ``goal``.
+
+        Args:
+            functional: Which.
+            sign: 1 to make it smaller, −1 to make it larger.
+            goal: The change, of that sign's direction.
+            limit: Deterministic seconds.
+            noise: Makes people's costs differ, for another vertex.
+        """
+        row = self._height + functional
+        if self._goal is not None:
+            self._relaxation.bound_row(self._goal, -_FREE, _FREE)
+        self._goal = row
+        ends = (-_FREE, goal) if sign > 0 else (goal, _FREE)
+        self._relaxation.bound_row(row, *ends)
+        cost = self._cost
+        if noise is not None:
+            cost = cost.copy()
+            cost[: 2 * self._width] += _NOISE * noise.random(2 * self._width)
+        vertex = self._relaxation.solve(cost, limit)
+        if not len(vertex.values):
+            return NearVertex(np.empty(0), np.empty(0), vertex.deterministic_time)
+        width = self._width
+        change = vertex.values[:width] - vertex.values[width : 2 * width]
+        own = abs(float(vertex.duals[row]))
+        weights = vertex.duals[: self._height] / own if own > _MOVE else np.empty(0)
+        return NearVertex(change, weights, vertex.deterministic_time)
+
+
+def _selector(at: IntArray, height: int) -> sparse.csr_array:
+    """Sparse (height × len(at)): a one for each place."""
+    ones = np.ones(len(at), dtype=np.int64)
+    return sparse.csr_array((ones, (at, np.arange(len(at)))), shape=(height, len(at)))
+
+
+def best_combination(
+    block: Block, functional: IntArray, weights: FloatArray, wanted: int
+) -> tuple[int, Combination] | None:
+    """The least change of a functional that weights prove, by the simplest of them that do.
+
+    Args:
+        block: See there.
+        functional: Coefficient of each of its variables.
+        weights: Of its rows, as a linear program proposes them.
+        wanted: What is enough.
+
+    Returns:
+        The bound and the weights of the whole program's rows; None where they are not finite.
+    """
+    best: tuple[int, Combination] | None = None
+    if not len(weights) or not np.isfinite(weights).all():
+        return None
+    for scale in _SCALES:
+        whole = np.rint(scale * weights)
+        if np.abs(whole).max(initial=0) > 2**31:
+            break
+        w = whole.astype(np.int64)
+        bound = _least_change(block, functional, w, scale)
+        if best is None or bound > best[0]:
+            used = np.flatnonzero(w)
+            best = bound, Combination(scale, block.rows[used], w[used])
+        if best[0] >= wanted:
+            break
+    return best
+
+
+def _least_change(block: Block, functional: IntArray, weights: IntArray, scale: int) -> int:
+    """Eq. (dual), in changes, with the others anywhere within their bounds."""
+    least, most = block.outer
+    number: npt.DTypeLike = np.int64
+    size = float(np.abs(weights).astype(np.float64) @ np.maximum(np.abs(least), np.abs(most)))
+    if size > 2**60:
+        number = object
+    w = weights.astype(number)
+    of_rows = np.where(weights > 0, w * least, w * most).sum()
+    rest = scale * functional - block.A.T @ weights
+    reach = np.where(rest > 0, -rest * block.down, rest * block.up).sum()
+    return -(-(int(of_rows) + int(reach)) // scale)

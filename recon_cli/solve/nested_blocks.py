@@ -1,0 +1,232 @@
+"""Least and greatest values of counts, block by block: units first, then what they lie in.
+
+A block is a set of variables, such as the cells of a unit, of a district, of a region. With all
+other blocks anywhere within their bounds its rows prove; with all others as they are in a known
+solution its solutions are ones of the whole. An end is exact where the two meet, and only what is
+left goes to the next larger blocks. Two engines come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.model.grain import IntArray
+from recon_cli.model.ledger import Ledger, Witness
+from recon_cli.model.program import IntegerProgram, fix_others
+from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.linear_relaxation import LinearRelaxation
+from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_combination
+
+#: Vertices for random costs in every block of the second level.
+_EXPLORED = 6
+#: Vertices in a row that show nothing new, after which a block is left.
+_DRY = 2
+#: Attempts at a whole vertex near an end.
+_ATTEMPTS = 3
+#: What a whole number may be missed by.
+_ROUNDING = 1e-6
+
+
+def find_ends(
+    program: IntegerProgram,
+    functionals: sparse.csr_array,
+    known: IntArray,
+    levels: Sequence[Sequence[IntArray]],
+    effort: Effort,
+) -> Ledger:
+    """The least and the greatest value of each functional: Eq. (ends).
+
+    Args:
+        program: The program.
+        functionals: Sparse (functionals × variables), none empty.
+        known: A solution.
+        levels: From fine to coarse, the blocks of each level, each its variables, rising. The last
+            level has one block with all of them.
+        effort: Its limit is for everything together.
+    """
+    search = _Search(program, functionals, known, levels, effort)
+    search.explore(min(1, len(levels) - 1))
+    for level in range(len(levels)):
+        search.reach_ends(level)
+    return search.ledger
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of one block.
+
+    Attributes:
+        columns: Its variables.
+        functionals: Those with all their variables in it.
+    """
+
+    columns: IntArray
+    functionals: IntArray
+
+
+class _Search:
+    """The ledger so far, and the known solution that blocks are looked at around."""
+
+    def __init__(
+        self,
+        program: IntegerProgram,
+        functionals: sparse.csr_array,
+        known: IntArray,
+        levels: Sequence[Sequence[IntArray]],
+        effort: Effort,
+    ) -> None:
+        self.program = program
+        self.ledger = Ledger(program, functionals, [known])
+        self.effort = effort
+        self.levels = levels
+        self.known = known
+        self.values = functionals @ known
+        self.C = functionals
+        self.C_by_column = sparse.csc_array(functionals)
+        self.total = program.constraints.A @ known
+        self.view = BlockView.of(program)
+        self.random = np.random.default_rng(effort.seed)
+
+    @property
+    def left(self) -> float:
+        """Deterministic seconds that are left."""
+        return self.effort.limit - self.ledger.effort
+
+    def asked(self, level: int) -> Iterator[_Asked]:
+        """The blocks of a level in which some end is open."""
+        support = sparse.csr_array(
+            (np.ones(self.C.nnz, dtype=np.int64), self.C.indices, self.C.indptr), shape=self.C.shape
+        )
+        blocks = self.levels[level]
+        place = np.concatenate([np.full(len(each), at) for at, each in enumerate(blocks)])
+        entries = (np.ones(len(place), dtype=np.int64), (np.concatenate(blocks), place))
+        shape = (self.C.shape[1], len(blocks))
+        inside = sparse.csc_array(support @ sparse.csr_array(entries, shape=shape))
+        size = np.diff(self.C.indptr)
+        for at, columns in enumerate(blocks):
+            entry = slice(inside.indptr[at], inside.indptr[at + 1])
+            k = np.sort(inside.indices[entry][inside.data[entry] == size[inside.indices[entry]]])
+            is_open = self.ledger.is_open_below[k] | self.ledger.is_open_above[k]
+            if is_open.any() and self.left > 0:
+                yield _Asked(columns, k.astype(np.int64))
+
+    def explore(self, level: int) -> None:
+        """Vertices of each block for random costs, others as they are; each is walked to."""
+        for asked in self.asked(level):
+            self._explore(asked)
+        self.ledger.known.append(self.known)
+
+    def _explore(self, asked: _Asked) -> None:
+        k, ledger = asked.functionals, self.ledger
+        inner = fix_others(self.program, asked.columns, self.known)
+        relaxation = LinearRelaxation(inner.program)
+        C = sparse.csr_array(self.C[k][:, asked.columns])
+        dry = 0
+        for _ in range(_EXPLORED):
+            low, high = ledger.is_open_below[k], ledger.is_open_above[k]
+            if dry == _DRY or self.left <= 0 or not (low | high).any():
+                return
+            either = self.random.choice([-1.0, 1.0], len(k))
+            sign = np.where(low & high, either, np.where(low, 1.0, np.where(high, -1.0, 0.0)))
+            cost = C.T @ (sign * self.random.uniform(0.2, 1, len(k)))
+            vertex = relaxation.solve(cost, self.left)
+            ledger.effort += vertex.deterministic_time
+            if not len(vertex.values):
+                return
+            values = np.rint(vertex.values).astype(np.int64)
+            if not inner.program.is_feasible(values):
+                dry += 1
+                continue
+            dry = 0 if self._walk(asked.columns, values - self.known[asked.columns]) else dry + 1
+
+    def _walk(self, columns: IntArray, change: IntArray) -> bool:
+        """Go on from another solution; whether it shows anything new."""
+        moved = np.flatnonzero(change)
+        at, step = columns[moved], change[moved]
+        self.known = self.known.copy()
+        self.known[at] += step
+        self.total = self.total + self.view.by_column[:, at] @ step
+        self.values = self.values + self.C_by_column[:, at] @ step
+        here = np.flatnonzero(self.known != self.ledger.known[0])
+        witness = Witness(0, here, (self.known - self.ledger.known[0])[here])
+        return self.ledger.see(self.values, witness)
+
+    def reach_ends(self, level: int) -> None:
+        """Every open end of the blocks of a level: a proof, and a solution beside it."""
+        for asked in self.asked(level):
+            _Reach(self, asked).run()
+
+
+class _Reach:
+    """The open ends of one block."""
+
+    def __init__(self, search: _Search, asked: _Asked) -> None:
+        self.search, self.ledger = search, search.ledger
+        is_open = self.ledger.is_open_below | self.ledger.is_open_above
+        self.k = asked.functionals[is_open[asked.functionals]]
+        self.block: Block = search.view.around(search.known, search.total, asked.columns)
+        self.C = sparse.csr_array(search.C[self.k][:, asked.columns])
+        self.every = sparse.csc_array(search.C_by_column[:, asked.columns])
+        values = search.values[self.k]
+        short = (
+            np.maximum(values - self.ledger.lower[self.k], 0),
+            np.maximum(self.ledger.upper[self.k] - values, 0),
+        )
+        self.near = NearVertices(self.block, self.C, short)
+
+    def run(self) -> None:
+        """One functional after the other."""
+        for place, k in enumerate(self.k.tolist()):
+            for sign in (1, -1):
+                self._end(place, k, sign)
+
+    def _functional(self, place: int) -> IntArray:
+        entries = slice(self.C.indptr[place], self.C.indptr[place + 1])
+        functional = np.zeros(self.C.shape[1], dtype=np.int64)
+        functional[self.C.indices[entries]] = self.C.data[entries]
+        return functional
+
+    def _is_open(self, k: int, sign: int) -> bool:
+        ledger = self.ledger
+        return bool(
+            ledger.lower[k] < ledger.least[k] if sign > 0 else ledger.greatest[k] < ledger.upper[k]
+        )
+
+    def _end(self, place: int, k: int, sign: int) -> None:
+        noise: np.random.Generator | None = None
+        for _ in range(_ATTEMPTS):
+            if not self._is_open(k, sign) or self.search.left <= 0:
+                return
+            proven = self.ledger.lower[k] if sign > 0 else self.ledger.upper[k]
+            goal = int(proven - self.search.values[k])
+            vertex = self.near.reach(place, sign, goal, self.search.left, noise)
+            self.ledger.effort += vertex.deterministic_time
+            if not len(vertex.change):
+                return
+            change = np.rint(vertex.change).astype(np.int64)
+            reached = self._try(change)
+            functional = sign * self._functional(place)
+            best = float(functional @ vertex.change)
+            if best > sign * goal + _ROUNDING:
+                wanted = int(np.ceil(best - _ROUNDING))
+                proof = best_combination(self.block, functional, vertex.weights, wanted)
+                if proof is not None:
+                    bound = proof[0] + sign * int(self.search.values[k])
+                    self.ledger.prove(k, sign, bound, proof[1])
+            if reached or np.abs(vertex.change - change).max() < _ROUNDING:
+                return
+            noise = self.search.random
+
+    def _try(self, change: IntArray) -> bool:
+        """Whether a change of the block alone is a solution; then what it shows is kept."""
+        if not self.block.is_solution(change):
+            return False
+        moved = np.flatnonzero(change)
+        witness = Witness(1, self.block.columns[moved], change[moved])
+        values = self.search.values + self.every @ change
+        self.ledger.see(values, witness)
+        return True
