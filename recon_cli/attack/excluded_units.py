@@ -37,6 +37,11 @@ class Quarantine:
     excluded: frozenset[str] = frozenset()
     announce: Callable[[str], None] = _unwatched
 
+    @property
+    def is_active(self) -> bool:
+        """Whether anything is split or excluded."""
+        return bool(self.split_regions or self.excluded)
+
     def of_batch(self, units: pl.Series, regions: pl.Series) -> BatchQuarantine:
         """The same for one batch; see `BatchQuarantine`."""
         return BatchQuarantine(self, units, regions)

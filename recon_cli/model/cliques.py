@@ -12,7 +12,6 @@ See *clique* in docs/glossary.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -326,7 +325,7 @@ def glue(
             )
         if not agrees:
             raise ValueError("clique tables do not agree on what they share")
-        people[np.ix_(ours, list(clique))] = other[theirs]
+        people[ours[:, None], np.array(clique, dtype=np.int64)] = other[theirs]
     return unit, people
 
 
@@ -339,5 +338,5 @@ def _expanded(form: CliqueForm, tables: IntArray, clique: int) -> tuple[IntArray
 
 def _shuffled(rng: np.random.Generator, unit: IntArray, shared: AtomArray) -> IntArray:
     """An order by unit and shared values, random among equals."""
-    keys: Iterator[IntArray] = iter(shared.T.astype(np.int64))
-    return np.lexsort((rng.random(len(unit)), *keys, unit))
+    keys = np.column_stack([rng.random(len(unit)), shared, unit])
+    return np.lexsort(keys.T)

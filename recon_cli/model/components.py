@@ -20,6 +20,7 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.program import (
     IntegerProgram,
     Subprogram,
+    activity_bounds,
     connected_parts,
     connected_subset,
 )
@@ -68,7 +69,8 @@ def split_components(
     # A row without upper end is no constraint there: it gets what the cells at most come to.
     most = np.where(system.most >= OPEN, residue @ bounds.upper[free], most)
     # A row that holds for all values within the bounds is no constraint.
-    slack = (residue @ bounds.upper[free] <= most) & (residue @ bounds.lower[free] >= least)
+    lowest, highest = activity_bounds(residue, bounds.lower[free], bounds.upper[free])
+    slack = (highest <= most) & (lowest >= least)
     rows = np.flatnonzero((np.diff(residue.indptr) > 0) & ~slack)
     residue, least, most = sparse.csr_array(residue[rows]), least[rows], most[rows]
     keep = _distinct_rows(residue, least, most)

@@ -90,11 +90,12 @@ def _maximal_cliques(
     for one, other in edges:
         near[one].add(other)
         near[other].add(one)
-    left, cliques = set(features), []
+    left = set(features)
+    cliques: list[frozenset[int]] = []
     while left:
 
         def order(feature: int) -> tuple[bool, int, int]:
-            around = near[feature] & left  # noqa: B023 - called at once
+            around = near[feature] & left
             fills = any(b not in near[a] for a, b in itertools.combinations(around, 2))
             return fills, math.prod(sizes[f] for f in (*around, feature)), feature
 

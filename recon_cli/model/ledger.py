@@ -159,7 +159,15 @@ class Ledger:
         """Functionals whose greatest value is not known."""
         return np.asarray(self.greatest < self.upper)
 
-    def prove(self, functional: int, sign: int, bound: int, why: Combination | Confirmation) -> None:
+    def is_open(self, functional: int, sign: int) -> bool:
+        """Whether one end is not known: the least value, or with sign −1 the greatest."""
+        if sign > 0:
+            return bool(self.lower[functional] < self.least[functional])
+        return bool(self.greatest[functional] < self.upper[functional])
+
+    def prove(
+        self, functional: int, sign: int, bound: int, why: Combination | Confirmation
+    ) -> None:
         """``sign`` times a functional is at least ``bound`` in all solutions."""
         ends = self.lower if sign > 0 else self.upper
         if bound > sign * ends[functional]:
@@ -184,9 +192,7 @@ class Ledger:
 
     def end(self, functional: int, sign: int) -> End:
         """The least value of a functional, or with sign −1 that of its negative."""
-        proven, seen = (
-            (self.lower, self.least) if sign > 0 else (self.upper, self.greatest)
-        )
+        proven, seen = (self.lower, self.least) if sign > 0 else (self.upper, self.greatest)
         return End(
             proven=sign * int(proven[functional]),
             why=self._ends.get((functional, sign)),

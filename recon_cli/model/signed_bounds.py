@@ -104,7 +104,7 @@ class _Signed:
             row=columns.indices.astype(np.int64),
             column=np.repeat(np.arange(A.shape[1]), width),
             coefficient=columns.data.astype(np.int64),
-            first=columns.indptr[:-1][width > 0],
+            first=columns.indptr[:-1][width > 0].astype(np.int64),
             has_rows=width > 0,
         )
 

@@ -106,15 +106,21 @@ def build_systems(
         if not whole_regions:
             yield from _listed_units(plan, counts, slice(0, len(counts.units)), batch)
             return
+    for units in whole_regions_of(counts, batch):
+        yield build_system(plan, counts, units, most_listed, must_list=must_list)
+
+
+def whole_regions_of(counts: PartitionCounts, batch: int = _INTERVAL_BATCH) -> Iterator[slice]:
+    """Units in batches of whole regions, of a size that is exceeded only by a larger region."""
     ends = np.append(np.flatnonzero(np.diff(counts.region)) + 1, len(counts.units)).tolist()
     first = last = 0
     for end in ends:
         if end - first > batch and last > first:
-            yield _build(plan, counts, slice(first, last), most_listed, must_list)
+            yield slice(first, last)
             first = last
         last = end
     if last > first:
-        yield _build(plan, counts, slice(first, last), most_listed, must_list)
+        yield slice(first, last)
 
 
 def _listed_units(
@@ -123,7 +129,7 @@ def _listed_units(
     """Some units in batches that can be listed; each half alone where all together cannot."""
     number = units.stop - units.start
     if 0 < number <= batch:
-        system = _build(plan, counts, units, None, must_list=number == 1)
+        system = build_system(plan, counts, units, must_list=number == 1)
         if system.is_listed.all():
             yield system
             return
@@ -133,13 +139,15 @@ def _listed_units(
         yield from _listed_units(plan, counts, slice(middle, units.stop), batch)
 
 
-def _build(
+def build_system(
     plan: Plan,
     counts: PartitionCounts,
     batch: slice,
-    most_listed: int | None,
-    must_list: bool,
+    most_listed: int | None = None,
+    *,
+    must_list: bool = True,
 ) -> System:
+    """The system of some units; see `build_systems`."""
     units = counts.units[batch]
     if most_listed is None and not must_list and counts.intervals is not None:
         most_listed = max(MOST_CANDIDATES // len(units), 1)

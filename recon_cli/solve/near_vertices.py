@@ -130,7 +130,7 @@ class BlockView:
         rows, at = np.unique(part.indices, return_inverse=True)
         shape = (len(rows), len(columns))
         entries = (part.data, at.ravel(), part.indptr)
-        return sparse.csr_array(sparse.csc_array(entries, shape=shape)), rows
+        return sparse.csr_array(sparse.csc_array(entries, shape=shape)), rows.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -169,28 +169,16 @@ class NearVertices:
         height, width = block.A.shape
         asked = functionals.shape[0]
         self._width, self._height = width, height
-        elastic = [_selector(low, height), -_selector(high, height)]
-        rows = sparse.hstack([block.A, -block.A, *elastic])
-        goals = sparse.hstack([functionals, -functionals])
-        further = np.arange(asked)
-        A = sparse.csr_array(
-            sparse.block_array(
-                [
-                    [rows, None],
-                    [
-                        sparse.hstack(
-                            [goals, sparse.csr_array((asked, len(low) + len(high)))]
-                        ),
-                        sparse.hstack([-_selector(further, asked), _selector(further, asked)]),
-                    ],
-                ]
-            )
-        )
+        people = sparse.vstack([block.A, functionals])
+        elastic = [_places(low, height + asked), -_places(high, height + asked)]
+        goal = _places(np.arange(height, height + asked), height + asked)
+        A = sparse.csr_array(sparse.hstack([people, -people, *elastic, -goal, goal]))
         free = np.full(asked, _FREE)
         constraints = LinearConstraints(
             A, np.concatenate([block.inner[0], -free]), np.concatenate([block.inner[1], free])
         )
-        upper = np.concatenate([block.up, block.down, slack_low[low], slack_high[high], below, above])
+        stretch = (slack_low[low], slack_high[high])
+        upper = np.concatenate([block.up, block.down, *stretch, below, above])
         program = IntegerProgram(constraints, np.zeros(len(upper), dtype=np.int64), upper)
         self._relaxation = LinearRelaxation(program)
         self._goal: int | None = None
@@ -234,7 +222,7 @@ class NearVertices:
         return NearVertex(change, weights, vertex.deterministic_time)
 
 
-def _selector(at: IntArray, height: int) -> sparse.csr_array:
+def _places(at: IntArray, height: int) -> sparse.csr_array:
     """Sparse (height × len(at)): a one for each place."""
     ones = np.ones(len(at), dtype=np.int64)
     return sparse.csr_array((ones, (at, np.arange(len(at)))), shape=(height, len(at)))

@@ -9,15 +9,23 @@ left goes to the next larger blocks. Two engines come last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
+from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
-from recon_cli.model.ledger import Ledger, Witness
-from recon_cli.model.program import IntegerProgram, fix_others
-from recon_cli.solve.cp_sat import Effort
+from recon_cli.model.ledger import Confirmation, Ledger, Witness
+from recon_cli.model.program import (
+    IntegerProgram,
+    connected_parts,
+    connected_subset,
+    fix_others,
+    with_rows,
+)
+from recon_cli.solve.certificates import confirm_infeasible
+from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_combination
 
@@ -52,7 +60,17 @@ def find_ends(
     search.explore(min(1, len(levels) - 1))
     for level in range(len(levels)):
         search.reach_ends(level)
+    search.settle()
     return search.ledger
+
+
+#: Wall-clock seconds for the second engine to confirm one end; after that the end stays open.
+_CONFIRMATION = 60.0
+#: Deterministic seconds of an engine for one end.
+_ENGINE = 2.0
+#: Variables of a part in which engines are asked for every open end; of larger ones only where it
+#: is not known whether a functional varies.
+_SMALL = 400
 
 
 @dataclass(frozen=True)
@@ -160,6 +178,46 @@ class _Search:
         for asked in self.asked(level):
             _Reach(self, asked).run()
 
+    def settle(self) -> None:
+        """Ask two engines for what is left: first where a functional is not known to vary."""
+        ledger = self.ledger
+        part_of_row, part = connected_parts(
+            sparse.csr_array(sparse.vstack([self.program.constraints.A, self.C]))
+        )
+        part_of_functional = part_of_row[self.program.shape[0] :]
+        size = np.bincount(part)
+        varies = ledger.least < ledger.greatest
+        is_open = ledger.is_open_below | ledger.is_open_above
+        worth = np.flatnonzero(is_open & (~varies | (size[part_of_functional] <= _SMALL)))
+        for k in worth[np.argsort(varies[worth], kind="stable")].tolist():
+            columns = np.flatnonzero(part == part_of_functional[k])
+            inside = connected_subset(self.program, columns).program
+            for sign in (1, -1):
+                self._optimise(inside, columns, k, sign)
+
+    def _optimise(self, part: IntegerProgram, columns: IntArray, k: int, sign: int) -> None:
+        """The least of ``sign`` times a functional, by CP-SAT; a bound as far as SCIP agrees."""
+        ledger = self.ledger
+        if not ledger.is_open(k, sign) or self.left <= 0:
+            return
+        row = sparse.csr_array(self.C[[k]][:, columns])
+        functional = sign * row.toarray()[0]
+        effort = replace(self.effort, limit=min(_ENGINE, self.left))
+        answer = maximize(part, -functional, effort, self.known[columns])
+        ledger.effort += answer.deterministic_time
+        if len(answer.values):
+            change = answer.values - self.known[columns]
+            moved = np.flatnonzero(change)
+            witness = Witness(1, columns[moved], change[moved])
+            ledger.see(self.values + self.C_by_column[:, columns] @ change, witness)
+        bound = -answer.bound
+        end = ledger.end(k, sign)
+        if answer.status is Status.OPTIMAL and bound > end.proven:
+            side = np.array([sign * end.proven]), np.array([sign * (bound - 1)])
+            below = LinearConstraints(row, *(side if sign > 0 else side[::-1]))
+            if confirm_infeasible(with_rows(part, below), _CONFIRMATION):
+                ledger.prove(k, sign, bound, Confirmation())
+
 
 class _Reach:
     """The open ends of one block."""
@@ -190,16 +248,10 @@ class _Reach:
         functional[self.C.indices[entries]] = self.C.data[entries]
         return functional
 
-    def _is_open(self, k: int, sign: int) -> bool:
-        ledger = self.ledger
-        return bool(
-            ledger.lower[k] < ledger.least[k] if sign > 0 else ledger.greatest[k] < ledger.upper[k]
-        )
-
     def _end(self, place: int, k: int, sign: int) -> None:
         noise: np.random.Generator | None = None
         for _ in range(_ATTEMPTS):
-            if not self._is_open(k, sign) or self.search.left <= 0:
+            if not self.ledger.is_open(k, sign) or self.search.left <= 0:
                 return
             proven = self.ledger.lower[k] if sign > 0 else self.ledger.upper[k]
             goal = int(proven - self.search.values[k])

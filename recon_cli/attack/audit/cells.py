@@ -24,6 +24,27 @@ from recon_cli.model.system import MOST_CANDIDATES, System, row_entries
 
 
 @dataclass(frozen=True)
+class CountEnds:
+    """What is published of counts, what is proven, and what solutions have.
+
+    Attributes:
+        low: The statement: at least.
+        high: At most, `OPEN` where there is no end.
+        lower: No solution has less.
+        upper: No solution has more.
+        least: The least in a known solution.
+        greatest: The greatest.
+    """
+
+    low: IntArray
+    high: IntArray
+    lower: IntArray
+    upper: IntArray
+    least: IntArray
+    greatest: IntArray
+
+
+@dataclass(frozen=True)
 class IntervalCells:
     """Cells published as intervals.
 

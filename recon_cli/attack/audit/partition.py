@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.attack.audit.cells import IntervalCells
+from recon_cli.attack.audit.cells import CountEnds, IntervalCells
+from recon_cli.attack.audit.clique_ends import clique_ends, is_narrow
 from recon_cli.attack.audit.ends import find_ends
 from recon_cli.attack.audit.functionals import DistinctFunctionals
 from recon_cli.attack.audit.left_out import with_left_out
@@ -28,13 +30,14 @@ from recon_cli.attack.reconstruction.solution import (
     solve_system,
 )
 from recon_cli.model.candidates import BoolArray
+from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.program import activity_bounds
-from recon_cli.model.system import build_systems
+from recon_cli.model.system import build_system, whole_regions_of
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import OPEN, Publication
 from recon_cli.schema import Release, Table
@@ -129,25 +132,62 @@ def audit_with_plan(
     """
     frames = [AUDIT.to_frame()]
     counts = arrange_counts(plan, published)
-    for system in build_systems(plan, counts, must_list=False):
-        if system.strata:
-            # Candidates that are not listed leave nothing but solutions and margins.
-            solved = [
-                solve_system(
-                    plan,
-                    published,
-                    counts,
-                    system,
-                    seed=options.seed,
-                    quarantine=quarantine,
-                    is_likely=is_likely,
-                )
-                for is_likely in ((False,) if system.is_listed.all() else (False, True))
-            ]
-            watched = quarantine_of_batch(quarantine, counts, system)
-            frames.append(_audit_batch(plan, counts, solved, options, watched))
-        on_progress(len(system.units), 0)
+    partition = _Partition(plan, published, counts, options, quarantine)
+    for batch in whole_regions_of(counts):
+        frames += partition.audit(batch)
+        on_progress(batch.stop - batch.start, 0)
     return pl.concat(frames).sort("geoid", "table", "cell", maintain_order=True)
+
+
+@dataclass(frozen=True)
+class _Partition:
+    """One partition and how it is audited."""
+
+    plan: Plan
+    published: Publication
+    counts: PartitionCounts
+    options: AuditOptions
+    quarantine: Quarantine
+
+    @cached_property
+    def form(self) -> CliqueForm | None:
+        """Clique tables, where they are small and no solver died on the region before."""
+        form = CliqueForm.of(self.plan)
+        return form if is_narrow(form) and not self.quarantine.is_active else None
+
+    def audit(self, batch: slice) -> Iterator[pl.DataFrame]:
+        """The counts of some whole regions: by clique tables, or by their joint histograms."""
+        if self.form is not None:
+            options, counts = self.options, self.counts
+            for region in np.unique(counts.region[batch]):
+                self.quarantine.announce(counts.region_geoids[int(region)])
+            found = clique_ends(self.form, counts, batch, seed=options.seed, effort=options.effort)
+            if found is not None:
+                names, ends = found
+                yield _rated(names, ends, ends.greatest - ends.least, options)
+                return
+        yield from self._audit_jointly(batch)
+
+    def _audit_jointly(self, batch: slice) -> Iterator[pl.DataFrame]:
+        plan, counts = self.plan, self.counts
+        system = build_system(plan, counts, batch, must_list=False)
+        if not system.strata:
+            return
+        # Candidates that are not listed leave nothing but solutions and margins.
+        solved = [
+            solve_system(
+                plan,
+                self.published,
+                counts,
+                system,
+                seed=self.options.seed,
+                quarantine=self.quarantine,
+                is_likely=is_likely,
+            )
+            for is_likely in ((False,) if system.is_listed.all() else (False, True))
+        ]
+        watched = quarantine_of_batch(self.quarantine, counts, system)
+        yield _audit_batch(plan, counts, solved, self.options, watched)
 
 
 def _audit_batch(
@@ -181,11 +221,34 @@ def _audit_batch(
         ends.take_solutions(plan, counts, solutions, is_unlisted.to_numpy())
     # Where more people are possible than the candidates, only margins say how many at most. Where
     # nothing bounds them, every number above a solution's is that of another one.
-    least = np.maximum(ends.lower, cells.least)
-    greatest = np.where(cells.is_bounded, np.minimum(ends.upper, cells.most), cells.most)
     unsolved = counts.region_geoids.gather(np.unique(system.regions[solved.unsolved])).to_list()
     is_solved = ~regions.is_in(unsolved).to_numpy()
+    proven = CountEnds(
+        low=cells.low,
+        high=cells.high,
+        lower=np.maximum(ends.lower, cells.least),
+        upper=np.where(cells.is_bounded, np.minimum(ends.upper, cells.most), cells.most),
+        least=ends.least,
+        greatest=ends.greatest,
+    )
     seen = np.where(cells.is_endless & is_solved, OPEN, ends.greatest - ends.least)
+    frame = _rated(cells.names(plan, counts, system), proven, seen, options)
+    place = plan.release.region.enclosing(pl.col("geoid"))
+    return frame.filter(~place.is_in(sorted(excluded)))
+
+
+def _rated(
+    names: pl.DataFrame, ends: CountEnds, seen: IntArray, options: AuditOptions
+) -> pl.DataFrame:
+    """Columns of `AUDIT`.
+
+    Args:
+        names: Of the counts.
+        ends: Theirs.
+        seen: How far apart two solutions are.
+        options: See there.
+    """
+    least, greatest = ends.lower, ends.upper
     is_exact = (least == ends.least) & (greatest == ends.greatest)
     status = np.select(
         [
@@ -196,16 +259,14 @@ def _audit_batch(
         [RECOVERED, SAFE, IN_RANGE],
         UNDECIDED,
     )
-    frame = cells.names(plan, counts, system).with_columns(
-        low=pl.Series(cells.low),
-        high=_or_open(cells.high),
+    return names.with_columns(
+        low=pl.Series(ends.low),
+        high=_or_open(ends.high),
         least=pl.Series(least),
         greatest=_or_open(greatest),
         is_exact=pl.Series(is_exact),
         status=pl.Series(status, dtype=pl.String),
-    )
-    place = plan.release.region.enclosing(pl.col("geoid"))
-    return frame.filter(~place.is_in(sorted(excluded))).cast(AUDIT)
+    ).cast(AUDIT)
 
 
 def _components(counts: PartitionCounts, solved: BatchSolution) -> Iterator[tuple[str, Component]]:

@@ -1,0 +1,201 @@
+"""Ends of published counts by clique tables: Eq. (clique), for offices with few dense places.
+
+Everything about whole regions whose people are bounded. Where a clique is as wide as a census
+table, where totals are open, where units are not listed or statements contradict each other,
+nothing is found here, and the joint histogram is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.attack.audit.cells import CountEnds
+from recon_cli.attack.audit.functionals import DistinctFunctionals
+from recon_cli.model.bounds import Bounds
+from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows
+from recon_cli.model.components import Component, split_components
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.grain import IntArray
+from recon_cli.model.interval_system import interval_strata
+from recon_cli.model.signed_bounds import BoolArray, propagate_signed
+from recon_cli.publication import OPEN
+from recon_cli.seeding import digest_seed
+from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.feasibility import Feasibility
+from recon_cli.solve.nested_blocks import find_ends
+from recon_cli.solve.nested_feasibility import solve_nested
+
+#: Cells of a unit's clique tables, up to which all of them are held.
+_WIDEST: Final = 1_000
+#: Cells of all units of a batch.
+_MOST_CELLS: Final = 400_000
+#: All parts of a region are asked together.
+_WHOLE: Final = 2**31
+
+
+def is_narrow(form: CliqueForm) -> bool:
+    """Whether clique tables are worth it: the plan alone decides, before any work."""
+    return form.width <= _WIDEST
+
+
+def clique_ends(
+    form: CliqueForm, counts: PartitionCounts, batch: slice, *, seed: int, effort: float
+) -> tuple[pl.DataFrame, CountEnds] | None:
+    """The ends of all counts of a batch of whole regions that are published as intervals.
+
+    Args:
+        form: Narrow cliques of the plan.
+        counts: The partition.
+        batch: The units.
+        seed: Of the solvers.
+        effort: Deterministic seconds for each region.
+
+    Returns:
+        Columns ``geoid, level, table, cell`` and the ends, a row each; None where the joint
+        histogram has to be asked.
+
+    Raises:
+        DisagreementError: Two engines disagree.
+        SolverError: An engine fails.
+    """
+    units = counts.units[batch]
+    if len(units) * form.width > _MOST_CELLS or not counts.is_listed[units].all():
+        return None
+    system = _tightened(CliqueSystem.of(form, counts, batch), counts, batch)
+    if system is None or not system.published:
+        return None
+    bounds = propagate_signed(system.rows, system.ceiling)
+    if bounds.conflict.any() or (bounds.upper == OPEN).any():
+        return None
+    asked = [_Asked.of(system, counts, rows) for rows in system.published]
+    row = np.concatenate([each.row for each in asked])
+    ends = _Sums(system.rows.A[row], bounds.lower, bounds.free)
+    regions = counts.region[batch][system.unit]
+    plain = Bounds(bounds.lower, bounds.upper, bounds.conflict)
+    for part in split_components(system.rows, plain, regions, pack=_WHOLE):
+        region = counts.region_geoids[int(regions[part.columns[0]])]
+        own = Effort(digest_seed(seed, "audit", region), effort)
+        if not ends.add(part, tuple(_blocks(counts, batch, system.unit[part.columns])), own):
+            return None
+    found = CountEnds(
+        low=np.concatenate([each.low for each in asked]),
+        high=np.concatenate([each.high for each in asked]),
+        lower=ends.lower,
+        upper=ends.upper,
+        least=ends.least,
+        greatest=ends.greatest,
+    )
+    return pl.concat(each.names for each in asked), found
+
+
+def _tightened(system: CliqueSystem, counts: PartitionCounts, batch: slice) -> CliqueSystem | None:
+    """With the ends that the margins of each geounit leave; None where they contradict."""
+    if counts.intervals is None:
+        return None
+    strata, _, suspects = interval_strata(system.form.plan, counts, counts.intervals, batch)
+    if any(len(each) for each in suspects):
+        return None
+    least, most = system.rows.least.copy(), system.rows.most.copy()
+    for stratum, published in zip(strata, system.published, strict=True):
+        height = len(published.geounits) * len(published.nodes)
+        here = slice(published.first, published.first + height)
+        least[here] = stratum.least_or_rhs[:, published.nodes].ravel()
+        most[here] = np.minimum(most[here], stratum.rhs[:, published.nodes].ravel())
+    return replace(system, rows=LinearConstraints(system.rows.A, least, most))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Counts of one coverage pattern that are published as intervals.
+
+    Attributes:
+        names: Columns ``geoid, level, table, cell``.
+        row: The row of each in the system.
+        low: Its statement.
+        high: Likewise, `OPEN` where there is none.
+    """
+
+    names: pl.DataFrame
+    row: IntArray
+    low: IntArray
+    high: IntArray
+
+    @classmethod
+    def of(cls, system: CliqueSystem, counts: PartitionCounts, rows: PublishedRows) -> _Asked:
+        """Those of some rows of a system."""
+        if counts.intervals is None:
+            raise ValueError("an audit needs a plan for intervals")
+        plan = system.form.plan
+        pattern = plan.patterns[rows.pattern]
+        _, node = system.form.published(pattern)
+        columns = np.array([plan.columns[cell] for cell in pattern.margins.columns])
+        low, high = (ends[:, columns] for ends in counts.intervals.of(rows.geounits))
+        place, column = np.nonzero(low < high)
+        cells = pl.DataFrame(
+            pattern.margins.columns, schema={"table": pl.String, "cell": pl.Int16}, orient="row"
+        )
+        names = cells[column].select(
+            counts.geoids.gather(rows.geounits[place]).alias("geoid"),
+            pl.lit(pattern.level).alias("level"),
+            "table",
+            "cell",
+        )
+        row = rows.first + place * len(rows.nodes) + node[column]
+        return cls(names, row, low[place, column], high[place, column])
+
+
+class _Sums:
+    """Ends of counts, summed over regions' parts that share no row."""
+
+    def __init__(self, counts: sparse.csr_array, lower: IntArray, free: BoolArray) -> None:
+        """Of counts over all cells, with what the cells add that are settled."""
+        self._by_cell = sparse.csc_array(counts)
+        known: IntArray = counts @ np.where(free, 0, lower)
+        self.lower, self.upper = known.copy(), known.copy()
+        self.least, self.greatest = known.copy(), known
+
+    def add(self, part: Component, levels: Sequence[Sequence[IntArray]], effort: Effort) -> bool:
+        """What the open cells of a region add; whether a solution of it is known."""
+        here = sparse.csr_array(self._by_cell[:, part.columns])
+        asked = np.flatnonzero(np.diff(here.indptr))
+        found = solve_nested(part.program, levels, effort.seed)
+        if found.outcome is not Feasibility.SOLVED:
+            return False
+        functionals = DistinctFunctionals.of(part.program, sparse.csr_array(here[asked]))
+        ledger = find_ends(part.program, functionals.coefficients, found.values, levels, effort)
+        self.lower[asked] += functionals.cells @ ledger.lower
+        self.upper[asked] += functionals.cells @ ledger.upper
+        self.least[asked] += functionals.cells @ ledger.least
+        self.greatest[asked] += functionals.cells @ ledger.greatest
+        return True
+
+
+def _blocks(
+    counts: PartitionCounts, batch: slice, unit: IntArray
+) -> Iterator[tuple[IntArray, ...]]:
+    """The columns of each unit, of each geounit that it lies in, and all of them.
+
+    Args:
+        counts: The partition.
+        batch: The units.
+        unit: For each column the place of its unit.
+    """
+    number = 0
+    for parent in counts.parent.values():
+        of_unit = parent[batch]
+        # A unit in no geounit of a level is one by itself.
+        label = np.where(of_unit < 0, -1 - np.arange(len(of_unit)), of_unit)[unit]
+        values, at = np.unique(label, return_inverse=True)
+        if len(values) == number or len(values) == 1:
+            continue
+        number = len(values)
+        order = np.argsort(at.ravel(), kind="stable")
+        yield tuple(np.split(order, np.cumsum(np.bincount(at.ravel()))[:-1]))
+    yield (np.arange(len(unit)),)

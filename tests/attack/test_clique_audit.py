@@ -1,0 +1,98 @@
+"""The audit by clique tables beside that by joint histograms, and beside the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from unittest import mock
+
+import polars as pl
+import pytest
+
+import recon_cli as recon
+from benchmarks.office.publication import (
+    BELOW,
+    SCHOOLS,
+    exact_counts,
+    histograms,
+    rounded,
+    stars,
+)
+from recon_cli.attack.audit import partition
+from recon_cli.publication import Publication
+from recon_cli.schema import Release
+from recon_cli.statement import Protection, Statement, parse_law
+from tests.support.paths import ROOT
+
+HOSPITAL = ROOT / "fixtures" / "hospital"
+KEY = ["geoid", "table", "cell"]
+OFFICE = replace(SCHOOLS, units=4, in_district=2)
+
+
+def hospital() -> tuple[Release, Publication]:
+    release = recon.load_release(str(HOSPITAL / "stays.yaml"))
+    protection = recon.load_protection(HOSPITAL / "suppressed" / "protection.yaml", release)
+    path = HOSPITAL / "suppressed" / "tables.csv"
+    return release, recon.read_published(release, [path], source="tidy", protection=protection)
+
+
+def schools(law: str) -> tuple[Release, Publication]:
+    release = OFFICE.release()
+    exact = exact_counts(OFFICE, histograms(OFFICE))
+    counts = exact["count"].to_numpy()
+    if law == "stars":
+        starred = pl.Series(stars(OFFICE, counts))
+        shown = exact["count"].cast(pl.String).set(starred, "c")
+        said = {"suppressed": {"below": BELOW, "complementary": True}}
+        statement = Statement(parse_law(said), markers=("c",))
+    else:
+        shown = pl.Series("count", rounded(OFFICE, counts)).cast(pl.String)
+        statement = Statement(parse_law({"rounded": {"base": 3}}))
+    protection = Protection((statement,))
+    published = recon.publish(release, exact.with_columns(count=shown), protection=protection)
+    return release, published
+
+
+@contextmanager
+def joint_histograms() -> Iterator[None]:
+    with mock.patch.object(partition, "is_narrow", return_value=False):
+        yield
+
+
+@pytest.mark.parametrize("office", ["hospital", "stars", "rounded"])
+def test_clique_tables_say_what_joint_histograms_say(office: str) -> None:
+    release, published = hospital() if office == "hospital" else schools(office)
+    ours = recon.audit_counts(release, published, seed=1)
+    with joint_histograms():
+        theirs = recon.audit_counts(release, published, seed=1, effort=0.3)
+    both = ours.join(theirs, on=KEY, suffix="_joint", how="full", coalesce=True)
+    assert both.height == ours.height == theirs.height > 40
+    same = (pl.col("least") == pl.col("least_joint")) & (
+        pl.col("greatest") == pl.col("greatest_joint")
+    )
+    inside = (pl.col("least") >= pl.col("least_joint")) & (
+        pl.col("greatest") <= pl.col("greatest_joint")
+    )
+    assert both.filter(~pl.when("is_exact_joint").then(same).otherwise(inside)).is_empty()
+    assert not both.filter(pl.col("status") == "undecided").height
+    assert both.filter(~pl.col("is_exact")).height <= both.height // 100
+
+
+@pytest.mark.parametrize("law", ["stars", "rounded"])
+def test_the_truth_is_inside_every_interval(law: str) -> None:
+    release, published = schools(law)
+    audited = recon.audit_counts(release, published, seed=1)
+    truth = exact_counts(OFFICE, histograms(OFFICE))
+    both = audited.join(truth.cast({"cell": pl.Int16}), on=KEY, how="left")
+    assert both["count"].is_between(both["least"], both["greatest"]).all()
+
+
+def test_a_region_where_a_solver_died_is_asked_as_before() -> None:
+    release, published = schools("stars")
+    plan = partition.make_interval_plan(release, release.tables, published.coverage)
+    options = partition.AuditOptions(seed=1, effort=5.0)
+    cautious = partition.Quarantine(split_regions=frozenset("W"))
+    with mock.patch.object(partition, "clique_ends", side_effect=AssertionError):
+        audited = partition.audit_with_plan(plan, published, options, quarantine=cautious)
+    assert audited.height

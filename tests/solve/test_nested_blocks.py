@@ -1,0 +1,107 @@
+"""Ends by nested blocks against enumeration; every proof added up, every witness looked at."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.grain import IntArray
+from recon_cli.model.ledger import Combination, Ledger, Witness
+from recon_cli.model.program import IntegerProgram
+from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.feasibility import Feasibility
+from recon_cli.solve.nested_blocks import find_ends
+from recon_cli.solve.nested_feasibility import solve_nested
+
+Levels = tuple[tuple[IntArray, ...], ...]
+
+
+def nested(seed: int) -> tuple[IntegerProgram, IntArray, IntArray, Levels]:
+    """Four units of two cells in two districts, rows of units, districts and all of them.
+
+    Returns:
+        The program, all its solutions, the functionals, and the blocks.
+    """
+    rng = np.random.default_rng(seed)
+    blocks: Levels = (
+        tuple(np.arange(2 * u, 2 * u + 2) for u in range(4)),
+        tuple(np.arange(4 * d, 4 * d + 4) for d in range(2)),
+        (np.arange(8),),
+    )
+    truth = rng.integers(0, 3, 8)
+    rows = []
+    for columns in itertools.chain.from_iterable(blocks):
+        for _ in range(2):
+            row = np.zeros(8, dtype=np.int64)
+            row[columns] = rng.choice([-1, 0, 1, 1, 2], len(columns))
+            rows.append(row)
+    A = np.stack(rows)
+    slack = rng.integers(0, 3, (2, len(A)))
+    constraints = LinearConstraints(sparse.csr_array(A), A @ truth - slack[0], A @ truth + slack[1])
+    program = IntegerProgram(constraints, np.zeros(8, np.int64), np.full(8, 2))
+    points = np.array(list(itertools.product(range(3), repeat=8)))
+    sums = points @ A.T
+    inside = ((sums >= constraints.least) & (sums <= constraints.most)).all(axis=1)
+    functionals = A[(A != 0).any(axis=1)]
+    return program, points[inside], functionals, blocks
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_ends_hold_all_solutions_and_can_be_checked(seed: int) -> None:
+    program, every, functionals, blocks = nested(seed)
+    found = solve_nested(program, blocks, seed)
+    assert found.outcome is Feasibility.SOLVED
+    assert program.is_feasible(found.values)
+    rows = sparse.csr_array(functionals)
+    ledger = find_ends(program, rows, found.values, blocks, Effort(seed, 100.0))
+    ledger.recheck()
+    values = every @ functionals.T
+    assert (ledger.lower <= values.min(axis=0)).all()
+    assert (ledger.upper >= values.max(axis=0)).all()
+    np.testing.assert_array_equal(ledger.least, values.min(axis=0))
+    np.testing.assert_array_equal(ledger.greatest, values.max(axis=0))
+
+
+def test_without_effort_bounds_stay_valid() -> None:
+    program, every, functionals, blocks = nested(3)
+    rows = sparse.csr_array(functionals)
+    ledger = find_ends(program, rows, every[0], blocks, Effort(0, 0.0))
+    ledger.recheck()
+    values = every @ functionals.T
+    assert (ledger.lower <= values.min(axis=0)).all()
+    assert (ledger.upper >= values.max(axis=0)).all()
+
+
+def one_row() -> Ledger:
+    """Two cells that are three together."""
+    rows = LinearConstraints(sparse.csr_array([[1, 1]]), np.array([3]), np.array([3]))
+    program = IntegerProgram(rows, np.zeros(2, np.int64), np.full(2, 3))
+    return Ledger(program, sparse.csr_array([[2, 1]]), [np.array([0, 3])])
+
+
+def test_a_combination_that_proves_less_than_it_says_is_found() -> None:
+    ledger = one_row()
+    three = Combination(1, np.array([0]), np.array([1]))
+    ledger.prove(0, 1, 3, three)
+    ledger.recheck()
+    ledger.prove(0, -1, -3, three)
+    with pytest.raises(ValueError, match="do not add up"):
+        ledger.recheck()
+
+
+def test_a_witness_that_is_no_solution_is_found() -> None:
+    ledger = one_row()
+    ledger.see(np.array([8]), Witness(0, np.array([0]), np.array([4])))
+    with pytest.raises(ValueError, match="no solution"):
+        ledger.recheck()
+
+
+def test_weights_beyond_64_bits_are_added_up() -> None:
+    ledger = one_row()
+    scale = 2**62
+    huge = Combination(scale, np.array([0]), np.array([scale], dtype=np.int64))
+    assert huge.bound(ledger.program, np.array([2, 1])) == 3
