@@ -181,7 +181,7 @@ class PublishedRows:
 
 @dataclass(frozen=True)
 class CliqueSystem:
-    """Published counts and the agreement of tables, over the clique cells of some units.
+    """Published counts and the agreement of tables over clique cells of some units: Eq. (clique).
 
     Attributes:
         form: The cells of each unit.

@@ -149,7 +149,7 @@ class NearVertex:
 
 
 class NearVertices:
-    """Questions about one block around one known solution."""
+    """Questions about one block around one known solution: Eq. (near) of docs/method.md."""
 
     def __init__(
         self, block: Block, functionals: sparse.csr_array, short: tuple[IntArray, IntArray]

@@ -20,6 +20,8 @@ from benchmarks.office.publication import (
     stars,
 )
 from recon_cli.attack.audit import partition
+from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.statement import Protection, Statement, parse_law
@@ -90,9 +92,9 @@ def test_the_truth_is_inside_every_interval(law: str) -> None:
 
 def test_a_region_where_a_solver_died_is_asked_as_before() -> None:
     release, published = schools("stars")
-    plan = partition.make_interval_plan(release, release.tables, published.coverage)
+    plan = make_interval_plan(release, release.tables, published.coverage)
     options = partition.AuditOptions(seed=1, effort=5.0)
-    cautious = partition.Quarantine(split_regions=frozenset("W"))
+    cautious = Quarantine(split_regions=frozenset("W"))
     with mock.patch.object(partition, "clique_ends", side_effect=AssertionError):
         audited = partition.audit_with_plan(plan, published, options, quarantine=cautious)
     assert audited.height

@@ -78,9 +78,9 @@ def test_without_effort_bounds_stay_valid() -> None:
 
 def one_row() -> Ledger:
     """Two cells that are three together."""
-    rows = LinearConstraints(sparse.csr_array([[1, 1]]), np.array([3]), np.array([3]))
+    rows = LinearConstraints(sparse.csr_array(np.array([[1, 1]])), np.array([3]), np.array([3]))
     program = IntegerProgram(rows, np.zeros(2, np.int64), np.full(2, 3))
-    return Ledger(program, sparse.csr_array([[2, 1]]), [np.array([0, 3])])
+    return Ledger(program, sparse.csr_array(np.array([[2, 1]])), [np.array([0, 3])])
 
 
 def test_a_combination_that_proves_less_than_it_says_is_found() -> None:

@@ -78,7 +78,8 @@ def clique_ends(
     row = np.concatenate([each.row for each in asked])
     ends = _Sums(system.rows.A[row], bounds.lower, bounds.free)
     regions = counts.region[batch][system.unit]
-    plain = Bounds(bounds.lower, bounds.upper, bounds.conflict)
+    nothing = np.zeros(len(bounds.lower), dtype=bool)
+    plain = Bounds(bounds.lower, bounds.upper, nothing, bounds.conflict)
     for part in split_components(system.rows, plain, regions, pack=_WHOLE):
         region = counts.region_geoids[int(regions[part.columns[0]])]
         own = Effort(digest_seed(seed, "audit", region), effort)
