@@ -306,11 +306,13 @@ def write(office: Office, folder: Path) -> dict[str, int]:
         law = f"statements:\n  - {{law: {{rounded: {{base: {BASE}}}}}}}\n"
     frame.write_csv(folder / "exact.csv")
     frame.with_columns(published).write_csv(folder / "counts.csv")
+    frame.select("geoid").unique(maintain_order=True).write_csv(folder / "geounits.csv")
     (folder / "schema.yaml").write_text(office.schema())
     (folder / "protection.yaml").write_text(law)
     (folder / "recon.yaml").write_text(
         "release: schema.yaml\nwork: work\n"
-        "ingest: {source: tidy, paths: [counts.csv], protection: protection.yaml}\naudit:\n"
+        "ingest: {source: tidy, paths: [counts.csv], protection: protection.yaml, "
+        "geounits: geounits.csv}\naudit:\n"
     )
     return {
         "people": int(people.sum()),

@@ -52,8 +52,9 @@ def schools(law: str) -> tuple[Release, Publication]:
         shown = pl.Series("count", rounded(OFFICE, counts)).cast(pl.String)
         statement = Statement(parse_law({"rounded": {"base": 3}}))
     protection = Protection((statement,))
-    published = recon.publish(release, exact.with_columns(count=shown), protection=protection)
-    return release, published
+    counts = exact.with_columns(count=shown)
+    listed = exact["geoid"].unique(maintain_order=True).to_list()
+    return release, recon.publish(release, counts, geounits=listed, protection=protection)
 
 
 @contextmanager
@@ -69,7 +70,7 @@ def test_clique_tables_say_what_joint_histograms_say(office: str) -> None:
     with joint_histograms():
         theirs = recon.audit_counts(release, published, seed=1, effort=0.3)
     both = ours.join(theirs, on=KEY, suffix="_joint", how="full", coalesce=True)
-    assert both.height == ours.height == theirs.height > 40
+    assert both.height == ours.height == theirs.height > 4
     same = (pl.col("least") == pl.col("least_joint")) & (
         pl.col("greatest") == pl.col("greatest_joint")
     )
