@@ -10,6 +10,7 @@ can go, and where nothing else has to move, its vertex, which is nearly always w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +29,19 @@ _NOISE = 0.05
 #: Scales of weights, from what is easily read to what loses nothing: 720,720 is divisible by 1 to
 #: 16, and so fine that rounding to it moves no bound of a program this size.
 _SCALES = (1, 2, 12, 2520, 720_720)
+#: Entries of a matrix up to which all of them are held.
+_DENSE = 30_000
 #: More than any row.
 _FREE = 2**40
+
+
+def quick(matrix: sparse.csr_array) -> IntArray | sparse.csr_array:
+    """A matrix that is multiplied often: dense where that is faster."""
+    rows, columns = matrix.shape
+    if rows * columns > _DENSE:
+        return matrix
+    dense: IntArray = matrix.toarray()
+    return dense
 
 
 @dataclass(frozen=True)
@@ -54,11 +66,21 @@ class Block:
     down: IntArray
     up: IntArray
 
+    @cached_property
+    def matrix(self) -> IntArray | sparse.csr_array:
+        """`A`, quick to multiply with: small ones are dense."""
+        return quick(self.A)
+
+    @cached_property
+    def transposed(self) -> IntArray | sparse.csr_array:
+        """Likewise, by columns."""
+        return quick(sparse.csr_array(self.A.T))
+
     def is_solution(self, change: IntArray) -> bool:
         """Whether the known solution is one after a change of the block, and of nothing else."""
         if (change > self.up).any() or (-change > self.down).any():
             return False
-        total, (least, most) = self.A @ change, self.inner
+        total, (least, most) = self.matrix @ change, self.inner
         return bool((total >= least).all() and (total <= most).all())
 
 
@@ -268,6 +290,6 @@ def _least_change(block: Block, functional: IntArray, weights: IntArray, scale: 
         number = object
     w = weights.astype(number)
     of_rows = np.where(weights > 0, w * least, w * most).sum()
-    rest = scale * functional - block.A.T @ weights
+    rest = scale * functional - block.transposed @ weights
     reach = np.where(rest > 0, -rest * block.down, rest * block.up).sum()
     return -(-(int(of_rows) + int(reach)) // scale)

@@ -27,7 +27,7 @@ from recon_cli.model.program import (
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_combination
+from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_combination, quick
 
 #: Vertices for random costs in every block of the second level.
 _EXPLORED = 6
@@ -228,7 +228,9 @@ class _Reach:
         self.k = asked.functionals[is_open[asked.functionals]]
         self.block: Block = search.view.around(search.known, search.total, asked.columns)
         self.C = sparse.csr_array(search.C[self.k][:, asked.columns])
-        self.every = sparse.csc_array(search.C_by_column[:, asked.columns])
+        every = sparse.csc_array(search.C_by_column[:, asked.columns])
+        self.touched = np.unique(every.indices).astype(np.int64)
+        self.every = quick(sparse.csr_array(sparse.csr_array(every)[self.touched]))
         values = search.values[self.k]
         short = (
             np.maximum(values - self.ledger.lower[self.k], 0),
@@ -279,6 +281,6 @@ class _Reach:
             return False
         moved = np.flatnonzero(change)
         witness = Witness(1, self.block.columns[moved], change[moved])
-        values = self.search.values + self.every @ change
-        self.ledger.see(values, witness)
+        values = self.search.values[self.touched] + self.every @ change
+        self.ledger.see(values, witness, self.touched)
         return True
