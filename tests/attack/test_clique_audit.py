@@ -52,9 +52,9 @@ def schools(law: str) -> tuple[Release, Publication]:
         shown = pl.Series("count", rounded(OFFICE, counts)).cast(pl.String)
         statement = Statement(parse_law({"rounded": {"base": 3}}))
     protection = Protection((statement,))
-    counts = exact.with_columns(count=shown)
+    public = exact.with_columns(count=shown)
     listed = exact["geoid"].unique(maintain_order=True).to_list()
-    return release, recon.publish(release, counts, geounits=listed, protection=protection)
+    return release, recon.publish(release, public, geounits=listed, protection=protection)
 
 
 @contextmanager
