@@ -10,7 +10,7 @@ import click
 from mdtext import code, fence, table
 
 from recon_cli.cli import main
-from recon_cli.cli._options import ConfiguredCommand, run_options
+from recon_cli.cli._options import Configured, run_options
 
 #: A paragraph that click leaves as it is.
 _RAW = "\b"
@@ -130,7 +130,7 @@ def _prompted(text: str) -> str:
 
 def _keys(command: click.Command) -> str:
     """The sections of the config that a command reads."""
-    if not isinstance(command, ConfiguredCommand):
+    if not isinstance(command, Configured):
         return ""
     links = [f"[`{name}`](config.md#{name})" for name in command.sections]
     return f"Config: {', '.join(['[top](config.md#top)', *links])}.\n"

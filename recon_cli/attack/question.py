@@ -85,7 +85,7 @@ class Question(ABC):
         """
 
     @staticmethod
-    def tables(rows: Rows, seed: int) -> Mapping[str, Mapping[str, pl.DataFrame]]:  # noqa: ARG004
+    def result_tables(rows: Rows, seed: int) -> Mapping[str, Mapping[str, pl.DataFrame]]:  # noqa: ARG004
         """Result tables of all answers together, by folder and name; a question may have none."""
         return {}
 

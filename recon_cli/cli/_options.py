@@ -32,8 +32,8 @@ class GivenPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class ConfiguredCommand(click.Command):
-    """A command that reads keys of the config; its help lists them as the config's models do.
+class Configured(click.Command):
+    """What reads keys of the config; its help lists them as the config's models do.
 
     Attributes:
         sections: The sections that it reads, besides the keys at the top.
@@ -54,6 +54,14 @@ class ConfiguredCommand(click.Command):
             if keys:
                 formatter.write_paragraph()
                 formatter.write_dl([(key.name, _said(key)) for key in keys])
+
+
+class ConfiguredCommand(Configured):
+    """A command that reads keys of the config."""
+
+
+class ConfiguredGroup(Configured, click.Group):
+    """A group that is a command, too."""
 
 
 def _said(key: Key) -> str:

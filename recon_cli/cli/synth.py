@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    ConfiguredGroup,
+    RunOptions,
+    force_option,
+    run_options,
+)
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._stage import run_and_print
 
@@ -15,7 +21,7 @@ if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=ConfiguredGroup, sections=("synth",), invoke_without_command=True)
 @run_options
 @click.option("--people", type=click.IntRange(min=1), help="How many people, exactly.")
 @click.option("--blocks", type=click.IntRange(min=1), help="Or how many inhabited blocks.")

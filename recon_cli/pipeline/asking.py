@@ -78,7 +78,7 @@ def write_tables(
                 staging.partition_folder(folder, partition) / "*.parquet", hive_partitioning=False
             )
 
-    for folder, tables in question.tables(rows, seed).items():
+    for folder, tables in question.result_tables(rows, seed).items():
         for name, table in tables.items():
             data = table.write_csv(float_precision=4).encode()
             staging.write_extra(folder, f"{name}.csv", data)

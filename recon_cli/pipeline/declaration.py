@@ -7,13 +7,14 @@ A stage's module opens its inputs and states its recipe; both are light. What is
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
 
 from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
-from recon_cli.store import Folder, Manifest, Recipe, Transaction
+from recon_cli.store import Folder, Manifest, Piece, Recipe, Transaction
+from recon_cli.store.pieces import read_pieces
 
 
 class OpenedStage(Protocol):
@@ -50,6 +51,7 @@ class QuestionStage:
         records: ``microdata/`` and ``blocks/``, where the question starts from records.
         notes: What else the manifest says.
         grain: People that are worth starting a process for.
+        pieces: What is worked on at a time; default the pieces that ``geounits/`` was cut into.
     """
 
     run: Run
@@ -60,6 +62,7 @@ class QuestionStage:
     records: tuple[Folder, Folder] | tuple[()] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
     grain: int = PEOPLE_PER_PROCESS
+    pieces: Sequence[Piece] | None = None
 
     def make(self, stage: Transaction) -> Manifest:
         """Ask every piece that is not finished, and publish.
@@ -78,7 +81,7 @@ class QuestionStage:
         def prepare() -> Any:
             return asking.Asked(question(), run.work, stage.staging, *self.records)
 
-        pieces = load("recon_cli.store.pieces:read_pieces")(self.geounits)
+        pieces = read_pieces(self.geounits) if self.pieces is None else self.pieces
         on_death = load("recon_cli.pipeline.quarantine:QuarantineOnDeath")(
             label, stage.staging, run.reporter
         )
@@ -89,3 +92,24 @@ class QuestionStage:
         asking.write_tables(kind, stage.staging, self.geounits.partitions, seed)
         notes = {**self.notes, **question().notes}
         return stage.publish(pieces, notes=notes, usages=results.usages, workers=results.workers)
+
+
+@dataclass(frozen=True)
+class ChosenStage:
+    """A stage that does one of several things: which, is found out when there is something to do.
+
+    Attributes:
+        recipe: What its output depends on, whichever it is.
+        choose: Gives what it is.
+    """
+
+    recipe: Recipe
+    choose: Callable[[], OpenedStage]
+
+    def make(self, stage: Transaction) -> Manifest:
+        """As what it is.
+
+        Raises:
+            ReconError: See there.
+        """
+        return self.choose().make(stage)

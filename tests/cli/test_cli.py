@@ -20,13 +20,14 @@ from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.cli import main
 from recon_cli.cli._output import TableColumn, fitted_table, share
 from recon_cli.config import SECTIONS, load_config
+from recon_cli.pipeline import asking
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.publication import GeounitBatch
 from recon_cli.report.words import percentage
 from recon_cli.schema import load_release
 from recon_cli.sources.legacy import LegacySource
-from recon_cli.stages import ingest_partitions, reconstruct_pieces
+from recon_cli.stages import ingest_partitions
 from recon_cli.store import Piece, partitions, read_partition
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
@@ -113,7 +114,7 @@ def test_an_interrupted_reconstruction_goes_on(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recon("ingest", "-c", config)
-    real, seen = reconstruct_pieces.reconstruct_piece, []
+    real, seen = asking.ask_piece, []
 
     def interrupted(job: Any, piece: Piece, tick: Any) -> None:
         seen.append(piece)
@@ -121,7 +122,7 @@ def test_an_interrupted_reconstruction_goes_on(
             raise KeyboardInterrupt
         real(job, piece, tick)
 
-    monkeypatch.setattr(reconstruct_pieces, "reconstruct_piece", interrupted)
+    monkeypatch.setattr(asking, "ask_piece", interrupted)
     stopped = recon("reconstruct", "-c", config, "--workers", 1, code=130)
     assert "interrupted; finished partitions are kept" in stopped.stderr
     assert not (work(config) / "microdata").exists()
@@ -164,7 +165,7 @@ def test_records_that_do_not_fit_are_not_published(
         object.__setattr__(result, "microdata", result.microdata[1:])
         return result
 
-    monkeypatch.setattr(attack, "reconstruct_plan", forged)
+    monkeypatch.setattr("recon_cli.attack.reconstruction.question.reconstruct_plan", forged)
     refused = recon("reconstruct", "-c", config, "--workers", 1, code=7)
     assert refused.stderr.startswith("error: district 00")
     assert "expected" in refused.stderr

@@ -29,7 +29,6 @@ from recon_cli.execute import DaskWorkers, connection, remote, run_items
 from recon_cli.pipeline import asking
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
-from recon_cli.stages import reconstruct_pieces
 from tests.support import shards
 from tests.support.paths import ROOT
 from tests.support.stages import ingest, reconstruct, solvar
@@ -324,8 +323,7 @@ def test_stages_make_the_same_files_wherever_they_run(
         work = Path(shutil.copytree(tmp_path / "ingested", tmp_path / name))
         if name == "cluster":  # a worker of each stage is killed while it is at a solver
             monkeypatch.setenv(shards.LIVES, "1")
-            monkeypatch.setattr(reconstruct_pieces, "reconstruct_piece", shards.reconstruct_or_die)
-            monkeypatch.setattr(asking, "ask_piece", shards.measure_or_die)
+            monkeypatch.setattr(asking, "ask_piece", shards.ask_or_die)
         for stage in (reconstruct, solvar):
             monkeypatch.setenv(shards.DEATHS, str(tmp_path / f"{name}-{stage.__name__}"))
             stage(run(work, *settings, workers=workers))

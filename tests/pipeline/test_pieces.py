@@ -21,7 +21,6 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Level, load_release
-from recon_cli.stages import reconstruct_pieces
 from recon_cli.stages.verify import verify
 from recon_cli.store import Piece, Span, shared_transaction
 from recon_cli.store.pieces import cut
@@ -179,7 +178,7 @@ def test_a_worker_that_dies_once_changes_nothing(
 ) -> None:
     monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
     monkeypatch.setenv(shards.LIVES, "1")
-    monkeypatch.setattr(reconstruct_pieces, "reconstruct_piece", shards.reconstruct_or_die)
+    monkeypatch.setattr(asking, "ask_piece", shards.reconstruct_or_die)
     manifest = reconstruct(run(in_pieces, workers=2)).manifest
     assert (tmp_path / "deaths").read_text().count("\n") == 1
     assert set(manifest.statuses) == {"unique", "solved"}
@@ -192,7 +191,7 @@ def test_what_kills_the_solver_is_quarantined_and_bounded(
 ) -> None:
     monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
     monkeypatch.setenv(shards.LIVES, "1000")
-    monkeypatch.setattr(reconstruct_pieces, "reconstruct_piece", shards.reconstruct_or_die)
+    monkeypatch.setattr(asking, "ask_piece", shards.reconstruct_or_die)
     manifest = reconstruct(run(in_pieces, workers=2)).manifest
     # twice at the region, once more at the part of it that is to blame
     assert (tmp_path / "deaths").read_text().count("\n") == 3
@@ -247,7 +246,7 @@ def test_solvar_goes_on_without_what_kills_it(
 def test_a_piece_that_dies_before_any_solver_is_given_up(
     in_pieces: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reconstruct_pieces, "reconstruct_piece", shards.die_at_once)
+    monkeypatch.setattr(asking, "ask_piece", shards.die_at_once)
     with pytest.raises(WorkerError, match="died"):
         reconstruct(run(in_pieces, workers=2))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from recon_cli.errors import ContradictionError, ReconError
 from recon_cli.execute import DaskWorkers, OnProgress, WorkItem, remote, run_items
+from recon_cli.pipeline.asking import Asked, ask_piece
 
 if TYPE_CHECKING:  # workers start in a fraction of the time without these
     from recon_cli.store import Piece
@@ -155,26 +156,34 @@ def unpicklable_result(shared: None, payload: int, tick: OnProgress) -> object:
 DEATHS, LIVES = "TESTS_DEATHS", "TESTS_LIVES"
 
 
-def reconstruct_or_die(job: Any, piece: Piece, tick: OnProgress) -> None:
-    """The real thing, but one component of one piece kills its worker."""
+def reconstruct_or_die(asked: Asked, piece: Piece, tick: OnProgress) -> None:
+    """The real thing, but one component of one piece kills the worker that reconstructs it."""
     from recon_cli.attack.reconstruction import solution  # noqa: PLC0415
-    from recon_cli.stages import reconstruct_pieces  # noqa: PLC0415
+    from recon_cli.attack.reconstruction.question import ReconstructionQuestion  # noqa: PLC0415
 
-    if piece.number == 1:
+    if piece.number == 1 and isinstance(asked.question, ReconstructionQuestion):
         solved: Any = solution
         solved._solve = _deadly(solved._solve)
-    reconstruct_pieces.reconstruct_piece(job, piece, tick)
+    ask_piece(asked, piece, tick)
 
 
-def measure_or_die(job: Any, piece: Piece, tick: OnProgress) -> None:
+def measure_or_die(asked: Asked, piece: Piece, tick: OnProgress) -> None:
     """Likewise for `recon solvar`."""
     from recon_cli.attack.variability import batch as variability  # noqa: PLC0415
-    from recon_cli.pipeline import asking  # noqa: PLC0415
+    from recon_cli.attack.variability.question import VariabilityQuestion  # noqa: PLC0415
 
-    if piece.number == 1:
+    if piece.number == 1 and isinstance(asked.question, VariabilityQuestion):
         measured: Any = variability._Measurement
         measured.add = _deadly(measured.add)
-    asking.ask_piece(job, piece, tick)
+    ask_piece(asked, piece, tick)
+
+
+def ask_or_die(asked: Asked, piece: Piece, tick: OnProgress) -> None:
+    """Either."""
+    from recon_cli.attack.variability.question import VariabilityQuestion  # noqa: PLC0415
+
+    measured = isinstance(asked.question, VariabilityQuestion)
+    (measure_or_die if measured else reconstruct_or_die)(asked, piece, tick)
 
 
 def _deadly(real: Callable[..., Any]) -> Callable[..., Any]:

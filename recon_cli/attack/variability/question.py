@@ -100,7 +100,7 @@ class VariabilityQuestion(Question):
         )
 
     @staticmethod
-    def tables(rows: Rows, seed: int) -> Mapping[str, Mapping[str, pl.DataFrame]]:
+    def result_tables(rows: Rows, seed: int) -> Mapping[str, Mapping[str, pl.DataFrame]]:
         """Percentiles and size classes of all units; ``seed`` orders units of equal solvar."""
         units = pl.concat(rows("solvar"))
         return {
