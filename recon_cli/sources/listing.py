@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import polars as pl
 
@@ -30,6 +30,9 @@ from recon_cli.publication import (
 from recon_cli.schema import Level, Release
 from recon_cli.schema.cell_sums import is_covered
 from recon_cli.statement import Protection
+
+#: What a list may have below its geoids: a header that is repeated, a line of totals.
+_NO_PLACES: Final = ("geoid", "total", "totals", "all", "sum")
 
 
 class IncompleteSource(Source, Protocol):
@@ -283,7 +286,7 @@ def list_geounits(release: Release, geoids: Iterable[str | None], name: str) -> 
     malformed = frame.filter(
         pl.col("level").is_null()
         | ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
-        | (pl.col("geoid") == "geoid")  # a header that was repeated
+        | pl.col("geoid").str.to_lowercase().is_in(_NO_PLACES)
     )
     if len(malformed):
         valid = ", ".join(f"{level.name} {digits}" for digits, level in levels.items())

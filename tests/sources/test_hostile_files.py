@@ -14,6 +14,7 @@ import pytest
 from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources import FileMapping, open_tables, open_tidy
+from recon_cli.sources.listing import read_geounit_list
 from tests.support.command_line import recon
 from tests.support.layouts import LAYOUTS, SCHEMA, counts_of
 from tests.support.paths import SHARED, needs_shared
@@ -294,6 +295,14 @@ def test_a_field_too_many_in_a_row_that_is_not_chosen(release: Release, tmp_path
     (path,) = layout.paths
     path.write_text(path.read_text().replace("20301,Percent,12.5,A", "20301,Percent,12.5,A,,7", 1))
     assert "in a column without a header" in refusal(release, layout.source, path)
+
+
+@pytest.mark.parametrize("line", ["geoid", "Total", "total"])
+def test_a_line_of_a_list_that_is_no_place(line: str, release: Release, tmp_path: Path) -> None:
+    path = tmp_path / "geounits.csv"
+    path.write_text(f"geoid\n{BLOCK}\n{line}\n")  # as long as the geoid of a county
+    with pytest.raises(SourceError, match=f"geoid '{line}': expected letters and digits"):
+        read_geounit_list(release, path)
 
 
 def test_headers_that_differ_in_capitals_alone(release: Release, tmp_path: Path) -> None:
