@@ -15,13 +15,18 @@ from recon_cli.schema import Release, parse_release
 from recon_cli.statement import Protection, Statement, parse_law
 
 
-def release_of(families: str, features: str = "sex: {categories: [f, m]}") -> Release:
+def release_of(
+    families: str,
+    features: str = "sex: {categories: [f, m]}",
+    levels: str = "[{level: block, digits: 4}, {level: tract, digits: 2}]",
+    partition: str = "tract",
+) -> Release:
     names = ", ".join(part.split(":")[0] for part in features.split("; "))
     return parse_release(
         "release: t\ntitle: Blocks in tracts\n"
         f"features: {{{features.replace('; ', ', ')}}}\n"
-        "geography: {levels: [{level: block, digits: 4}, {level: tract, digits: 2}], "
-        f"partition: tract}}\nmicrodata: [{names}]\nhistogram: [{names}]\nfamilies:\n{families}",
+        f"geography: {{levels: {levels}, partition: {partition}}}\n"
+        f"microdata: [{names}]\nhistogram: [{names}]\nfamilies:\n{families}",
         source="blocks",
     )
 
@@ -156,3 +161,21 @@ def test_a_listed_block_of_which_nothing_is_published_is_open() -> None:
     )
     result = recon.reconstruct(BLOCKS, counts)
     assert dict(result.blocks.select("geoid_block", "status").rows())["A201"] == "open"
+
+
+def test_a_place_whose_blocks_are_proven_empty_has_its_counts_audited() -> None:
+    """Blocks are exact: A2 has none with a row, so that nobody lives there, whatever noise says."""
+    release = release_of(
+        "  - {levels: [block, tract, county], cells: [total, {by: sex}], tables: {T: {}}}\n",
+        levels="[{level: block, digits: 4}, {level: tract, digits: 2}, {level: county, digits: 1}]",
+        partition="county",
+    )
+    counts = pl.DataFrame(
+        [("A101", "T", 1, 2), ("A101", "T", 2, 2), ("A1", "T", 1, 1), ("A2", "T", 1, 3)],
+        schema=COUNTS,
+        orient="row",
+    )
+    noisy = Protection((Statement(parse_law({"gaussian": {"variance": 1.0}}), levels=("tract",)),))
+    audit = recon.audit_counts(release, recon.publish(release, counts, protection=noisy))
+    of_a2 = audit.filter(geoid="A2").select("cell", "least", "greatest", "is_exact", "status")
+    assert of_a2.rows() == [(cell, 0, 0, True, "recovered") for cell in (1, 2, 3)]

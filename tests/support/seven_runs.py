@@ -85,7 +85,8 @@ def _rounded(folder: Path) -> Path:
 def _noisy(folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "strategy.yaml").write_text(_STRATEGY)
-    _protected(folder, "noise", f"noise.strategy={folder}/strategy.yaml")
+    strategy = f"noise.strategy={folder}/strategy.yaml"
+    _protected(folder, "noise", strategy, "noise.units=exact")
     return _config(folder, "office/noisy", "reconstruct: {tables: [AGES, PAYERS]}\nreport:\n")
 
 

@@ -130,13 +130,46 @@ def audit_with_plan(
     Counts that are left out are in both, see `with_left_out`. Of the cells of regions in
     ``quarantine`` nothing is said.
     """
-    frames = [AUDIT.to_frame()]
     counts = arrange_counts(plan, published)
+    frames = [_of_empty_places(plan, counts)]
     partition = _Partition(plan, published, counts, options, quarantine)
     for batch in whole_regions_of(counts):
         frames += partition.audit(batch)
         on_progress(batch.stop - batch.start, 0)
     return pl.concat(frames).sort("geoid", "table", "cell", maintain_order=True)
+
+
+def _of_empty_places(plan: Plan, counts: PartitionCounts) -> pl.DataFrame:
+    """The counts of places none of whose units exists: nobody lives there, so each is 0.
+
+    Exact zeros of the units may prove it where a place's own counts are perturbed.
+    """
+    frames = [AUDIT.to_frame()]
+    for pattern in plan.patterns:
+        if counts.intervals is None or pattern.level == plan.release.geography.unit.name:
+            continue
+        places = np.flatnonzero(counts.pattern == pattern.pattern)
+        empty = np.setdiff1d(places, counts.parent[pattern.level])
+        low, high = counts.intervals.of(empty)
+        for table, number in pattern.margins.columns:
+            cell = plan.columns[table, number]
+            open_ = low[:, cell] < high[:, cell]
+            rows = {
+                "geoid": counts.geoids.gather(empty[open_]),
+                "low": low[open_, cell],
+                "high": _or_open(high[open_, cell]),
+            }
+            shown = pl.DataFrame(rows).with_columns(
+                level=pl.lit(pattern.level),
+                table=pl.lit(table),
+                cell=number,
+                least=0,
+                greatest=0,
+                is_exact=True,
+                status=pl.lit(RECOVERED),
+            )
+            frames.append(shown.select(AUDIT.names()).cast(AUDIT))
+    return pl.concat(frames)
 
 
 @dataclass(frozen=True)
