@@ -7,25 +7,42 @@ A stage's module opens its inputs and states its recipe; both are light. What is
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
 from recon_cli.store import Folder, Manifest, Piece, Recipe, Transaction
 from recon_cli.store.pieces import read_pieces
 
 
-class OpenedStage(Protocol):
+class OpenedStage(ABC):
     """A stage with its inputs open: it is known what it would be made from."""
 
-    @property
-    def recipe(self) -> Recipe:
-        """What its output depends on."""
+    @abstractmethod
+    def planned(self) -> Recipe:
+        """What its output would depend on, as far as it is known now."""
 
+    def prepared(self) -> Recipe:
+        """The recipe, once everything is there that it depends on.
+
+        Raises:
+            ReconError: What is missing cannot be made.
+        """
+        return self.planned()
+
+    @abstractmethod
     def make(self, stage: Transaction) -> Manifest:
         """Make and publish its folders.
+
+        Raises:
+            ReconError: See the stage.
+        """
+
+    def finish(self) -> None:  # noqa: B027 - nothing, for most stages
+        """What is to be done whether it was made or up to date.
 
         Raises:
             ReconError: See the stage.
@@ -39,7 +56,7 @@ def load(name: str) -> Any:
 
 
 @dataclass(frozen=True)
-class QuestionStage:
+class QuestionStage(OpenedStage):
     """A stage that asks a question of every piece.
 
     Attributes:
@@ -63,6 +80,10 @@ class QuestionStage:
     notes: Mapping[str, Any] = field(default_factory=dict)
     grain: int = PEOPLE_PER_PROCESS
     pieces: Sequence[Piece] | None = None
+
+    def planned(self) -> Recipe:
+        """The recipe."""
+        return self.recipe
 
     def make(self, stage: Transaction) -> Manifest:
         """Ask every piece that is not finished, and publish.
@@ -95,7 +116,7 @@ class QuestionStage:
 
 
 @dataclass(frozen=True)
-class ChosenStage:
+class ChosenStage(OpenedStage):
     """A stage that does one of several things: which, is found out when there is something to do.
 
     Attributes:
@@ -106,6 +127,10 @@ class ChosenStage:
     recipe: Recipe
     choose: Callable[[], OpenedStage]
 
+    def planned(self) -> Recipe:
+        """The recipe."""
+        return self.recipe
+
     def make(self, stage: Transaction) -> Manifest:
         """As what it is.
 
@@ -113,3 +138,42 @@ class ChosenStage:
             ReconError: See there.
         """
         return self.choose().make(stage)
+
+
+def _nothing() -> None:
+    """Nothing is left to do."""
+
+
+@dataclass(frozen=True)
+class MadeStage(OpenedStage):
+    """A stage that makes its folders itself.
+
+    Attributes:
+        recipe: What its output depends on.
+        work: Makes and publishes its folders.
+        last: What is to be done whether they were made or up to date.
+    """
+
+    recipe: Recipe
+    work: Callable[[Transaction], Manifest]
+    last: Callable[[], None] = _nothing
+
+    def planned(self) -> Recipe:
+        """The recipe."""
+        return self.recipe
+
+    def make(self, stage: Transaction) -> Manifest:
+        """By its own work.
+
+        Raises:
+            ReconError: See the stage.
+        """
+        return self.work(stage)
+
+    def finish(self) -> None:
+        """By its own last step.
+
+        Raises:
+            ReconError: See the stage.
+        """
+        self.last()

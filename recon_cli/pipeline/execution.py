@@ -34,10 +34,13 @@ def run_stage(stage: Stage, run: Run) -> StageOutcome:
     opened = open_stage(stage, run)
     if isinstance(opened, StageOutcome):
         return opened
-    with run.transaction(opened.recipe) as transaction:
-        if transaction.current is not None:
-            return StageOutcome(stage, transaction.current, skipped=True)
-        return StageOutcome(stage, opened.make(transaction))
+    with run.transaction(opened.prepared()) as transaction:
+        if transaction.current is None:
+            outcome = StageOutcome(stage, opened.make(transaction))
+        else:
+            outcome = StageOutcome(stage, transaction.current, skipped=True)
+    opened.finish()
+    return outcome
 
 
 class RunObserver(Protocol):
@@ -89,7 +92,7 @@ def preview(stage: Stage, run: Run) -> StageStatus:
         return found.status
     if isinstance(opened, StageOutcome):
         raise AssertionError(f"stage {stage.name} opens no folders")  # noqa: TRY004
-    return stage_status(run.work, opened.recipe, force=run.force)
+    return stage_status(run.work, opened.planned(), force=run.force)
 
 
 def _report_status(work: Path, recipe: Recipe, *, force: bool = False) -> NoReturn:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from recon_cli.config.sections.synth import Synth
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
-from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import ATTACKER, SYNTH
 from recon_cli.schema import Release
 from recon_cli.seeding import generator
 from recon_cli.stages.reconstruct import input_digests
 from recon_cli.stages.synth import nation_of
-from recon_cli.store import Piece, Staging, open_folder
+from recon_cli.store import Manifest, Piece, Staging, Transaction, open_folder
 from recon_cli.synth import Nation
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _AGE, _BINS = "age", "agebin"
 
 
-def attacker(run: Run) -> StageOutcome:
+def attacker(run: Run) -> MadeStage:
     """Make the files that attackers hold of the nation.
 
     Raises:
@@ -34,7 +35,7 @@ def attacker(run: Run) -> StageOutcome:
         WorkerError: A worker died.
     """
     config = run.config.section(Synth)
-    seed = run.config.top.seed if config.seed is None else config.seed
+    seed = run.seed_of(config)
     nation = nation_of(config)
     folders = [open_folder(run.work, SYNTH, name) for name in ("persons", "places")]
     recipe = run.recipe(
@@ -43,14 +44,14 @@ def attacker(run: Run) -> StageOutcome:
         seed=seed,
         partitions=input_digests(*folders),
     )
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(ATTACKER, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         pieces = pieces_of(folders[0].manifest)
         context = AttackerContext(nation, years_or_bins(run.release), run.work, stage.staging, seed)
         results = run.map_unfinished(stage, attacker_partition, lambda: context, pieces)
-        manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
-        return StageOutcome(ATTACKER, manifest)
+        return stage.publish(pieces, usages=results.usages, workers=results.workers)
+
+    return MadeStage(recipe, make)
 
 
 def years_or_bins(release: Release) -> Integers:

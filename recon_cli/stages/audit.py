@@ -24,7 +24,7 @@ def audit(run: Run) -> StageOutcome:
         SolverError: A solver failed, two engines disagree, or a worker died.
     """
     config = run.config.section(Audit)
-    seed = run.config.top.seed if config.seed is None else config.seed
+    seed = run.seed_of(config)
     tables, geounits = open_published(run.work, run.release)
     coverage = read_coverage(tables, run.release)
     selection = select(run.release, config.tables, coverage)

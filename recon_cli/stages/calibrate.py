@@ -24,12 +24,11 @@ from recon_cli.config.sections.calibrate import Calibrate
 from recon_cli.config.sections.swap import Swap
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import OnProgress
+from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import ATTACKER, SWAP, SYNTH
 from recon_cli.schema import Release
-from recon_cli.stages.attacker import age_bins, attacker
-from recon_cli.stages.swap import swap
-from recon_cli.stages.synth import synth
+from recon_cli.stages.attacker import age_bins
 from recon_cli.store import Piece, open_folder
 from recon_cli.store.files import write_bytes
 
@@ -65,9 +64,9 @@ def calibrate(run: Run) -> Calibrated:
     measures, people = [], 0
     for seed in config.seeds:
         nation = _of_seed(run, seed)
-        people = synth(nation).manifest.totals["people"]
-        attacker(nation)
-        swap(nation)
+        people = run_stage(SYNTH, nation).manifest.totals["people"]
+        run_stage(ATTACKER, nation)
+        run_stage(SWAP, nation)
         measures.append(_measured(nation, seed))
     judged = judge(pl.concat(measures))
     page = config.page or run.work / PAGE

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.capacity import Capacity
 from recon_cli.errors import SourceError
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CAPACITY
 from recon_cli.stages.reconstruct import input_digests, shared_digests
 from recon_cli.stages.selection import select
-from recon_cli.store import open_folder
+from recon_cli.store import Manifest, Transaction, open_folder
 from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 PAGE = "capacity.html"
 
 
-def capacity(run: Run) -> StageOutcome:
+def capacity(run: Run) -> MadeStage:
     """Measure what the tables carry, and how much noise they would need.
 
     Raises:
@@ -32,7 +33,7 @@ def capacity(run: Run) -> StageOutcome:
         WorkerError: A worker died.
     """
     config = run.config.section(Capacity)
-    seed = run.config.top.seed if config.seed is None else config.seed
+    seed = run.seed_of(config)
     tables, geounits = open_published(run.work, run.release)
     if has_statements(tables):
         raise SourceError(
@@ -48,9 +49,8 @@ def capacity(run: Run) -> StageOutcome:
         shared=shared_digests(tables),
         partitions=input_digests(tables, geounits),
     )
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(CAPACITY, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         from recon_cli.stages import capacity_pieces as worker  # noqa: PLC0415 - when needed
 
         pieces = read_pieces(geounits)
@@ -59,10 +59,9 @@ def capacity(run: Run) -> StageOutcome:
         )
         results = run.map_unfinished(stage, worker.measure_piece, lambda: context, pieces)
         notes = worker.write_assessment(context, geounits, config, seed)
-        manifest = stage.publish(
-            pieces, notes=notes, usages=results.usages, workers=results.workers
-        )
-        return StageOutcome(CAPACITY, manifest)
+        return stage.publish(pieces, notes=notes, usages=results.usages, workers=results.workers)
+
+    return MadeStage(recipe, make)
 
 
 def read_capacity_table(work: Path, name: str) -> pl.DataFrame:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.census1980 import Census1980
 from recon_cli.execute import OnProgress
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CENSUS1980
 from recon_cli.schema import Release
-from recon_cli.stages.protected_file import with_file
-from recon_cli.store import Piece, Staging, open_folder
+from recon_cli.stages.protected_file import write_protected
+from recon_cli.store import Manifest, Piece, Staging, Transaction, open_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from recon_cli.stages.protect_counts_pieces import Origin
 
 
-def census1980(run: Run) -> StageOutcome:
+def census1980(run: Run) -> MadeStage:
     """Apply the rules.
 
     Raises:
@@ -45,18 +46,15 @@ def census1980(run: Run) -> StageOutcome:
     protection = protection_of_1980(run.release)
     origin = Origin(CENSUS1980.section, run.release.tables, config.records or run.work / "persons")
     recipe = run.recipe(CENSUS1980, {}, seed=0, partitions=origin.digests(run.release))
-    with run.transaction(recipe) as transaction:
-        if transaction.current is not None:
-            outcome = StageOutcome(CENSUS1980, transaction.current, skipped=True)
-            return with_file(run, outcome, config.to)
+
+    def make(transaction: Transaction) -> Manifest:
         pieces, staging = origin.pieces(run.release), transaction.staging
         context = RulesContext(run.release, origin, staging)
         results = run.map_unfinished(transaction, suppress_piece, lambda: context, pieces)
         write_beside(run.release, staging, pieces, protection_files(run.release, protection))
-        manifest = transaction.publish(
-            pieces, notes={}, usages=results.usages, workers=results.workers
-        )
-        return with_file(run, StageOutcome(CENSUS1980, manifest), config.to)
+        return transaction.publish(pieces, notes={}, usages=results.usages, workers=results.workers)
+
+    return MadeStage(recipe, make, lambda: write_protected(run, CENSUS1980, config.to))
 
 
 @dataclass(frozen=True)

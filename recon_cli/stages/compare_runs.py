@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,7 @@ from recon_cli.stages.compare_protections import (
 from recon_cli.stages.score import read_rates
 from recon_cli.stages.tabulate import record_columns, typed_records
 from recon_cli.stages.unit_lists import read_units
-from recon_cli.store import Stage, open_folder, read_published, transaction
+from recon_cli.store import Stage, open_folder, read_published
 from recon_cli.store.files import key_of, parquet_bytes, write_bytes
 from recon_cli.store.folder import Folder
 from recon_cli.store.manifest import MANIFEST, read_manifest
@@ -102,14 +102,18 @@ def _can_link(run: Run, config: Compare) -> bool:
     return run.release.attack is not None and config.id in columns
 
 
-def run_compared(run: Run, runs: ComparedRuns) -> None:
+def run_compared(run: Run) -> dict[str, str]:
     """Run what is not up to date: protections side by side, then the links.
+
+    Returns:
+        What each run has made, as digests.
 
     Raises:
         StageError: Some failed; all others are done, and stay done.
         ReconError: What linking raised.
     """
     _write_units(run)
+    runs = ComparedRuns.of(run)
     items = [WorkItem(name, each, 1) for name, each in runs.first.items()]
     stages = sum(len(each.stages) for each in runs.first.values())
     with run.reporter.bar(Task("compare", "stage", stages)) as bar:
@@ -129,6 +133,7 @@ def run_compared(run: Run, runs: ComparedRuns) -> None:
         )
     if runs.linking is not None:
         _run_stages(replace(run, config=runs.linking), _untold)
+    return {name: _made(config.work, stages) for name, config, stages, _ in _parts(run, runs)}
 
 
 def _write_units(run: Run) -> None:
@@ -183,29 +188,39 @@ class _Ticking:
         pass
 
 
-def digests(run: Run, runs: ComparedRuns) -> dict[str, str]:
-    """What each run has made, as digests; or that it would make something."""
-    found = {
-        name: _digest(each.config.work, each.stages, each.runs(run))
-        for name, each in runs.first.items()
-    }
-    if runs.linking is not None:
-        linking = replace(run, config=runs.linking)
-        found["links"] = _digest(runs.linking.work, stages_of(runs.linking), (linking,))
+def planned_digests(run: Run) -> dict[str, str]:
+    """What each run has made, as digests; or that it would make something.
+
+    Raises:
+        ReconError: What keeps a run from being planned.
+    """
+    found = {}
+    for name, config, stages, of_run in _parts(run, ComparedRuns.of(run)):
+        made = _made(config.work, stages)
+        is_open = made != _TO_BE_MADE and any(_would_run(each) for each in of_run)
+        found[name] = _TO_BE_MADE if is_open else made
     return found
 
 
-def _digest(work: Path, stages: Sequence[Stage], runs: Sequence[Run]) -> str:
+def _parts(
+    run: Run, runs: ComparedRuns
+) -> Iterator[tuple[str, RunConfig, Sequence[Stage], Sequence[Run]]]:
+    """Name, config, stages and runs of each part of a comparison."""
+    for name, each in runs.first.items():
+        yield name, each.config, each.stages, each.runs(run)
+    if runs.linking is not None:
+        linking = replace(run, config=runs.linking)
+        yield "links", runs.linking, stages_of(runs.linking), (linking,)
+
+
+def _made(work: Path, stages: Sequence[Stage]) -> str:
     keys = [_key(work, stage) for stage in stages]
-    if runs[0].opener is not transaction and None not in keys:  # a preview changes nothing
-        keys = [None] if any(_would_run(each) for each in runs) else keys
     return _TO_BE_MADE if None in keys else key_of(keys)
 
 
 def _would_run(run: Run) -> bool:
     stages = stages_of(run.config)
-    of_run = replace(run, opener=transaction)
-    return any(each.would_run for each in plan(of_run, stages, dependencies(stages, run.config)))
+    return any(each.would_run for each in plan(run, stages, dependencies(stages, run.config)))
 
 
 def _key(work: Path, stage: Stage) -> str | None:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.contributions import Contributions
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.stages.selection import select
-from recon_cli.store import open_folder
+from recon_cli.store import Manifest, Transaction, open_folder
 from recon_cli.store.published import open_published, read_coverage
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 RESULT = "contributions"
 
 
-def contributions(run: Run) -> StageOutcome:
+def contributions(run: Run) -> MadeStage:
     """Attack the publication without each of its parts.
 
     Raises:
@@ -29,7 +30,7 @@ def contributions(run: Run) -> StageOutcome:
         WorkerError: A worker died.
     """
     config = run.config.section(Contributions)
-    seed = run.config.top.seed if config.seed is None else config.seed
+    seed = run.seed_of(config)
     tables, geounits = open_published(run.work, run.release)
     coverage = read_coverage(tables, run.release)
     selection = select(run.release, config.tables, coverage)
@@ -40,15 +41,14 @@ def contributions(run: Run) -> StageOutcome:
         seed=seed,
         shared={folder.path.name: folder.manifest.key for folder in (tables, geounits)},
     )
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(CONTRIBUTIONS, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         from recon_cli.stages import contributions_sets as work  # noqa: PLC0415 - loads the solver
 
         found = work.attack_without(run, config, selection.tables, coverage, seed)
         for name, data in found.files(RESULT).items():
             stage.staging.write_extra("contributions", name, data)
-        manifest = stage.publish(
+        return stage.publish(
             [],
             notes={
                 "tables": [table.name for table in selection.tables],
@@ -59,7 +59,8 @@ def contributions(run: Run) -> StageOutcome:
             usages=found.usages,
             workers=found.workers,
         )
-        return StageOutcome(CONTRIBUTIONS, manifest)
+
+    return MadeStage(recipe, make)
 
 
 def read_contributions(work: Path) -> pl.DataFrame:

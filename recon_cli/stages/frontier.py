@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.frontier import Frontier
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import FRONTIER
 from recon_cli.store import Manifest, Transaction, open_folder
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 PAGE = "frontier.html"
 
 
-def frontier(run: Run) -> StageOutcome:
+def frontier(run: Run) -> MadeStage:
     """Measure what noise would cost the users of each table.
 
     Raises:
@@ -26,10 +27,11 @@ def frontier(run: Run) -> StageOutcome:
     config = run.config.section(Frontier)
     config.check(run.release)
     recipe = run.recipe(FRONTIER, config.model_dump(mode="json"))
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(FRONTIER, stage.current, skipped=True)
-        return StageOutcome(FRONTIER, _write(run, config, stage))
+
+    def make(stage: Transaction) -> Manifest:
+        return _write(run, config, stage)
+
+    return MadeStage(recipe, make)
 
 
 def _write(run: Run, config: Frontier, stage: Transaction) -> Manifest:

@@ -8,14 +8,17 @@ from typing import Any
 
 from recon_cli.config import Ingest
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
 from recon_cli.publication import PROTECTION
 from recon_cli.store import (
     INGEST,
     InputFile,
+    Manifest,
     PartWriter,
     Piece,
+    Transaction,
     coverage_bytes,
 )
 from recon_cli.store.files import file_digest
@@ -24,7 +27,7 @@ from recon_cli.store.pieces import PIECES, pieces_bytes
 from recon_cli.store.published import COVERAGE, NAMES, names_bytes
 
 
-def ingest(run: Run) -> StageOutcome:
+def ingest(run: Run) -> MadeStage:
     """Read the published files that the config names.
 
     Raises:
@@ -41,9 +44,8 @@ def ingest(run: Run) -> StageOutcome:
     if config.mapping is not None:
         settings["mapping"] = config.mapping.model_dump()
     recipe = run.recipe(INGEST, settings, files=input_files([*config.paths, *_beside(config)]))
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(INGEST, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         from recon_cli.stages import ingest_partitions as work  # noqa: PLC0415 - loads polars
 
         opened = work.open_source(run.release, config)
@@ -62,7 +64,9 @@ def ingest(run: Run) -> StageOutcome:
         stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
         if names := work.place_names(config):
             stage.staging.write_extra("geounits", NAMES, names_bytes(names))
-        return StageOutcome(INGEST, stage.publish(Piece(piece.partition) for piece in pieces))
+        return stage.publish(Piece(piece.partition) for piece in pieces)
+
+    return MadeStage(recipe, make)
 
 
 def protection_path(config: Ingest) -> Path | None:

@@ -9,10 +9,12 @@ from typing import Any
 from recon_cli.config.sections.leave_one_out import LeaveOneOut
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import LEAVE_ONE_OUT
 from recon_cli.sources.records import RecordFile, Slice, open_records
 from recon_cli.stages.reconstructed import open_reconstructed
+from recon_cli.store import Manifest, Transaction
 from recon_cli.store.files import key_of
 from recon_cli.store.recipe import Recipe
 
@@ -22,7 +24,7 @@ _GRAIN = 300
 _RECORDS = ("hdf", "cef", "persons")
 
 
-def leave_one_out(run: Run) -> StageOutcome:
+def leave_one_out(run: Run) -> MadeStage:
     """Attack the counts without each of some people, and compare what is concluded about them.
 
     Raises:
@@ -32,7 +34,7 @@ def leave_one_out(run: Run) -> StageOutcome:
         SolverError: Two engines disagree, or a worker died.
     """
     config, scoring = run.config.section(LeaveOneOut), run.config.section(Score)
-    seed = run.config.top.seed if config.seed is None else config.seed
+    seed = run.seed_of(config)
     gains = _gains(run, config)
     made = open_reconstructed(run)
     made.require_exact(
@@ -43,9 +45,8 @@ def leave_one_out(run: Run) -> StageOutcome:
     slices = records.slices()
     settings = _settings(config, scoring, gains)
     recipe = _with_records(made.recipe(run, LEAVE_ONE_OUT, settings, seed), slices)
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(LEAVE_ONE_OUT, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         from recon_cli.attack.leave_one_out.partition import (  # noqa: PLC0415 - loads the solver
             LeaveOneOutOptions,
             compared_columns,
@@ -75,13 +76,14 @@ def leave_one_out(run: Run) -> StageOutcome:
             stage, worker.leave_out_piece, prepare, pieces, on_death, grain=_GRAIN
         )
         worker.write_differences(run.release, stage.staging, made.tables.partitions, scoring, seed)
-        manifest = stage.publish(
+        return stage.publish(
             pieces,
             notes={"tables": made.table_names, "gains": list(gains), "solutions": config.solutions},
             usages=results.usages,
             workers=results.workers,
         )
-        return StageOutcome(LEAVE_ONE_OUT, manifest)
+
+    return MadeStage(recipe, make)
 
 
 def _gains(run: Run, config: LeaveOneOut) -> tuple[str, ...]:

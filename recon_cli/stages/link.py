@@ -13,7 +13,8 @@ from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
 from recon_cli.attack.linkage.specification import TABLES
 from recon_cli.config.sections.link import Link
 from recon_cli.execute import OnProgress
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import LINK
 from recon_cli.seeding import digest_seed
 from recon_cli.sources.records import Slice
@@ -24,7 +25,7 @@ from recon_cli.stages.linkage_inputs import (
     open_linkage_inputs,
     with_modes,
 )
-from recon_cli.store import Piece, Staging
+from recon_cli.store import Manifest, Piece, Staging, Transaction
 from recon_cli.store.files import key_of
 from recon_cli.store.published import open_published
 
@@ -32,7 +33,7 @@ from recon_cli.store.published import open_published
 LIGHT = 1_000_000
 
 
-def link(run: Run) -> StageOutcome:
+def link(run: Run) -> MadeStage:
     """Match every source with every attacker file, and confirm the links on the truth.
 
     Raises:
@@ -61,26 +62,26 @@ def link(run: Run) -> StageOutcome:
         shared={"all": key_of(partitions)},  # the national modes depend on every partition
         partitions=partitions,
     )
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(LINK, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         truth = slices[inputs.spec.truth]
         whole = [Piece(name, people=truth[name].rows) for name in sorted(partitions)]
         counted = run.map_pieces(
             "link", count_gains, lambda: (inputs, run.work), whole, light=LIGHT
         ).values
         check_usage(inputs, slices, counted)
-        inputs = with_modes(inputs, counted)
+        known = with_modes(inputs, counted)
         pieces = [piece for each in counted for piece in each.pieces]
-        context = LinkageContext(inputs, run.work, stage.staging, config.draws, rows=config.rows)
+        context = LinkageContext(known, run.work, stage.staging, config.draws, rows=config.rows)
         results = run.map_unfinished(stage, link_piece, lambda: context, pieces)
-        manifest = stage.publish(
+        return stage.publish(
             pieces,
-            notes=_notes(inputs, slices),
+            notes=_notes(known, slices),
             usages=results.usages,
             workers=results.workers,
         )
-    return StageOutcome(LINK, manifest)
+
+    return MadeStage(recipe, make)
 
 
 @dataclass(frozen=True)

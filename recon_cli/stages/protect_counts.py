@@ -13,11 +13,12 @@ from recon_cli.config.protecting_by_chance import require_study_name
 from recon_cli.config.sections.cellkey import Cellkey
 from recon_cli.config.sections.round import Round
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CELLKEY, ROUND
 from recon_cli.stages.drawing import chance_of
-from recon_cli.stages.protected_file import with_file
-from recon_cli.store import InputFile, Stage
+from recon_cli.stages.protected_file import write_protected
+from recon_cli.store import InputFile, Manifest, Stage, Transaction
 from recon_cli.store.files import file_digest, key_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from recon_cli.statement import Law
 
 
-def round_counts(run: Run) -> StageOutcome:
+def round_counts(run: Run) -> MadeStage:
     """Round the counts of records, or exact counts.
 
     Raises:
@@ -45,7 +46,7 @@ def round_counts(run: Run) -> StageOutcome:
     return _protect(run, ROUND, config, law, keys=keys)
 
 
-def perturb_counts(run: Run) -> StageOutcome:
+def perturb_counts(run: Run) -> MadeStage:
     """Perturb the counts of records by cell keys.
 
     Raises:
@@ -63,9 +64,7 @@ def perturb_counts(run: Run) -> StageOutcome:
     return _protect(run, CELLKEY, config, law, keys="records")
 
 
-def _protect(
-    run: Run, stage: Stage, config: Round | Cellkey, law: Law, *, keys: Keys
-) -> StageOutcome:
+def _protect(run: Run, stage: Stage, config: Round | Cellkey, law: Law, *, keys: Keys) -> MadeStage:
     """Protect each partition, then write the law and the accuracy of the whole."""
     from recon_cli.protect.counts import require_zeros_kept  # noqa: PLC0415 - loads polars
     from recon_cli.stages import protect_counts_pieces as work  # noqa: PLC0415
@@ -94,10 +93,8 @@ def _protect(
         partitions=digests,
         is_study=is_study,
     )
-    with run.transaction(recipe) as transaction:
-        if transaction.current is not None:
-            outcome = StageOutcome(stage, transaction.current, skipped=True)
-            return with_file(run, outcome, config.to)
+
+    def make(transaction: Transaction) -> Manifest:
         pieces, staging = origin.pieces(run.release), transaction.staging
         kept_for = _kept_for(law, config, digests)
         chance = chance_of(transaction, config.study_seed, kept_for=kept_for)
@@ -105,13 +102,14 @@ def _protect(
         results = run.map_unfinished(transaction, work.protect_piece, lambda: context, pieces)
         work.write_beside(run.release, staging, pieces, beside)
         copies = work.copies_in_a_unit(run.release, origin.tables)
-        manifest = transaction.publish(
+        return transaction.publish(
             pieces,
             notes={"law": describe_law(law), "copies": copies},
             usages=results.usages,
             workers=results.workers,
         )
-        return with_file(run, StageOutcome(stage, manifest), config.to)
+
+    return MadeStage(recipe, make, lambda: write_protected(run, stage, config.to))
 
 
 def _kept_for(law: Law, config: Round | Cellkey, digests: Mapping[str, Mapping[str, str]]) -> str:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.noise import Noise
 from recon_cli.execute import OnProgress
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import NOISE
 from recon_cli.publication import PROTECTION
 from recon_cli.schema import Release, parse_release
 from recon_cli.stages.drawing import chance_of
-from recon_cli.store import Piece, Staging
+from recon_cli.store import Manifest, Piece, Staging, Transaction
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 SCHEMA = "release.yaml"
 
 
-def add_noise(run: Run) -> StageOutcome:
+def add_noise(run: Run) -> MadeStage:
     """Measure the counts of records with the noise of a strategy.
 
     Raises:
@@ -75,9 +76,8 @@ def add_noise(run: Run) -> StageOutcome:
         files=files,
         partitions=origin.digests(release),
     )
-    with run.transaction(recipe) as transaction:
-        if transaction.current is not None:
-            return StageOutcome(NOISE, transaction.current, skipped=True)
+
+    def make(transaction: Transaction) -> Manifest:
         inhabited = origin.pieces(release)
         pieces = _pieces(release, inhabited, listed)
         chance = chance_of(transaction, config.study_seed)
@@ -93,13 +93,14 @@ def add_noise(run: Run) -> StageOutcome:
         )
         results = run.map_unfinished(transaction, measure_piece, lambda: context, pieces)
         write_beside(release, transaction.staging, pieces, beside)
-        manifest = transaction.publish(
+        return transaction.publish(
             pieces,
             notes={**_notes(strategy, levels), "source": config.source, **invariant_units(config)},
             usages=results.usages,
             workers=results.workers,
         )
-        return StageOutcome(NOISE, manifest)
+
+    return MadeStage(recipe, make)
 
 
 def _notes(strategy: Strategy, levels: Sequence[str]) -> dict[str, object]:

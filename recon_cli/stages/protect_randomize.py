@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.randomize import Randomize
 from recon_cli.execute import OnProgress
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RANDOMIZE
 from recon_cli.schema import Release, Table
 from recon_cli.stages.drawing import chance_of
-from recon_cli.store import Piece, Staging
+from recon_cli.store import Manifest, Piece, Staging, Transaction
 
 if TYPE_CHECKING:
     from recon_cli.chance import KeyedChance
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from recon_cli.sources.records import RecordFile
 
 
-def randomize(run: Run) -> StageOutcome:
+def randomize(run: Run) -> MadeStage:
     """Randomise answers, partition by partition.
 
     Raises:
@@ -52,9 +53,8 @@ def randomize(run: Run) -> StageOutcome:
         is_study=config.study_seed is not None,
         partitions={name: {"records": each.digest} for name, each in slices.items()},
     )
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(RANDOMIZE, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         pieces = [Piece(name, people=each.rows) for name, each in slices.items()]
         tables = release.select_tables(config.tables)
         chance = chance_of(stage, config.study_seed)
@@ -62,13 +62,14 @@ def randomize(run: Run) -> StageOutcome:
             release, records, tables, responses, config.interval, chance, stage.staging
         )
         results = run.map_unfinished(stage, randomize_partition, lambda: context, pieces)
-        manifest = stage.publish(
+        return stage.publish(
             pieces,
             notes={"epsilon": {each.feature: _finite(each.epsilon) for each in responses}},
             usages=results.usages,
             workers=results.workers,
         )
-        return StageOutcome(RANDOMIZE, manifest)
+
+    return MadeStage(recipe, make)
 
 
 def _finite(epsilon: float) -> float | None:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from recon_cli.config.sections.topdown import Topdown
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import TOPDOWN
 from recon_cli.schema import Release
 from recon_cli.stages.drawing import chance_of
-from recon_cli.store import Piece, Staging
+from recon_cli.store import Manifest, Piece, Staging, Transaction
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from recon_cli.sources.records import RecordFile
 
 
-def make_microdata(run: Run) -> StageOutcome:
+def make_microdata(run: Run) -> MadeStage:
     """Measure records with noise, and make others of the measurements.
 
     Raises:
@@ -72,9 +73,8 @@ def make_microdata(run: Run) -> StageOutcome:
         # noise above the partitions depends on all of them
         shared={f"records/{name}": each.digest for name, each in slices.items()},
     )
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(TOPDOWN, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         products = _products(strategies, config, chance_of(stage, config.study_seed))
         plan = _plan(config, release, records, products, listed)
         pieces = [
@@ -85,7 +85,7 @@ def make_microdata(run: Run) -> StageOutcome:
         context = TopdownContext(plan, tops, stage.staging)
         results = run.map_unfinished(stage, make_partition, lambda: context, pieces)
         used = plan.hierarchy.levels
-        manifest = stage.publish(
+        return stage.publish(
             pieces,
             notes={
                 "levels": list(used),
@@ -95,7 +95,8 @@ def make_microdata(run: Run) -> StageOutcome:
             usages=results.usages,
             workers=results.workers,
         )
-        return StageOutcome(TOPDOWN, manifest)
+
+    return MadeStage(recipe, make)
 
 
 _SETTINGS = {"levels", "features", "structural_zeros", "without", "invariant", "steps", "units"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.run import Run
 from recon_cli.store import Stage, open_folder
 from recon_cli.store.files import written_whole
 
@@ -13,25 +13,17 @@ from recon_cli.store.files import written_whole
 _SUPPRESSED: Final = "*"
 
 
-def with_file(run: Run, outcome: StageOutcome, to: Path | None) -> StageOutcome:
-    """The outcome of a protection, once its counts are in the file that was asked for.
+def write_protected(run: Run, stage: Stage, to: Path | None) -> None:
+    """Write the counts of a protection, if a file was asked for.
+
+    Columns are ``geoid, table, cell, count``, ``*`` if suppressed; rows are
+    those of its folder: counts that are published as zero are left out.
 
     Raises:
         StageError: The folder is damaged, or the file cannot be written.
     """
-    if to is not None:
-        write_protected(run, outcome.stage, to)
-    return outcome
-
-
-def write_protected(run: Run, stage: Stage, to: Path) -> None:
-    """Write the counts of a protection: columns ``geoid, table, cell, count``, ``*`` if suppressed.
-
-    Rows are those of its folder: counts that are published as zero are left out.
-
-    Raises:
-        StageError: The folder is damaged, or the file cannot be written.
-    """
+    if to is None:
+        return
     import polars as pl  # noqa: PLC0415 - slow to load, and not needed where nothing is asked for
 
     folder = open_folder(run.work, stage, stage.folders[0])

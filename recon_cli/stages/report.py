@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from recon_cli.config.sections.report import Report
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import StageError
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import REPORT
 from recon_cli.pipeline.status import manifests_in
 from recon_cli.store import INGEST, Folder, Manifest, Stage, Transaction, open_folder
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 PAGE = "report.html"
 
 
-def report(run: Run) -> StageOutcome:
+def report(run: Run) -> MadeStage:
     """Write the report of whatever the work folder holds.
 
     Raises:
@@ -53,14 +54,12 @@ def report(run: Run) -> StageOutcome:
         shared={f"{path.name}/{MANIFEST}": file_digest(path / MANIFEST) for path in found},
         is_study=is_study,
     )
-    with run.transaction(recipe) as stage:
-        if stage.current is None:
-            outcome = StageOutcome(REPORT, _write(run, stage, tuple(found.values())))
-        else:
-            outcome = StageOutcome(REPORT, stage.current, skipped=True)
-    if config.to is not None:
-        write_bytes(config.to, open_folder(run.work, REPORT, "report").read_extra(PAGE))
-    return outcome
+
+    def copy() -> None:
+        if config.to is not None:
+            write_bytes(config.to, open_folder(run.work, REPORT, "report").read_extra(PAGE))
+
+    return MadeStage(recipe, lambda stage: _write(run, stage, tuple(found.values())), copy)
 
 
 def _write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...]) -> Manifest:

@@ -16,7 +16,8 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.execute import OnProgress
 from recon_cli.frames import UNREADABLE
 from recon_cli.noise.budget import exact, prior_of
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RISK
 from recon_cli.risk.release import (
     Adversaries,
@@ -34,7 +35,7 @@ from recon_cli.risk.siblings import EachSibling
 from recon_cli.risk.two_levels import Flat, Poisson, Uniform
 from recon_cli.schema import Level, Release
 from recon_cli.sources.damage import columns_found, why_unreadable
-from recon_cli.store import InputFile, Piece, Staging, open_folder
+from recon_cli.store import InputFile, Manifest, Piece, Staging, Transaction, open_folder
 from recon_cli.store.files import file_digest, parquet_bytes
 
 SUMMARY = "summary"
@@ -42,7 +43,7 @@ _COUNTS = {"geoid": pl.String, "table": pl.String, "cell": pl.Int32, "count": pl
 _NOISY = {"geoid": pl.String, "table": pl.String, "cell": pl.Int32, "noisy": pl.Int64}
 
 
-def risk(run: Run) -> StageOutcome:
+def risk(run: Run) -> MadeStage:
     """Find what noisy counts let an adversary believe about each person.
 
     Raises:
@@ -57,9 +58,8 @@ def risk(run: Run) -> StageOutcome:
         config.model_dump(mode="json", exclude={"truth", "measurements"}),
         files=tuple(_input_files(config)),
     )
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(RISK, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         pieces = _pieces(config, run.release)
         context = RiskContext(config, run.release, _priors(config), stage.staging)
         results = run.map_unfinished(stage, score_partition, lambda: context, pieces)
@@ -72,8 +72,9 @@ def risk(run: Run) -> StageOutcome:
         )
         stage.staging.write_extra("risk", f"{SUMMARY}.parquet", parquet_bytes(summary))
         stage.staging.write_extra("risk", f"{SUMMARY}.csv", summary.write_csv().encode())
-        manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
-        return StageOutcome(RISK, manifest)
+        return stage.publish(pieces, usages=results.usages, workers=results.workers)
+
+    return MadeStage(recipe, make)
 
 
 def read_summary(work: Path) -> pl.DataFrame:

@@ -12,7 +12,8 @@ import polars as pl
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
 from recon_cli.evaluate.fresh import made_from, own_source
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import LINK, RECONSTRUCT, SCORE, SOLVAR
 from recon_cli.progress import Task
 from recon_cli.report.score_tables import lay_out, table_title
@@ -25,7 +26,7 @@ from recon_cli.score.sizes import Sizes
 from recon_cli.score.tables import Sources, make_rates
 from recon_cli.stages.confidence_scores import calibrate_confidence, open_confidence
 from recon_cli.stages.run_words import words_of_run
-from recon_cli.store import Folder, Manifest, open_folder
+from recon_cli.store import Folder, Manifest, Transaction, open_folder
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.manifest import MANIFEST
 from recon_cli.store.published import PROTECTION
@@ -57,7 +58,7 @@ class Zero:
         return self.folder if is_solvar else None
 
 
-def score(run: Run) -> StageOutcome:
+def score(run: Run) -> MadeStage:
     """Make every result table.
 
     Raises:
@@ -69,7 +70,7 @@ def score(run: Run) -> StageOutcome:
     notes = folders["truth"].manifest.notes
     zero = find_zero(run)
     measured = _measured_source(run, folders["truth"].manifest, zero)
-    seed = run.config.top.seed if config.seed is None else config.seed
+    seed = run.seed_of(config)
     settings = config.model_dump(mode="json") | {"measured": measured}
     shared = {"links": folders["truth"].manifest.key}
     if zero.folder is not None:
@@ -84,9 +85,8 @@ def score(run: Run) -> StageOutcome:
         Control(config.threshold, config.small, config.digits),
         config.interval,
     )
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(SCORE, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         collected = _collect(run, config, folders, zero, seed)
         rates = make_rates(collected, sources, replace(rules, kind=collected.kind), config.compare)
         gains = make_gains(collected, sources, replace(rules, kind=collected.kind))
@@ -103,7 +103,9 @@ def score(run: Run) -> StageOutcome:
             "intervals": collected.kind if _has_intervals(config, folders) else "none",
             "withheld": int(rates["withheld"].sum()),
         }
-        return StageOutcome(SCORE, stage.publish([], notes=described))
+        return stage.publish([], notes=described)
+
+    return MadeStage(recipe, make)
 
 
 def read_rates(run: Run) -> pl.DataFrame:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from recon_cli.config.sections.suppress import Suppress
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import SUPPRESS
-from recon_cli.stages.protected_file import with_file
+from recon_cli.stages.protected_file import write_protected
+from recon_cli.store import Manifest, Transaction
 
 #: People that are worth a process: each takes 5 ms and more.
 _GRAIN = 300
 
 
-def suppress(run: Run) -> StageOutcome:
+def suppress(run: Run) -> MadeStage:
     """Suppress sensitive counts, and those that would give them away.
 
     Raises:
@@ -40,7 +42,7 @@ def suppress(run: Run) -> StageOutcome:
     )
 
     config = run.config.section(Suppress)
-    seed = run.config.top.seed if config.seed is None else config.seed
+    seed = run.seed_of(config)
     rules = PrimaryRules(
         config.below,
         zeros_hidden=config.zeros == "hide",
@@ -61,23 +63,22 @@ def suppress(run: Run) -> StageOutcome:
     recipe = run.recipe(
         SUPPRESS, _settings(config, tables), seed=seed, partitions=origin.digests(run.release)
     )
-    with run.transaction(recipe) as transaction:
-        if transaction.current is not None:
-            outcome = StageOutcome(SUPPRESS, transaction.current, skipped=True)
-            return with_file(run, outcome, config.to)
+
+    def make(transaction: Transaction) -> Manifest:
         pieces, staging = origin.pieces(run.release), transaction.staging
         context = work.SuppressContext(run.release, origin, options, staging)
         results = run.map_unfinished(
             transaction, work.suppress_piece, lambda: context, pieces, grain=_GRAIN
         )
         write_beside(run.release, staging, pieces, beside)
-        manifest = transaction.publish(
+        return transaction.publish(
             pieces,
             notes={"below": config.below, "zeros": config.zeros},
             usages=results.usages,
             workers=results.workers,
         )
-        return with_file(run, StageOutcome(SUPPRESS, manifest), config.to)
+
+    return MadeStage(recipe, make, lambda: write_protected(run, SUPPRESS, config.to))
 
 
 def _settings(config: Suppress, tables: Any) -> dict[str, Any]:

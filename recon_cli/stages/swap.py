@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 from recon_cli.config.sections.swap import Swap as SwapSection
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
-from recon_cli.pipeline.run import Run, StageOutcome, pieces_of
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import SWAP, SYNTH
 from recon_cli.protect import Swap, Targeted, load_swap
 from recon_cli.schema import Level, Release
 from recon_cli.stages.drawing import chance_of
-from recon_cli.store import Folder, Piece, Staging, open_folder
+from recon_cli.store import Folder, Manifest, Piece, Staging, Transaction, open_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +34,7 @@ PAIRS = SWAP.folders[2]
 _SOURCES = ("persons", "households")
 
 
-def swap(run: Run) -> StageOutcome:
+def swap(run: Run) -> MadeStage:
     """Swap households between blocks.
 
     Raises:
@@ -56,9 +57,8 @@ def swap(run: Run) -> StageOutcome:
         is_study=config.study_seed is not None,
         partitions=_inputs(states, folders),
     )
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(SWAP, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         todo = [
             Piece(state, units=sum(p.units for p in inside), people=sum(p.people for p in inside))
             for state, inside in states.items()
@@ -67,7 +67,7 @@ def swap(run: Run) -> StageOutcome:
         chance = chance_of(stage, config.study_seed)
         context = SwapContext(settings, states, levels, home, stage.staging, chance)
         results = run.map_pieces("swap", swap_state, lambda: context, todo)
-        manifest = stage.publish(
+        return stage.publish(
             pieces,
             notes={
                 "setting": config.setting if isinstance(config.setting, str) else "in the config"
@@ -75,7 +75,8 @@ def swap(run: Run) -> StageOutcome:
             usages=results.usages,
             workers=results.workers,
         )
-        return StageOutcome(SWAP, manifest)
+
+    return MadeStage(recipe, make)
 
 
 def _swap_levels(release: Release) -> dict[str, Level]:

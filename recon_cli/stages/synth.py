@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import OnProgress
-from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import SYNTH
-from recon_cli.store import Piece, Staging
+from recon_cli.store import Manifest, Piece, Staging, Transaction
 from recon_cli.synth import Nation, load_nation
 
 if TYPE_CHECKING:
     from recon_cli.synth.geography import County
 
 
-def synth(run: Run) -> StageOutcome:
+def synth(run: Run) -> MadeStage:
     """Generate a population, county by county.
 
     Raises:
@@ -26,7 +27,7 @@ def synth(run: Run) -> StageOutcome:
         WorkerError: A worker died.
     """
     config = run.config.section(Synth)
-    seed = run.config.top.seed if config.seed is None else config.seed
+    seed = run.seed_of(config)
     nation = nation_of(config)
     people = config.people
     if people is None:
@@ -34,9 +35,8 @@ def synth(run: Run) -> StageOutcome:
     recipe = run.recipe(
         SYNTH, {"people": people, "parameters": nation.model_dump(mode="json")}, seed=seed
     )
-    with run.transaction(recipe) as stage:
-        if stage.current is not None:
-            return StageOutcome(SYNTH, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         from recon_cli.synth.geography import plan_nation  # noqa: PLC0415 - loads scipy
 
         plan = plan_nation(nation, people, seed)
@@ -52,8 +52,9 @@ def synth(run: Run) -> StageOutcome:
             left_out=tuple({"group_quarters"} - set(run.release.feature_index)),
         )
         results = run.map_unfinished(stage, synth_partition, lambda: context, pieces)
-        manifest = stage.publish(pieces, usages=results.usages, workers=results.workers)
-        return StageOutcome(SYNTH, manifest)
+        return stage.publish(pieces, usages=results.usages, workers=results.workers)
+
+    return MadeStage(recipe, make)
 
 
 def nation_of(config: Synth) -> Nation:

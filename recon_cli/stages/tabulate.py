@@ -15,13 +15,14 @@ import polars as pl
 from recon_cli.config import Tabulate
 from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.frames import UNREADABLE
+from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT, TABULATE
 from recon_cli.progress import Task
 from recon_cli.schema import Release, Table, column_dtype
 from recon_cli.sources.damage import columns_found, why_unreadable
 from recon_cli.sources.records import open_records
-from recon_cli.store import INGEST, InputFile, Recipe, open_folder
+from recon_cli.store import INGEST, InputFile, Manifest, Recipe, Transaction, open_folder
 from recon_cli.store.files import file_digest, written_whole
 
 
@@ -44,7 +45,7 @@ class Tabulated:
     seconds: float
 
 
-def tabulate(run: Run) -> StageOutcome:
+def tabulate(run: Run) -> MadeStage:
     """Count records in every published cell, write the counts, and publish ``tabulated/``.
 
     Raises:
@@ -54,12 +55,13 @@ def tabulate(run: Run) -> StageOutcome:
         StageError: There is no ``microdata/``, the work folder is in use, or the disk refused.
     """
     request = _request(run)
-    with run.transaction(_recipe(run, request)) as stage:
-        if stage.current is not None:
-            return StageOutcome(TABULATE, stage.current, skipped=True)
+
+    def make(stage: Transaction) -> Manifest:
         written = _write(run, request)
         counted = {"people": written.people, "cells": written.cells}
-        return StageOutcome(TABULATE, stage.publish([], notes=counted))
+        return stage.publish([], notes=counted)
+
+    return MadeStage(_recipe(run, request), make)
 
 
 def write_tables(run: Run) -> Tabulated:

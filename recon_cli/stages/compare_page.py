@@ -1,0 +1,40 @@
+"""What `recon compare` shows: tables of errors, scores and summaries, and a page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from recon_cli.config.sections.compare import Compare
+from recon_cli.pipeline.run import Run
+from recon_cli.report.comparison import compose_comparison
+from recon_cli.report.document import NOT_FOR_PUBLICATION
+from recon_cli.report.files import report_files
+from recon_cli.stages import compare_runs
+from recon_cli.stages.compare import PAGE
+from recon_cli.store import Manifest, Transaction
+
+
+def write_comparison(run: Run, stage: Transaction) -> Manifest:
+    """Measure what came of the runs, and write tables and page.
+
+    Raises:
+        StageError: A run's folder is damaged, or the disk refused.
+    """
+    config, runs = run.config.section(Compare), compare_runs.ComparedRuns.of(run)
+    errors = compare_runs.measure_errors(run, runs)
+    summaries = compare_runs.summarise_runs(run, runs, errors)
+    scores = compare_runs.scores_of(run, runs)
+    document = compose_comparison(
+        run.release,
+        summaries,
+        errors,
+        scores,
+        people=compare_runs.people_of_truth(run),
+        risk=config.risk,
+        weights=config.weights,
+    )
+    document = replace(document, banner=NOT_FOR_PUBLICATION)
+    tables = compare_runs.table_files(summaries, errors, scores)
+    for name, data in {**tables, **report_files(document, PAGE)}.items():
+        stage.staging.write_extra("comparison", name, data)
+    return stage.publish([], notes={"summary": list(document.headline.sentences)})
