@@ -15,13 +15,13 @@ from recon_cli.config import load_config
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import load_release
 from recon_cli.score.study import published
-from recon_cli.stages.score import read_rates, score
+from recon_cli.stages.score import read_rates
 from recon_cli.store import partitions, read_partition
 from tests.support.attacks import aged, people, swapped
 from tests.support.command_line import recon
 from tests.support.paths import DATA, needs_shared
 from tests.support.populations import random_records
-from tests.support.stages import ingest, link, reconstruct
+from tests.support.stages import ingest, link, reconstruct, score
 
 
 def write(folder: Path, config: dict[str, Any]) -> Path:

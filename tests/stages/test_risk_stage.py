@@ -219,11 +219,11 @@ def test_a_value_that_is_no_number_is_refused(config: Path) -> None:
         config.parent / "noisy.csv"
     )
     said = run(config, f"risk.measurements=[{config.parent / 'noisy.csv'}]", code=4)
-    assert "noisy.csv: cannot be read" in said
-    assert "many" in said
+    assert "noisy.csv: a number is expected in every count" in said
+    assert "many" not in said, "a value is no word of a message"
     truth = counts().with_columns(pl.col("count").cast(str).replace("1", "one"))
     truth.write_csv(config.parent / "truth.csv")
-    assert "truth.csv: cannot be read" in run(config, code=4)
+    assert "truth.csv: a number is expected in every count" in run(config, code=4)
 
 
 def test_the_uniform_prior_is_of_all_files_and_partitions(config: Path) -> None:

@@ -21,3 +21,7 @@ def solvar(run: Run) -> StageOutcome:
 
 def link(run: Run) -> StageOutcome:
     return run_stage(stage_named("link"), run)
+
+
+def score(run: Run) -> StageOutcome:
+    return run_stage(stage_named("score"), run)
