@@ -15,7 +15,9 @@ ARGS ?=
 #: One lock for every platform and interpreter; `uv` because pip-compile takes ten minutes to hash.
 RESOLVE := pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --strip-extras --no-header --no-emit-index-url --no-emit-find-links pyproject.toml
-STAGES := synth attacker swap tabulate ingest reconstruct solvar link score report
+STAGES := synth attacker swap round cellkey suppress census1980 noise topdown randomize tabulate \
+  ingest capacity audit frontier reconstruct estimate solvar claims contributions confidence \
+  leave-one-out link risk score compare report
 
 .PHONY: help env dev demo nation state run status verify $(STAGES) \
   test lint types check format fixtures bench smoke docs linkcheck wheel lock \

@@ -11,6 +11,7 @@ import importlib
 import os
 import pkgutil
 import sys
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -34,6 +35,20 @@ VERBOSITY = "recon_cli.verbosity"
 #: Where it says that only programs read stderr, and have been told.
 MACHINE = "recon_cli.machine"
 
+#: What a person wants → the commands for it, in the order in which they are used.
+PURPOSES: Mapping[str, Sequence[str]] = {
+    "Begin": ("init", "fetch"),
+    "Run": ("run", "status", "merge", "purge"),
+    "Stages": ("ingest", "reconstruct", "solvar", "link", "score", "report"),
+    "Ask": (
+        *("show", "verify", "audit", "claims", "check", "prove"),
+        *("contributions", "leave-one-out", "confidence", "estimate"),
+    ),
+    "Protect": ("protect", "compare"),
+    "Plan": ("capacity", "frontier", "risk"),
+    "Data": ("synth", "tabulate", "releases"),
+    "Lab": ("calibrate", "experiment"),
+}
 #: More characters than a first sentence has.
 _WHOLE = 200
 
@@ -59,15 +74,27 @@ class ModuleCommands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands, first sentences whole; click cuts them off to fit one line."""
-        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, each.get_short_help_str(limit=_WHOLE)) for name, each in commands if each]
-            )
+        for title, names in self.sections(self.list_commands(ctx)).items():
+            commands = ((name, self.get_command(ctx, name)) for name in names)
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(n, each.get_short_help_str(limit=_WHOLE)) for n, each in commands if each]
+                )
+
+    def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Heading → the commands below it."""
+        return {"Commands": list(names)}
 
 
 class Recon(ModuleCommands):
     """The whole: turns failures of its subcommands into messages and exit codes."""
+
+    def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """By what a person wants, in this order; what is in no list comes last."""
+        known = {name for listed in PURPOSES.values() for name in listed}
+        found = {title: [n for n in listed if n in names] for title, listed in PURPOSES.items()}
+        found["Other"] = [name for name in names if name not in known]
+        return {title: listed for title, listed in found.items() if listed}
 
     def main(self, *args: Any, **settings: Any) -> Any:
         """The whole process, as click runs it."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import polars as pl
 import pytest
 from rich.console import Console
@@ -428,3 +429,12 @@ def test_the_help_of_run_names_every_stage() -> None:
     order = said.partition("The order follows")[2].partition("A stage that is up")[0]
     named = re.findall(r"[a-z0-9-]+", order)
     assert {stage.short_name for stage in STAGES} <= set(named)
+
+
+def test_help_lists_every_command_under_what_it_is_for() -> None:
+    context = click.Context(main)
+    sections = main.sections(main.list_commands(context))
+    assert "Other" not in sections
+    assert list(sections)[:3] == ["Begin", "Run", "Stages"]
+    listed = [name for names in sections.values() for name in names]
+    assert sorted(listed) == main.list_commands(context)

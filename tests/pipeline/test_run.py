@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -223,6 +224,15 @@ def test_a_dry_run_says_what_why_and_how_long_and_changes_nothing(tmp_path: Path
     assert "would run: it is asked for again" in forced
     assert "would run again, after ingest" in forced
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_make_has_a_target_for_every_stage() -> None:
+    text = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+    found = re.search(r"^STAGES := (.*)$", text, re.MULTILINE)
+    assert found is not None
+    assert found[1].split() == [stage.short_name for stage in STAGES]
+    targets = re.findall(r"^([a-z][a-z0-9-]*):", text, re.MULTILINE)
+    assert not set(targets) & set(found[1].split()), "a stage and a target share a name"
 
 
 def test_a_dry_run_knows_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
