@@ -161,14 +161,13 @@ def _shown_by_scip(
         )
         cells = cells.sort("distinct")
         values, hidden = cells["true"].cast(pl.Int64).to_numpy(), cells["hidden"].to_numpy()
-        low = np.where(hidden, 0 if zeros_hidden else 1, values)
-        high = np.where(hidden, OPEN, values)
+        agree = np.zeros(linked.agreement.shape[0], dtype=np.int64)
+        low = np.append(np.where(hidden, 0 if zeros_hidden else 1, values), agree)
+        high = np.append(np.where(hidden, OPEN, values), agree)
         for target in here.join(left, on=_KEY, how="semi")["distinct"].to_list():
             above, below = low.copy(), high.copy()
             above[target], below[target] = values[target] + 1, values[target] - 1
-            shown += _is_possible(linked.coefficients, above, high) or _is_possible(
-                linked.coefficients, low, below
-            )
+            shown += _is_possible(linked.rows, above, high) or _is_possible(linked.rows, low, below)
     return shown
 
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 
-#: Sums of products up to this are exact in 64 bits.
-_EXACT = 2**62
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -150,14 +150,27 @@ class Ledger:
             self.see(C @ self.known[at], Witness(at, here.columns, here.change))
 
     @property
-    def is_open_below(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def is_open_below(self) -> BoolArray:
         """Functionals whose least value is not known."""
-        return np.asarray(self.lower < self.least)
+        is_open: BoolArray = self.lower < self.least
+        return is_open
 
     @property
-    def is_open_above(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def is_open_above(self) -> BoolArray:
         """Functionals whose greatest value is not known."""
-        return np.asarray(self.greatest < self.upper)
+        is_open: BoolArray = self.greatest < self.upper
+        return is_open
+
+    @property
+    def is_open_anywhere(self) -> BoolArray:
+        """Functionals of which one end is not known."""
+        return self.is_open_below | self.is_open_above
+
+    @property
+    def is_undecided(self) -> BoolArray:
+        """Functionals of which it is not known whether they vary."""
+        undecided: BoolArray = (self.least == self.greatest) & (self.lower < self.upper)
+        return undecided
 
     def is_open(self, functional: int, sign: int) -> bool:
         """Whether one end is not known: the least value, or with sign −1 the greatest."""

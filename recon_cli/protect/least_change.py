@@ -48,9 +48,11 @@ class SensitiveCells:
         known: People in each column.
         least: The count that a flag states at least.
         safety: How far apart two possible counts of a primary cell must be at least.
+        agreement: Sparse (rows × columns): zero where the columns are tables of one population,
+            Eq. (clique); None where they are its histogram cells.
 
     Raises:
-        ValueError: When made: the records do not have the counts.
+        ValueError: When made: the records do not have the counts, or are no tables of any.
     """
 
     rows: sparse.csr_array
@@ -59,8 +61,11 @@ class SensitiveCells:
     known: IntArray
     least: int
     safety: int
+    agreement: sparse.csr_array | None = None
 
     def __post_init__(self) -> None:
+        if self.agreement is not None and (self.agreement @ self.known).any():
+            raise ValueError("the known tables do not agree")
         if (self.known < 0).any() or not np.array_equal(self.rows @ self.known, self.values):
             raise ValueError("the known records do not have the true counts")
 
@@ -80,6 +85,8 @@ class SensitiveCells:
         Raises:
             ValueError: There are no such records, or a flag would not be true of them.
         """
+        if self.agreement is not None and (self.agreement @ change).any():
+            raise ValueError("a change leaves tables that do not agree")
         difference: IntArray = self.rows @ change
         moved = self.values + difference
         if (self.known + change < 0).any() or (moved[difference != 0] < self.least).any():
@@ -118,8 +125,21 @@ class ChangeProgram:
             [np.full(len(columns), OPEN), people[self._fewer], zero + OPEN, room]
         )
         self._lower = np.zeros(len(self._upper), dtype=np.int64)
+        if cells.agreement is not None:
+            matrix = self._with_agreement(matrix, cells.agreement)
+        zero = np.zeros(matrix.shape[0], dtype=np.int64)
         rows = LinearConstraints(matrix, zero, zero)
         self._relaxation = LinearRelaxation(IntegerProgram(rows, self._lower, self._upper))
+
+    def _with_agreement(
+        self, matrix: sparse.csr_array, agreement: sparse.csr_array
+    ) -> sparse.csr_array:
+        """With rows that tables agree after a change."""
+        here = sparse.csr_array(sparse.csc_array(agreement)[:, self._columns])
+        here = sparse.csr_array(here[np.flatnonzero(np.diff(here.indptr))])
+        nothing = sparse.csr_array((here.shape[0], 2 * len(self._at)), dtype=np.int64)
+        further = sparse.hstack([here, -here[:, self._fewer], nothing])
+        return sparse.csr_array(sparse.vstack([matrix, further]))
 
     @property
     def height(self) -> int:

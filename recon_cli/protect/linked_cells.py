@@ -15,16 +15,22 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.attack.audit.cells import IntervalCells
+from recon_cli.attack.audit.clique_ends import AskedCounts, is_narrow
 from recon_cli.frames import STATEMENTS
-from recon_cli.model.counts import arrange_counts
+from recon_cli.model.cliques import CliqueForm, CliqueSystem
+from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
-from recon_cli.model.system import build_systems
+from recon_cli.model.plan import Plan
+from recon_cli.model.signed_bounds import propagate_signed
+from recon_cli.model.system import build_system, whole_regions_of
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.statement import Protection, Statement
 from recon_cli.statement.law import IntArray
 from recon_cli.statement.suppression import Suppressed
 
+#: Histogram cells of a batch's units, up to which they are listed.
+_FEW = 10_000
 #: Wider than any interval of a count, and finite, so that no cell goes without a row.
 _WIDE = 10_000_000
 
@@ -37,13 +43,21 @@ class LinkedCells:
         region: Its geoid.
         names: ``geoid, table, cell, distinct``: every published cell that may be suppressed, with
             the place of its functional.
-        coefficients: Sparse (functionals × groups of histogram cells), no two rows alike, nor
-            two columns.
+        coefficients: Sparse (functionals × columns), no two rows alike. A column is a group of
+            histogram cells in the same counts, or of cells of clique tables.
+        agreement: Sparse (rows × columns): zero where clique tables agree; no rows where the
+            columns are histogram cells.
     """
 
     region: str
     names: pl.DataFrame
     coefficients: sparse.csr_array
+    agreement: sparse.csr_array
+
+    @property
+    def rows(self) -> sparse.csr_array:
+        """The functionals, then `agreement`."""
+        return sparse.csr_array(sparse.vstack([self.coefficients, self.agreement]))
 
 
 def linked_cells(
@@ -65,20 +79,73 @@ def linked_cells(
     published = _all_suppressed(truth, zeros_hidden=zeros_hidden)
     plan = make_interval_plan(release, tables, truth.coverage)
     counts = arrange_counts(plan, published)
-    for system in build_systems(plan, counts):
-        if not system.strata:
+    form = CliqueForm.of(plan)
+    for batch in whole_regions_of(counts):
+        cells = None
+        if is_narrow(form):
+            cells = _by_cliques(form, counts, batch)
+        if cells is None:
+            cells = _by_histograms(plan, counts, batch)
+        if cells is None:
             continue
-        cells = IntervalCells.of(plan, counts, system)
-        names = cells.names(plan, counts, system).drop("level")
-        regions = system.regions[system.candidates.unit]
-        of_cell = release.region.enclosing(names["geoid"])
-        for number in np.unique(system.regions).tolist():
+        of_cell = release.region.enclosing(cells.names["geoid"])
+        for number in np.unique(counts.region[batch]).tolist():
             region = counts.region_geoids[number]
             rows = np.flatnonzero((of_cell == region).to_numpy())
-            columns = np.flatnonzero(regions == number)
+            columns = np.flatnonzero(cells.region == number)
             here = sparse.csr_array(cells.coefficients[rows][:, columns])
+            agreement = sparse.csr_array(cells.agreement[:, columns])
+            agreement = sparse.csr_array(agreement[np.flatnonzero(np.diff(agreement.indptr))])
             if len(rows):
-                yield _distinct(region, names[rows], here)
+                yield _distinct(region, cells.names[rows], here, agreement)
+
+
+@dataclass(frozen=True)
+class _BatchCells:
+    """The cells of some regions.
+
+    Attributes:
+        names: ``geoid, table, cell``.
+        coefficients: Sparse (cells × columns).
+        agreement: As of `LinkedCells`.
+        region: Of each column.
+    """
+
+    names: pl.DataFrame
+    coefficients: sparse.csr_array
+    agreement: sparse.csr_array
+    region: IntArray
+
+
+def _by_histograms(plan: Plan, counts: PartitionCounts, batch: slice) -> _BatchCells | None:
+    """Over histogram cells that no published zero rules out; None where nothing is published."""
+    system = build_system(plan, counts, batch)
+    if not system.strata:
+        return None
+    cells = IntervalCells.of(plan, counts, system)
+    names = cells.names(plan, counts, system).drop("level")
+    nothing = sparse.csr_array((0, len(system.candidates.unit)), dtype=np.int64)
+    regions = system.regions[system.candidates.unit]
+    return _BatchCells(names, cells.coefficients, nothing, regions)
+
+
+def _by_cliques(form: CliqueForm, counts: PartitionCounts, batch: slice) -> _BatchCells | None:
+    """Over clique tables, where histograms have more cells than a program takes; else None."""
+    number = batch.stop - batch.start
+    if number * form.joint_width <= _FEW or not counts.is_listed[counts.units[batch]].all():
+        return None
+    system = CliqueSystem.of(form, counts, batch)
+    bounds = propagate_signed(system.rows, system.ceiling)
+    columns = np.flatnonzero(bounds.upper > 0)
+    asked = [AskedCounts.of(system, counts, rows) for rows in system.published]
+    rows = np.concatenate([each.row for each in asked])
+    A = sparse.csr_array(system.rows.A[:, columns])
+    return _BatchCells(
+        names=pl.concat(each.names for each in asked).drop("level"),
+        coefficients=sparse.csr_array(A[rows]),
+        agreement=sparse.csr_array(A[: system.separators]),
+        region=counts.region[batch][system.unit[columns]],
+    )
 
 
 def _all_suppressed(truth: Publication, *, zeros_hidden: bool) -> Publication:
@@ -103,14 +170,22 @@ def _all_suppressed(truth: Publication, *, zeros_hidden: bool) -> Publication:
     )
 
 
-def _distinct(region: str, names: pl.DataFrame, coefficients: sparse.csr_array) -> LinkedCells:
-    """Cells with the same functional become one, and so do histogram cells in the same cells."""
+def _distinct(
+    region: str,
+    names: pl.DataFrame,
+    coefficients: sparse.csr_array,
+    agreement: sparse.csr_array,
+) -> LinkedCells:
+    """Cells with the same functional become one, and so do columns in the same rows."""
     rows, functional = _alike(coefficients)
-    columns, _ = _alike(sparse.csr_array(coefficients[rows].T))
+    both = sparse.csr_array(sparse.vstack([coefficients[rows], agreement]))
+    columns, _ = _alike(sparse.csr_array(both.T))
+    columns = np.sort(columns)
     return LinkedCells(
         region,
         names.with_columns(distinct=pl.Series(functional, dtype=pl.Int64)),
-        sparse.csr_array(coefficients[rows][:, np.sort(columns)]),
+        sparse.csr_array(coefficients[rows][:, columns]),
+        sparse.csr_array(agreement[:, columns]),
     )
 
 

@@ -20,9 +20,10 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import SolverError
-from recon_cli.model.bounds import propagate
+from recon_cli.model.bounds import Bounds
 from recon_cli.model.components import split_components
 from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.protect.complementary import choose_complementary
 from recon_cli.protect.counts import PROTECTED
@@ -30,7 +31,7 @@ from recon_cli.protect.least_change import SensitiveCells
 from recon_cli.protect.linked_cells import LinkedCells, linked_cells
 from recon_cli.protect.neighbourhoods import Neighbourhoods
 from recon_cli.protect.primary import PrimaryRules, primary_cells
-from recon_cli.publication import Publication
+from recon_cli.publication import OPEN, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed, generator
 from recon_cli.solve.feasibility import Feasibility, solve_program
@@ -199,10 +200,17 @@ def _suppressed(
     primary = distinct["primary"].to_numpy()
     known = known_records(linked, values, options.seed)
     sensitive = SensitiveCells(
-        linked.coefficients, values, primary, known, options.least, options.safety
+        linked.coefficients,
+        values,
+        primary,
+        known,
+        options.least,
+        options.safety,
+        linked.agreement if linked.agreement.shape[0] else None,
     )
     is_fine = (distinct["digits"] == distinct["digits"].max()).to_numpy()
-    units = Neighbourhoods.of(linked.coefficients, is_fine, known)
+    is_fine = np.append(is_fine, np.ones(linked.agreement.shape[0], dtype=bool))
+    units = Neighbourhoods.of(linked.rows, is_fine, known)
     cost = (values * distinct["copies"].to_numpy()).astype(np.float64)
     random = generator(options.seed, "suppress", linked.region)
     hidden: BoolArray = primary | choose_complementary(
@@ -212,13 +220,16 @@ def _suppressed(
 
 
 def known_records(linked: LinkedCells, values: IntArray, seed: int) -> IntArray:
-    """People in each group of histogram cells that have the true counts.
+    """People in each column that have the true counts.
 
     Raises:
         SolverError: No people have them.
     """
-    rows = LinearConstraints(linked.coefficients, values, values)
-    bounds = propagate(rows)
+    values = np.append(values, np.zeros(linked.agreement.shape[0], dtype=np.int64))
+    rows = LinearConstraints(linked.rows, values, values)
+    width = linked.rows.shape[1]
+    signed = propagate_signed(rows, np.full(width, OPEN, dtype=np.int64))
+    bounds = Bounds(signed.lower, signed.upper, signed.upper == OPEN, signed.conflict)
     people: IntArray = bounds.lower.copy()
     region = np.zeros(len(people), dtype=np.int64)
     for component in split_components(rows, bounds, region, pack=_PACK):

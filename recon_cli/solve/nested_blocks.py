@@ -58,9 +58,14 @@ def find_ends(
     """
     search = _Search(program, functionals, known, levels, effort)
     search.explore(min(1, len(levels) - 1))
-    for level in range(len(levels)):
+    search.reach_ends(0)
+    # First whether each functional varies at all; then how far.
+    for level in range(1, len(levels)):
+        search.reach_ends(level, only_undecided=True)
+    search.settle(only_undecided=True)
+    for level in range(1, len(levels)):
         search.reach_ends(level)
-    search.settle()
+    search.settle(only_undecided=False)
     return search.ledger
 
 
@@ -68,9 +73,10 @@ def find_ends(
 _CONFIRMATION = 60.0
 #: Deterministic seconds of an engine for one end.
 _ENGINE = 2.0
-#: Variables of a part in which engines are asked for every open end; of larger ones only where it
-#: is not known whether a functional varies.
+#: Variables of a part up to which engines are asked for every open end.
 _SMALL = 400
+#: The same where it is not known whether a functional varies: setting up takes seconds beyond.
+_LARGE = 4_000
 
 
 @dataclass(frozen=True)
@@ -128,8 +134,7 @@ class _Search:
         for at, columns in enumerate(blocks):
             entry = slice(inside.indptr[at], inside.indptr[at + 1])
             k = np.sort(inside.indices[entry][inside.data[entry] == size[inside.indices[entry]]])
-            is_open = self.ledger.is_open_below[k] | self.ledger.is_open_above[k]
-            if is_open.any() and self.left > 0:
+            if self.ledger.is_open_anywhere[k].any() and self.left > 0:
                 yield _Asked(columns, k.astype(np.int64))
 
     def explore(self, level: int) -> None:
@@ -173,23 +178,32 @@ class _Search:
         witness = Witness(0, here, (self.known - self.ledger.known[0])[here])
         return self.ledger.see(self.values, witness)
 
-    def reach_ends(self, level: int) -> None:
-        """Every open end of the blocks of a level: a proof, and a solution beside it."""
-        for asked in self.asked(level):
-            _Reach(self, asked).run()
+    def reach_ends(self, level: int, *, only_undecided: bool = False) -> None:
+        """Every open end of the blocks of a level: a proof, and a solution beside it.
 
-    def settle(self) -> None:
-        """Ask two engines for what is left: first where a functional is not known to vary."""
+        Args:
+            level: Which.
+            only_undecided: Of functionals that are known to vary nothing is asked.
+        """
+        for asked in self.asked(level):
+            wanted = self.ledger.is_undecided if only_undecided else self.ledger.is_open_anywhere
+            k = asked.functionals[wanted[asked.functionals]]
+            if len(k):
+                _Reach(self, _Asked(asked.columns, k)).run(only_undecided=only_undecided)
+
+    def settle(self, *, only_undecided: bool) -> None:
+        """Ask two engines for what is left: whether functionals vary, or any end in small parts."""
         ledger = self.ledger
         part_of_row, part = connected_parts(
             sparse.csr_array(sparse.vstack([self.program.constraints.A, self.C]))
         )
         part_of_functional = part_of_row[self.program.shape[0] :]
         size = np.bincount(part)
-        varies = ledger.least < ledger.greatest
-        is_open = ledger.is_open_below | ledger.is_open_above
-        worth = np.flatnonzero(is_open & (~varies | (size[part_of_functional] <= _SMALL)))
-        for k in worth[np.argsort(varies[worth], kind="stable")].tolist():
+        wanted, most = (
+            (ledger.is_undecided, _LARGE) if only_undecided else (ledger.is_open_anywhere, _SMALL)
+        )
+        worth = wanted & (size[part_of_functional] <= most)
+        for k in np.flatnonzero(worth).tolist():
             columns = np.flatnonzero(part == part_of_functional[k])
             inside = connected_subset(self.program, columns).program
             for sign in (1, -1):
@@ -224,8 +238,7 @@ class _Reach:
 
     def __init__(self, search: _Search, asked: _Asked) -> None:
         self.search, self.ledger = search, search.ledger
-        is_open = self.ledger.is_open_below | self.ledger.is_open_above
-        self.k = asked.functionals[is_open[asked.functionals]]
+        self.k = asked.functionals
         self.block: Block = search.view.around(search.known, search.total, asked.columns)
         self.C = sparse.csr_array(search.C[self.k][:, asked.columns])
         every = sparse.csc_array(search.C_by_column[:, asked.columns])
@@ -238,11 +251,12 @@ class _Reach:
         )
         self.near = NearVertices(self.block, self.C, short)
 
-    def run(self) -> None:
+    def run(self, *, only_undecided: bool) -> None:
         """One functional after the other."""
         for place, k in enumerate(self.k.tolist()):
             for sign in (1, -1):
-                self._end(place, k, sign)
+                if not only_undecided or self.ledger.is_undecided[k]:
+                    self._end(place, k, sign)
 
     def _functional(self, place: int) -> IntArray:
         entries = slice(self.C.indptr[place], self.C.indptr[place + 1])

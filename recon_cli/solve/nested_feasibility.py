@@ -1,7 +1,7 @@
 """A solution of a program whose rows nest: block by block, each as near as can be to those before.
 
-Units are solved alone, with all others anywhere within their bounds. What districts need besides
-is a small change of their units, and so on: a vertex of least change is nearly always whole, and
+Districts are solved alone, with all others anywhere within their bounds. What the region needs
+besides is a small change of its districts: a vertex of least change is nearly always whole, and
 the simplex begins where few rows fail.
 """
 
@@ -41,7 +41,8 @@ def solve_nested(
     """
     values, elapsed = program.lower.copy(), 0.0
     random, view = np.random.default_rng(seed), BlockView.of(program)
-    for blocks in levels:
+    # Units alone are put together from nothing as quickly with the district around them.
+    for blocks in levels[1:] or levels:
         for columns in blocks:
             values[columns], seconds = _near(view.relaxed(columns), values[columns], random)
             elapsed += seconds

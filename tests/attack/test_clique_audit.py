@@ -22,6 +22,14 @@ from benchmarks.office.publication import (
 from recon_cli.attack.audit import partition
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.protect.counts import tidy_counts
+from recon_cli.protect.linked_cells import linked_cells
+from recon_cli.protect.primary import PrimaryRules
+from recon_cli.protect.suppression import (
+    SuppressionOptions,
+    suppress_counts,
+    suppression_protection,
+)
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.statement import Protection, Statement, parse_law
@@ -99,3 +107,22 @@ def test_a_region_where_a_solver_died_is_asked_as_before() -> None:
     with mock.patch.object(partition, "clique_ends", side_effect=AssertionError):
         audited = partition.audit_with_plan(plan, published, options, quarantine=cautious)
     assert audited.height
+
+
+def test_suppression_over_clique_tables_protects_every_primary_count() -> None:
+    office = replace(SCHOOLS, units=36, in_district=12)
+    release = office.release()
+    exact = exact_counts(office, histograms(office))
+    listed = exact["geoid"].unique(maintain_order=True).to_list()
+    truth = recon.publish(release, exact, geounits=listed)
+    rules = PrimaryRules(below=BELOW)
+    (linked,) = linked_cells(release, truth, release.tables, zeros_hidden=False)
+    assert linked.agreement.shape[0] > 100
+    suppressed = suppress_counts(release, truth, SuppressionOptions(rules))
+    law = suppression_protection(rules)
+    counts = tidy_counts(truth, suppressed)
+    public = recon.publish(release, counts, geounits=listed, protection=law)
+    audited = recon.audit_counts(release, public, seed=1)
+    both = audited.join(suppressed, on=KEY, how="left")
+    assert set(both.filter("primary")["status"]) == {"safe"}
+    assert both["true"].is_between(both["least"], both["greatest"]).all()

@@ -74,7 +74,7 @@ def clique_ends(
     bounds = propagate_signed(system.rows, system.ceiling)
     if bounds.conflict.any() or (bounds.upper == OPEN).any():
         return None
-    asked = [_Asked.of(system, counts, rows) for rows in system.published]
+    asked = [AskedCounts.of(system, counts, rows) for rows in system.published]
     row = np.concatenate([each.row for each in asked])
     ends = _Sums(system.rows.A[row], bounds.lower, bounds.free)
     regions = counts.region[batch][system.unit]
@@ -113,7 +113,7 @@ def _tightened(system: CliqueSystem, counts: PartitionCounts, batch: slice) -> C
 
 
 @dataclass(frozen=True)
-class _Asked:
+class AskedCounts:
     """Counts of one coverage pattern that are published as intervals.
 
     Attributes:
@@ -129,7 +129,7 @@ class _Asked:
     high: IntArray
 
     @classmethod
-    def of(cls, system: CliqueSystem, counts: PartitionCounts, rows: PublishedRows) -> _Asked:
+    def of(cls, system: CliqueSystem, counts: PartitionCounts, rows: PublishedRows) -> AskedCounts:
         """Those of some rows of a system."""
         if counts.intervals is None:
             raise ValueError("an audit needs a plan for intervals")
