@@ -34,6 +34,10 @@ from recon_cli.solve.nested_feasibility import solve_nested
 
 #: Cells of a unit's clique tables, up to which all of them are held.
 _WIDEST: Final = 1_000
+#: The same up to which they are held however small the joint histogram is; and how many times as
+#: many cells that has where they are more.
+_SMALL: Final = 100
+_SHARE: Final = 2
 #: Cells of all units of a batch.
 _MOST_CELLS: Final = 400_000
 #: All parts of a region are asked together.
@@ -41,8 +45,14 @@ _WHOLE: Final = 2**31
 
 
 def is_narrow(form: CliqueForm) -> bool:
-    """Whether clique tables are worth it: the plan alone decides, before any work."""
-    return form.width <= _WIDEST
+    """Whether clique tables are worth it: the plan alone decides, before any work.
+
+    They are much smaller than the joint histogram, or that is small itself. Of census tables one
+    clique is as wide as the whole, and published zeros leave few of its cells.
+    """
+    return form.width <= _WIDEST and (
+        form.width <= _SMALL or form.width * _SHARE <= form.joint_width
+    )
 
 
 def clique_ends(
