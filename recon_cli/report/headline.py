@@ -177,14 +177,18 @@ def _examined(findings: Findings, claims: ClaimFindings, words: Words) -> str:
         )
     if not claims.is_counted:
         places = statuses.get("open", 0)
-        where = (
-            of_units(places, words) if places else f"units for {words.units} that are not listed"
-        )
-        text += (
-            f" Of {where} the tables do not bound the {words.people}: "
-            "only what simple bounds prove is counted there"
-        )
-        text += "; a narrower law (`protection.yaml`) may prove more." if findings.laws else "."
+        if places:
+            text += (
+                f" Of {of_units(places, words)} the tables do not bound the {words.people}: only "
+                "what simple bounds prove is counted there"
+            )
+            text += "; a narrower law (`protection.yaml`) may prove more." if findings.laws else "."
+        else:
+            text += (
+                f" {capitalized(words.units)} that are not listed have no counts of their own, so "
+                "that only what simple bounds prove is counted there; a list of all of them "
+                "(`ingest.geounits`) may prove more."
+            )
     return text
 
 

@@ -14,16 +14,19 @@ _WHO = {
 
 
 def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words) -> str:
-    """The verdict where every combination of columns was examined."""
-    given = claims.whole if rule.kind == "record" else claims.disclosed[rule.kind]
+    """The verdict where every combination of columns was examined.
+
+    Records that are certain, of whom no column is known to settle another one, are given away too.
+    """
+    disclosed = 0 if rule.kind == "record" else claims.disclosed[rule.kind]
+    given = disclosed or claims.whole
     if not given:
         return (
             f"**Not proven:** {words.nobody} is known to be given away, on these columns and in "
             f"these {words.units}."
         )
-    return _verdict(
-        words.people, given, claims.people, rule, least="at least ", counted=claims.is_counted
-    )
+    what = words.people if disclosed or rule.kind == "record" else "whole records"
+    return _verdict(what, given, claims.people, rule, least="at least ", counted=claims.is_counted)
 
 
 def records_verdict(found: ReconstructionFindings, rule: Rule) -> str:
@@ -74,8 +77,10 @@ def rule_in_words(rule: Rule, words: Words, *, examined: bool) -> str:
         if rule.tolerated
         else "none is tolerated"
     )
-    text = f"Given away are {words.people} {_WHO[kind].format(words=words)}; {tolerated} "
-    text += "(`report.rule`, `report.tolerated`)."
+    who = _WHO[kind].format(words=words)
+    if kind != "record":
+        who += ", or, where there are none, whose whole record is certain"
+    text = f"Given away are {words.people} {who}; {tolerated} (`report.rule`, `report.tolerated`)."
     if kind != rule.kind:
         text += f" The rule asked for is {rule.kind}, which takes `recon claims`."
     return text

@@ -68,6 +68,15 @@ def test_the_verdict_follows_the_rule(config: Path) -> None:
     assert "up to 90% of the stays" in tolerant.answers[0].text
 
 
+def test_certain_records_alarm_though_no_column_settles_another(config: Path) -> None:
+    findings = findings_of(config)
+    assert isinstance(findings.claims, ClaimFindings)
+    claims = replace(findings.claims, by_known=findings.claims.by_known.clear(), whole=4)
+    document = compose_report(replace(findings, claims=claims, rule=Rule("identity")))
+    assert verdict(document) == "Yes, whole records are given away: at least 4 of 500 (0.8%)."
+    assert "or, where there are none, whose whole record is certain" in document.answers[0].text
+
+
 def test_what_is_not_proven_is_not_called_safe(config: Path) -> None:
     findings = findings_of(config)
     assert isinstance(findings.claims, ClaimFindings)

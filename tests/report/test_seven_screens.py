@@ -12,12 +12,11 @@ import pytest
 from tests.support.command_line import recon
 from tests.support.seven_runs import RUNS, run_of, shown
 
-#: Kind of release → how its verdict begins.
+#: Kind of release → how its verdict begins, whatever chance does.
 VERDICTS = {
     "exact": "Yes, stays are given away: at least",
     "suppressed": "Yes, stays are given away: at least",
     "left-out": "Yes, stays are given away: at least",
-    "rounded": "Not proven: no stay is known to be given away",
     "noisy": "Unknown: the noise bounds no count",
     "audited": "Yes, protected counts are given away: 8 of 8",
     "attacked": "Yes, whole records are given away: at least",
@@ -89,10 +88,13 @@ def number(text: str) -> int:
 
 
 def test_the_verdict_is_as_alarming_as_the_worst_tile(screen: Screen) -> None:
-    assert screen.verdict.startswith(VERDICTS[screen.kind])
     alarms = [screen.tile("records proven certain"), screen.tile("protected counts recovered")]
     if any(tile is not None and number(tile[1]) for tile in alarms):
-        assert screen.verdict.startswith("Yes")
+        assert screen.verdict.startswith(VERDICTS.get(screen.kind, "Yes, whole records are given"))
+    elif screen.kind == "rounded":  # by chance: some roundings leave no record certain
+        assert screen.verdict.startswith("Not proven: no stay is known to be given away")
+    else:
+        assert screen.verdict.startswith(VERDICTS[screen.kind])
     assert f"headline {screen.verdict}" in screen.printed
     if screen.work.joinpath("audit").is_dir():
         recovered = screen.read("audit").filter(status="recovered").height
