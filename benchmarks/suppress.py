@@ -26,7 +26,8 @@ from scipy import sparse
 import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, say
 from recon_cli.api.reconstruction import chosen_tables, split
-from recon_cli.attack.audit.partition import STATUSES, AuditOptions, audit_counts
+from recon_cli.attack.audit.partition import AuditOptions, audit_counts
+from recon_cli.attack.audit.statuses import STATUSES
 from recon_cli.protect.counts import tidy_counts
 from recon_cli.protect.least_change import OPEN
 from recon_cli.protect.linked_cells import linked_cells
@@ -111,7 +112,8 @@ def _audit(
     figures: Figures,
 ) -> None:
     started = time.process_time()
-    audited = audit_counts(release, public, tables, AuditOptions(seed=1, effort=60.0))
+    options = AuditOptions(seed=1, effort=60.0, safety=SuppressionOptions.safety)
+    audited = audit_counts(release, public, tables, options)
     figures.seconds["audit"] += time.process_time() - started
     primary = audited.join(suppressed.filter("primary"), on=_KEY, how="semi")
     for kind, frame in (("all", audited), ("primary", primary)):

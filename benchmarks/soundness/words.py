@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import recon_cli as recon
 from benchmarks.soundness.releases import TinyRelease
-from recon_cli.attack.audit.partition import RECOVERED, SAFE, UNDECIDED
+from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
 from recon_cli.errors import ConfigError, ContradictionError, SolverError, SourceError
 from tests.support.enumeration import (
     Record,
@@ -249,8 +249,9 @@ def _audited(tiny: TinyRelease, possible: Possible, _: recon.Reconstruction) -> 
     for row in possible.rows:
         if row.low < row.high:
             yield Word("audit row", row.cell in audited, str(row.cell))
-    columns = "geoid", "table", "cell", "least", "greatest", "is_exact", "status"
-    for geoid, table, cell, least, greatest, is_exact, status in audit.select(columns).iter_rows():
+    columns = "least", "greatest", "is_exact", "required", "status"
+    for geoid, table, cell, *found in audit.select("geoid", "table", "cell", *columns).iter_rows():
+        least, greatest, is_exact, required, status = found
         row = rows[geoid, table, cell]
         counts = {possible.count(row, world) for world in possible.worlds}
         what = f"{geoid} {table} {cell}: {least}..{greatest} of {sorted(counts)}"
@@ -262,7 +263,10 @@ def _audited(tiny: TinyRelease, possible: Possible, _: recon.Reconstruction) -> 
         if status == RECOVERED:
             yield Word("recovered", len(counts) == 1, what)
         elif status == SAFE and possible.is_complete:
-            yield Word("safe", len(counts) > 1, what)
+            yield Word("safe", max(counts) - min(counts) >= required, what)
+        elif status == NARROWED:
+            is_close = max(counts) - min(counts) < required
+            yield Word("narrowed", is_close and (len(counts) > 1 or not possible.is_complete), what)
         elif status == UNDECIDED:
             yield Word("audit", None, what)
 

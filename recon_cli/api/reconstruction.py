@@ -262,7 +262,7 @@ def audit_counts(
     tables: Choice = None,
     seed: int = 0,
     effort: float = 30.0,
-    safety: int = 1,
+    safety: int | None = None,
 ) -> pl.DataFrame:
     """What the other counts give away of each suppressed, rounded, perturbed or left out one.
 
@@ -272,15 +272,19 @@ def audit_counts(
         tables: What an attacker uses.
         seed: Of the solvers.
         effort: Deterministic seconds for each region.
-        safety: How far apart two possible counts of a safe cell are at least.
+        safety: How far apart two possible counts of a safe cell are at least; None for what the
+            law of each requires: that all counts stay possible which the flag of a small one
+            admits, or ``below`` where a flag may hide any count; 1 without a threshold.
 
     Returns:
         A row a cell that is published as an interval, or left out of a table that is published
         of its geounit: ``geoid, level, table, cell``; ``low`` and
         ``high``, what its own statement proves (null: open); ``least`` and ``greatest``, what all
-        solutions allow (null: no bound); ``is_exact``, solutions reach both; ``status``:
-        ``recovered``, one count is left; ``within_range``, the counts left are closer together
-        than ``safety``; ``safe``, two solutions are known that are not; else ``undecided``.
+        solutions allow (null: no bound), and ``width``, how far apart these are; ``is_exact``,
+        solutions reach both; ``suppression``: ``primary``, ``complementary`` or ``unknown`` of
+        a flagged count; ``required``, the safety range; ``status``: ``recovered``, one count is
+        left; ``narrowed``, the counts left are closer together than required; ``safe``, two
+        solutions are known that are not; else ``undecided``.
 
     Raises:
         ConfigError: A table is unknown or not published.
@@ -324,7 +328,7 @@ def find_witnesses(
         SolverError: A solver could not decide, or more records are possible than can be listed.
     """
     used = chosen_tables(release, published, tables)
-    options = audit.AuditOptions(seed, _WITNESS_EFFORT, safety)
+    options = witnesses.WitnessOptions(seed, _WITNESS_EFFORT, safety)
     parts = [
         list(witnesses.find_witnesses(release, part, used, cells, options))
         for part in split(release, published)

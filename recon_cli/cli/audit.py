@@ -29,8 +29,9 @@ def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
 
     Writes audit/: for every count that is not published exactly, or left out of a table that has
     others of its place, the least and the greatest that any solution has, over all tables and
-    levels together, and whether it is recovered (one count is left), within the safety range, or
-    safe (two solutions are known that are far enough apart).
+    levels together, and whether it is recovered (one count is left), narrowed (those left lie
+    closer together than its law requires, or `audit.safety`), or safe (two solutions are known
+    that are far enough apart).
     Needs tables/ (`recon ingest`), no reconstruction.
 
     \b
@@ -54,14 +55,15 @@ def print_audit(run: Run, outcome: StageOutcome) -> None:
             ("counts not published exactly", f"{cells:,}"),
             *([("  left out of tables", share(left_out, cells))] if left_out else []),
             ("  recovered", share(statuses.get("recovered", 0), cells)),
-            ("  within the safety range", share(statuses.get("within_range", 0), cells)),
+            ("  narrowed", share(statuses.get("narrowed", 0), cells)),
             ("  safe", share(statuses.get("safe", 0), cells)),
             ("  undecided", share(statuses.get("undecided", 0), cells)),
             ("interval known exactly", share(manifest.totals["exact"], cells)),
             ("seconds", seconds(manifest.run.wall_seconds)),
         ],
     )
-    show_table(
-        read_audit(run.work, run.release),
-        ["level", "table", "counts", "recovered", "within range", "safe", "undecided"],
-    )
+    found = read_audit(run.work, run.release)
+    outcomes = ["counts", "recovered", "narrowed", "safe", "undecided", "smallest width"]
+    show_table(found.by_table, ["level", "table", *outcomes])
+    if not found.by_suppression.is_empty():
+        show_table(found.by_suppression, ["suppression", *outcomes])

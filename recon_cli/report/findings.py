@@ -266,11 +266,14 @@ class AuditFindings:
 
     Attributes:
         manifest: Of ``audit/``.
-        by_table: ``level, table, cells`` and the number of cells of each status.
+        by_table: ``level, table, cells``, the number of cells of each status, and the ``smallest``
+            width of one that is not recovered.
+        by_suppression: The same of flagged counts, by ``suppression``.
     """
 
     manifest: Manifest
     by_table: pl.DataFrame
+    by_suppression: pl.DataFrame
 
     @property
     def recovered(self) -> int:

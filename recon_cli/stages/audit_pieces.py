@@ -15,10 +15,11 @@ from recon_cli.attack.audit.left_out import (
 )
 from recon_cli.attack.audit.partition import (
     AUDIT,
-    STATUSES,
     AuditOptions,
     audit_with_plan,
 )
+from recon_cli.attack.audit.safety_ranges import COMPLEMENTARY, PRIMARY, UNKNOWN
+from recon_cli.attack.audit.statuses import RECOVERED, STATUSES
 from recon_cli.execute import OnProgress
 from recon_cli.frames import is_place
 from recon_cli.model.plan import Plan
@@ -70,11 +71,24 @@ def audit_piece(context: AuditContext, piece: Piece, tick: OnProgress) -> None:
     )
 
 
-def read_audit(work: Path, release: Release) -> pl.DataFrame:
-    """Audited cells by level and table.
+@dataclass(frozen=True)
+class AuditSummary:
+    """Audited cells, added up.
 
-    Returns:
-        Columns ``level, table, cells`` and one for each of `STATUSES`, finest level first.
+    Both frames have ``cells``, one column for each of `STATUSES`, and ``smallest``: the least
+    width of what is left of a count that is not recovered; null where there is none.
+
+    Attributes:
+        by_table: By ``level, table``, finest level first.
+        by_suppression: Flagged ones by ``suppression``; no rows where no flag stands for a count.
+    """
+
+    by_table: pl.DataFrame
+    by_suppression: pl.DataFrame
+
+
+def read_audit(work: Path, release: Release) -> AuditSummary:
+    """Add up ``audit/``.
 
     Raises:
         StageError: ``audit/`` is missing or damaged.
@@ -83,17 +97,22 @@ def read_audit(work: Path, release: Release) -> pl.DataFrame:
     rows = pl.concat([AUDIT.to_frame(), *(folder.read(name) for name in folder.partitions)])
     levels = {level.name: at for at, level in enumerate(release.geography.levels)}
     tables = {table.name: at for at, table in enumerate(release.tables)}
-    return (
-        rows.group_by("level", "table")
-        .agg(
-            pl.len().cast(pl.Int64).alias("cells"),
-            *(
-                (pl.col("status") == status).sum().cast(pl.Int64).alias(status)
-                for status in STATUSES
-            ),
-        )
-        .sort(
+    kinds = {PRIMARY: 0, COMPLEMENTARY: 1, UNKNOWN: 2}
+    flagged = rows.drop_nulls("suppression")
+    return AuditSummary(
+        _added_up(rows, "level", "table").sort(
             pl.col("level").replace_strict(levels, return_dtype=pl.Int64),
             pl.col("table").replace_strict(tables, return_dtype=pl.Int64),
-        )
+        ),
+        _added_up(flagged, "suppression").sort(
+            pl.col("suppression").replace_strict(kinds, return_dtype=pl.Int64)
+        ),
+    )
+
+
+def _added_up(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
+    return rows.group_by(*by).agg(
+        pl.len().cast(pl.Int64).alias("cells"),
+        *((pl.col("status") == status).sum().cast(pl.Int64).alias(status) for status in STATUSES),
+        pl.col("width").filter(pl.col("status") != RECOVERED).min().alias("smallest"),
     )

@@ -219,7 +219,8 @@ def _audit(run: Run, work: WorkFolder) -> AuditFindings | Missing | None:
         return folder
     from recon_cli.stages.audit_pieces import read_audit  # noqa: PLC0415 - loads the solver
 
-    return AuditFindings(folder.manifest, read_audit(run.work, run.release))
+    found = read_audit(run.work, run.release)
+    return AuditFindings(folder.manifest, found.by_table, found.by_suppression)
 
 
 def _scores(

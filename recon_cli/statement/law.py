@@ -63,6 +63,14 @@ class Law(BaseModel, ABC):
         low, high = self.intervals(published)
         return np.where((counts >= low) & (counts <= high), 0.0, np.inf)
 
+    def threshold(self, high: IntArray) -> IntArray:
+        """Counts below it are withheld for being small; 0 where the law names none.
+
+        Args:
+            high: The greatest true counts of published numbers that are not exact.
+        """
+        return np.zeros_like(high)
+
     @abstractmethod
     def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
         """Published numbers for true counts.

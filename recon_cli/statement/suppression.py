@@ -61,6 +61,10 @@ class Suppressed(Law):
         is_flag = published == FLAGGED
         return np.where(is_flag, self._least, published), np.where(is_flag, most, published)
 
+    def threshold(self, high: IntArray) -> IntArray:
+        """That of the flag, ``<3`` or without complementary ones, or `below`."""
+        return np.where(high < OPEN, high + 1, 0 if self.below is None else self.below)
+
     def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
         """Primary suppression: what is below the threshold is flagged."""
         if self.below is None:
@@ -100,6 +104,10 @@ class Zeroed(Law):
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
         """[c, c]; of a zero [0, below − 1]."""
         return published, np.where(published == 0, self.below - 1, published)
+
+    def threshold(self, high: IntArray) -> IntArray:
+        """`below`."""
+        return np.full_like(high, self.below)
 
     def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
         """Zero for what is below the threshold."""

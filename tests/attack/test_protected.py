@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 from unittest import mock
 
 import numpy as np
@@ -153,13 +153,9 @@ def test_refused_exactly_when_nothing_fits(seed: int, step: int) -> None:
 @many
 @given(seed=SEEDS, exact=st.sampled_from([0.0, 0.5]))
 def test_the_audit_finds_the_least_and_greatest_of_every_cell(seed: int, exact: float) -> None:
-    for low, least, greatest, high, is_exact, status, counts in audited(seed, exact):
-        assert low <= least <= min(counts)
-        assert greatest is None or max(counts) <= greatest <= high
-        if is_exact:
-            assert (least, greatest) == (min(counts), max(counts))
-        assert status in {"recovered", "safe"}
-        assert (status == "recovered") == (len(counts) == 1)
+    for cell in audited(seed, exact):
+        check_interval(cell)
+        assert cell.status == expected_status(cell)
 
 
 @many
@@ -167,17 +163,47 @@ def test_the_audit_finds_the_least_and_greatest_of_every_cell(seed: int, exact: 
 def test_an_audit_without_candidates_is_valid(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("recon_cli.model.system.MOST_CANDIDATES", 3)
-        for low, least, greatest, high, is_exact, status, counts in audited(seed, 0.5):
-            assert low <= least <= min(counts)
-            assert greatest is None or max(counts) <= greatest <= high
-            if is_exact:
-                assert (least, greatest) == (min(counts), max(counts))
-            assert status in {"recovered", "safe", "undecided"}
-            if status != "undecided":
-                assert (status == "recovered") == (len(counts) == 1)
+        for cell in audited(seed, 0.5):
+            check_interval(cell)
+            assert cell.status in {expected_status(cell), "undecided"}
 
 
-def audited(seed: int, exact: float) -> Iterator[tuple[Any, ...]]:
+@dataclass(frozen=True)
+class AuditedCell:
+    """What the audit says of a cell, and the counts of it in all solutions."""
+
+    counts: set[int]
+    low: int
+    high: int | None
+    least: int
+    greatest: int | None
+    width: int | None
+    is_exact: bool
+    suppression: str | None
+    required: int
+    status: str
+
+
+def check_interval(cell: AuditedCell) -> None:
+    assert cell.low <= cell.least <= min(cell.counts)
+    if cell.greatest is None:
+        assert cell.width is None
+    else:
+        assert max(cell.counts) <= cell.greatest <= (cell.high or cell.greatest)
+        assert cell.width == cell.greatest - cell.least
+    if cell.is_exact:
+        assert (cell.least, cell.greatest) == (min(cell.counts), max(cell.counts))
+
+
+def expected_status(cell: AuditedCell) -> str:
+    """By the counts of all solutions."""
+    width = max(cell.counts) - min(cell.counts)
+    if not width:
+        return "recovered"
+    return "safe" if width >= cell.required else "narrowed"
+
+
+def audited(seed: int, exact: float) -> Iterator[AuditedCell]:
     """What the audit says of each cell, and the counts of it in all solutions."""
     release, _, published = protected_release(seed, exact)
     every = enumerate_or_skip(release, published)
@@ -189,13 +215,13 @@ def audited(seed: int, exact: float) -> Iterator[tuple[Any, ...]]:
     rows = {row.cell: row for row in published_rows(release, published, release.tables, domain)}
     place = {record: i for i, record in enumerate(domain)}
     assert audit.height == sum(row.low < row.high for row in rows.values())
-    for geoid, _, table, cell, low, high, least, greatest, is_exact, status in audit.rows():
+    for geoid, _, table, cell, *found in audit.rows():
         row = rows[geoid, table, cell]
         counts = {
             sum(row.weights.get(place[record], 0) * n for record, n in solution)
             for solution in every
         }
-        yield low, least, greatest, high, is_exact, status, counts
+        yield AuditedCell(counts, *found)
 
 
 WARDS = parse_release(
@@ -392,6 +418,11 @@ def test_the_audit_of_cells_that_three_numbers_force() -> None:
     shown = audit.select("cell", "low", "high", "least", "greatest", "is_exact", "status")
     assert shown.rows() == [
         (5, 1, None, 2, 2, True, "recovered"),
-        (6, 1, None, 1, 3, True, "safe"),
-        (7, 1, None, 1, 3, True, "safe"),
+        (6, 1, None, 1, 3, True, "narrowed"),
+        (7, 1, None, 1, 3, True, "narrowed"),
     ]
+    assert audit["width"].to_list() == [0, 2, 2]
+    assert audit["suppression"].to_list() == ["primary", "unknown", "unknown"]
+    options = AuditOptions(seed=1, effort=30.0, safety=2)
+    wanted = audit_counts(WARDS, published, WARDS.tables, options)
+    assert wanted["status"].to_list() == ["recovered", "safe", "safe"]

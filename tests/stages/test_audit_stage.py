@@ -50,9 +50,8 @@ def test_no_cell_is_called_safe_within_a_wider_safety_range(hospital: Path) -> N
     wide = ("--set", "audit.safety=4", "--force")
     recon("audit", "-q", "-c", hospital / "stays.yaml", *wide)
     audit = read(hospital / "work" / "audit")
-    width = audit["greatest"] - audit["least"]
-    assert (width < 4).all(), "counts from 1 to 4"
-    assert set(audit["status"]) <= {"recovered", "within_range"}
+    assert (audit["width"] < 4).all(), "counts from 1 to 4"
+    assert set(audit["status"]) <= {"recovered", "narrowed"}
 
 
 def test_exact_counts_leave_nothing_to_audit(tmp_path: Path) -> None:

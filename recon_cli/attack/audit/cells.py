@@ -33,7 +33,7 @@ class CountEnds:
         lower: No solution has less.
         upper: No solution has more.
         least: The least in a known solution.
-        greatest: The greatest.
+        greatest: The greatest; `OPEN` where there are solutions with any number above another's.
     """
 
     low: IntArray

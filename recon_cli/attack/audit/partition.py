@@ -22,6 +22,8 @@ from recon_cli.attack.audit.clique_ends import clique_ends, is_narrow
 from recon_cli.attack.audit.ends import find_ends
 from recon_cli.attack.audit.functionals import DistinctFunctionals
 from recon_cli.attack.audit.left_out import with_left_out
+from recon_cli.attack.audit.safety_ranges import Withheld
+from recon_cli.attack.audit.statuses import statuses
 from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.attack.reconstruction.solution import (
     BatchSolution,
@@ -44,20 +46,11 @@ from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 
-#: There is one count left.
-RECOVERED: Final = "recovered"
-#: More than one count is left, and they lie closer together than the safety range.
-IN_RANGE: Final = "within_range"
-#: Two solutions are known whose counts are at least the safety range apart.
-SAFE: Final = "safe"
-#: The effort ended before one of these was shown.
-UNDECIDED: Final = "undecided"
-#: What the audit says of a cell.
-STATUSES: Final = (RECOVERED, IN_RANGE, SAFE, UNDECIDED)
-
 #: A row a cell that is published as an interval: the interval that its statement proves (``high``
-#: null: open), and the least and greatest count of any solution (null: no bound is known).
-#: ``is_exact``: solutions reach both. ``status`` is one of `STATUSES`.
+#: null: open), and the least and greatest count of any solution (null: no bound is known), with
+#: the ``width`` between them. ``is_exact``: solutions reach both. ``suppression``: which kind of
+#: suppressed count it is, see `recon_cli.attack.audit.safety_ranges`; null of others. ``required``
+#: is its safety range, ``status`` one of `recon_cli.attack.audit.statuses.STATUSES`.
 AUDIT: Final = pl.Schema(
     {
         "geoid": pl.String,
@@ -68,7 +61,10 @@ AUDIT: Final = pl.Schema(
         "high": pl.Int32,
         "least": pl.Int32,
         "greatest": pl.Int32,
+        "width": pl.Int32,
         "is_exact": pl.Boolean,
+        "suppression": pl.String,
+        "required": pl.Int32,
         "status": pl.String,
     }
 )
@@ -85,12 +81,13 @@ class AuditOptions:
         seed: Of the solvers.
         effort: Deterministic seconds for each region; where they end first, an interval is valid
             and may be too wide.
-        safety: How far apart two possible counts of a safe cell are at least.
+        safety: How far apart two possible counts of a safe cell are at least; None for what its
+            law requires, see `recon_cli.attack.audit.safety_ranges`.
     """
 
     seed: int
     effort: float
-    safety: int = 1
+    safety: int | None = None
 
 
 def audit_counts(
@@ -131,45 +128,12 @@ def audit_with_plan(
     ``quarantine`` nothing is said.
     """
     counts = arrange_counts(plan, published)
-    frames = [_of_empty_places(plan, counts)]
     partition = _Partition(plan, published, counts, options, quarantine)
+    frames = list(partition.audit_empty_places())
     for batch in whole_regions_of(counts):
         frames += partition.audit(batch)
         on_progress(batch.stop - batch.start, 0)
     return pl.concat(frames).sort("geoid", "table", "cell", maintain_order=True)
-
-
-def _of_empty_places(plan: Plan, counts: PartitionCounts) -> pl.DataFrame:
-    """The counts of places none of whose units exists: nobody lives there, so each is 0.
-
-    Exact zeros of the units may prove it where a place's own counts are perturbed.
-    """
-    frames = [AUDIT.to_frame()]
-    for pattern in plan.patterns:
-        if counts.intervals is None or pattern.level == plan.release.geography.unit.name:
-            continue
-        places = np.flatnonzero(counts.pattern == pattern.pattern)
-        empty = np.setdiff1d(places, counts.parent[pattern.level])
-        low, high = counts.intervals.of(empty)
-        for table, number in pattern.margins.columns:
-            cell = plan.columns[table, number]
-            open_ = low[:, cell] < high[:, cell]
-            rows = {
-                "geoid": counts.geoids.gather(empty[open_]),
-                "low": low[open_, cell],
-                "high": _or_open(high[open_, cell]),
-            }
-            shown = pl.DataFrame(rows).with_columns(
-                level=pl.lit(pattern.level),
-                table=pl.lit(table),
-                cell=number,
-                least=0,
-                greatest=0,
-                is_exact=True,
-                status=pl.lit(RECOVERED),
-            )
-            frames.append(shown.select(AUDIT.names()).cast(AUDIT))
-    return pl.concat(frames)
 
 
 @dataclass(frozen=True)
@@ -188,6 +152,32 @@ class _Partition:
         form = CliqueForm.of(self.plan)
         return form if is_narrow(form) and not self.quarantine.is_active else None
 
+    def audit_empty_places(self) -> Iterator[pl.DataFrame]:
+        """The counts of places none of whose units exists: nobody lives there, so each is 0.
+
+        Exact zeros of the units may prove it where a place's own counts are perturbed.
+        """
+        plan, counts = self.plan, self.counts
+        yield AUDIT.to_frame()
+        for pattern in plan.patterns:
+            if counts.intervals is None or pattern.level == plan.release.geography.unit.name:
+                continue
+            places = np.flatnonzero(counts.pattern == pattern.pattern)
+            empty = np.setdiff1d(places, counts.parent[pattern.level])
+            low, high = counts.intervals.of(empty)
+            for table, number in pattern.margins.columns:
+                cell = plan.columns[table, number]
+                is_open = low[:, cell] < high[:, cell]
+                names = pl.DataFrame({"geoid": counts.geoids.gather(empty[is_open])}).select(
+                    "geoid",
+                    level=pl.lit(pattern.level),
+                    table=pl.lit(table),
+                    cell=pl.lit(number, dtype=pl.Int16),
+                )
+                zero = np.zeros(names.height, dtype=np.int64)
+                ends = CountEnds(low[is_open, cell], high[is_open, cell], zero, zero, zero, zero)
+                yield self._rated(names, ends)
+
     def audit(self, batch: slice) -> Iterator[pl.DataFrame]:
         """The counts of some whole regions: by clique tables, or by their joint histograms."""
         if self.form is not None:
@@ -197,7 +187,7 @@ class _Partition:
             found = clique_ends(self.form, counts, batch, seed=options.seed, effort=options.effort)
             if found is not None:
                 names, ends = found
-                yield _rated(names, ends, ends.greatest - ends.least, options)
+                yield self._rated(names, ends)
                 return
         yield from self._audit_jointly(batch)
 
@@ -220,16 +210,49 @@ class _Partition:
             for is_likely in ((False,) if system.is_listed.all() else (False, True))
         ]
         watched = quarantine_of_batch(self.quarantine, counts, system)
-        yield _audit_batch(plan, counts, solved, self.options, watched)
+        names, ends = _joint_ends(plan, counts, solved, self.options, watched)
+        yield self._rated(names, ends)
+
+    def _rated(self, names: pl.DataFrame, ends: CountEnds) -> pl.DataFrame:
+        """Columns of `AUDIT`.
+
+        Args:
+            names: Of the counts.
+            ends: Theirs.
+        """
+        withheld = Withheld.of(self.published, names, ends.high)
+        safety = self.options.safety
+        required = (
+            withheld.safety_ranges(ends)
+            if safety is None
+            else np.full(names.height, safety, dtype=np.int64)
+        )
+        least, greatest = ends.lower, ends.upper
+        is_exact = (least == ends.least) & (greatest == ends.greatest) & (greatest < OPEN)
+        status = statuses(least, greatest, ends.least, ends.greatest, required)
+        kind = pl.Series(withheld.kinds(ends), dtype=pl.String)
+        shown = names.with_columns(
+            low=pl.Series(ends.low),
+            high=_or_open(ends.high),
+            least=pl.Series(least),
+            greatest=_or_open(greatest),
+            width=_or_open(np.where(greatest < OPEN, greatest - least, OPEN)),
+            is_exact=pl.Series(is_exact),
+            suppression=kind.set(kind == "", None),
+            required=pl.Series(required),
+            status=pl.Series(status, dtype=pl.String),
+        )
+        return shown.select(AUDIT.names()).cast(AUDIT)
 
 
-def _audit_batch(
+def _joint_ends(
     plan: Plan,
     counts: PartitionCounts,
     solutions: Sequence[BatchSolution],
     options: AuditOptions,
     watched: BatchQuarantine,
-) -> pl.DataFrame:
+) -> tuple[pl.DataFrame, CountEnds]:
+    """The counts of the regions that are not excluded, and their ends."""
     solved = solutions[0]
     system = solved.system
     cells = IntervalCells.of(plan, counts, system)
@@ -256,50 +279,17 @@ def _audit_batch(
     # nothing bounds them, every number above a solution's is that of another one.
     unsolved = counts.region_geoids.gather(np.unique(system.regions[solved.unsolved])).to_list()
     is_solved = ~regions.is_in(unsolved).to_numpy()
+    greatest = np.where(cells.is_endless & is_solved, OPEN, ends.greatest)
+    kept = ~regions.is_in(sorted(excluded)).to_numpy()
     proven = CountEnds(
-        low=cells.low,
-        high=cells.high,
-        lower=np.maximum(ends.lower, cells.least),
-        upper=np.where(cells.is_bounded, np.minimum(ends.upper, cells.most), cells.most),
-        least=ends.least,
-        greatest=ends.greatest,
+        low=cells.low[kept],
+        high=cells.high[kept],
+        lower=np.maximum(ends.lower, cells.least)[kept],
+        upper=np.where(cells.is_bounded, np.minimum(ends.upper, cells.most), cells.most)[kept],
+        least=ends.least[kept],
+        greatest=greatest[kept],
     )
-    seen = np.where(cells.is_endless & is_solved, OPEN, ends.greatest - ends.least)
-    frame = _rated(cells.names(plan, counts, system), proven, seen, options)
-    place = plan.release.region.enclosing(pl.col("geoid"))
-    return frame.filter(~place.is_in(sorted(excluded)))
-
-
-def _rated(
-    names: pl.DataFrame, ends: CountEnds, seen: IntArray, options: AuditOptions
-) -> pl.DataFrame:
-    """Columns of `AUDIT`.
-
-    Args:
-        names: Of the counts.
-        ends: Theirs.
-        seen: How far apart two solutions are.
-        options: See there.
-    """
-    least, greatest = ends.lower, ends.upper
-    is_exact = (least == ends.least) & (greatest == ends.greatest)
-    status = np.select(
-        [
-            least == greatest,
-            seen >= options.safety,
-            (seen > 0) & (greatest - least < options.safety),
-        ],
-        [RECOVERED, SAFE, IN_RANGE],
-        UNDECIDED,
-    )
-    return names.with_columns(
-        low=pl.Series(ends.low),
-        high=_or_open(ends.high),
-        least=pl.Series(least),
-        greatest=_or_open(greatest),
-        is_exact=pl.Series(is_exact),
-        status=pl.Series(status, dtype=pl.String),
-    ).cast(AUDIT)
+    return cells.names(plan, counts, system).filter(kept), proven
 
 
 def _components(counts: PartitionCounts, solved: BatchSolution) -> Iterator[tuple[str, Component]]:

@@ -18,7 +18,6 @@ from scipy import sparse
 
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.left_out import with_left_out
-from recon_cli.attack.audit.partition import AuditOptions
 from recon_cli.attack.excluded_units import NO_QUARANTINE
 from recon_cli.attack.reconstruction.person_records import person_records
 from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
@@ -53,12 +52,27 @@ _ATTEMPTS: Final = 4
 _NOISE: Final = 0.05
 
 
+@dataclass(frozen=True)
+class WitnessOptions:
+    """How witnesses are looked for.
+
+    Attributes:
+        seed: Of the solvers.
+        effort: Deterministic seconds for each solution that is looked for.
+        safety: How far apart counts are to be in two sets.
+    """
+
+    seed: int
+    effort: float
+    safety: int = 1
+
+
 def find_witnesses(
     release: Release,
     published: Publication,
     tables: Sequence[Table],
     cells: pl.DataFrame,
-    options: AuditOptions,
+    options: WitnessOptions,
 ) -> Iterator[pl.DataFrame]:
     """Sets of records that have all published counts, and differ in given ones.
 
@@ -68,7 +82,7 @@ def find_witnesses(
         tables: Those that the records are to have the counts of.
         cells: ``geoid, table, cell``: counts that are to differ by the safety range in two of
             the sets.
-        options: The effort is that of each solution that is looked for.
+        options: See there.
 
     Yields:
         Records as of `recon_cli.attack.reconstruction.partition.reconstruct`. Counts that never
@@ -109,7 +123,7 @@ class _Search:
     """Solutions of a batch, until the values of functionals lie far enough apart."""
 
     def __init__(
-        self, solved: BatchSolution, functionals: sparse.csr_array, options: AuditOptions
+        self, solved: BatchSolution, functionals: sparse.csr_array, options: WitnessOptions
     ) -> None:
         system = solved.system
         regions = system.regions[system.candidates.unit]
@@ -190,7 +204,7 @@ class _Part:
     transposed: sparse.csr_array
     relaxation: LinearRelaxation
     part_of: tuple[IntArray, IntArray]
-    options: AuditOptions
+    options: WitnessOptions
 
     @classmethod
     def of(
@@ -198,7 +212,7 @@ class _Part:
         component: Component,
         known: IntArray,
         functionals: sparse.csr_array,
-        options: AuditOptions,
+        options: WitnessOptions,
     ) -> _Part:
         """A component of a batch."""
         columns, whole = component.columns, component.program

@@ -15,13 +15,14 @@ class Audit(Section):
 
     Attributes:
         tables: What an attacker uses, as in ``reconstruct``. Default: every table.
-        safety: A cell is safe if two possible counts of it are at least so far apart.
+        safety: A cell is safe if two possible counts of it are at least so far apart. Default:
+            what the law of each requires (docs/protected.md).
         region_seconds: Budget of each region, in deterministic seconds.
         seed: For the solver's own choices; default the run's seed.
     """
 
     tables: TableChoice | None = None
-    safety: Annotated[int, Field(ge=1)] = 1
+    safety: Annotated[int, Field(ge=1)] | None = None
     region_seconds: Annotated[float, Field(gt=0)] = 30.0
     seed: Annotated[int, Field(ge=0)] | None = None
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import Findings
 from recon_cli.report.words import Words, count, percentage
 
-_HEADER = ("level", "table", "counts", "recovered", "within range", "safe", "undecided")
+_OUTCOMES = ("counts", "recovered", "narrowed", "safe", "undecided", "smallest width")
+#: Why suppressed counts are told apart no further.
+_KINDS = (
+    "Of suppressed counts, those are primary that their flag or the other counts prove to be "
+    "below the threshold, and those complementary that are proven not to be. Of the others "
+    "(unknown) the data do not tell."
+)
 
 
 def audit_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
@@ -29,20 +37,43 @@ def audit_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...
         )
     recovered = statuses.get("recovered", 0)
     safety = found.manifest.notes["safety"]
-    apart = "differ" if safety == 1 else f"are at least {safety} apart"
     without = f", of which {found.left_out:,} are left out of tables" if found.left_out else ""
     text = (
         f"**{recovered:,}** of {cells:,} counts that are not published exactly{without} "
         f"({percentage(recovered, cells)}) are recovered: all other counts together leave one "
-        f"number. A count is safe if two reconstructions are known in which its numbers {apart}; "
-        f"it is undecided if neither was shown within the effort. Any {words.unit} and all "
-        "coarser places are taken together, as anybody can.",
+        "number. A count is safe if two reconstructions are known in which its numbers "
+        f"{_apart(safety)}; it is narrowed if more than one number is left, and all lie closer "
+        "together; it is undecided if nothing was shown within the effort. The smallest width is "
+        "how far apart the numbers left of a count that is not recovered are at most. Any "
+        f"{words.unit} and all coarser places are taken together, as anybody can.",
         "This rests on what the release says of its own protection: if counts were suppressed or "
         "rounded in another way, it is not true of them.",
     )
-    rows = [
-        (row["level"], row["table"], *(count(row[name]) for name in found.by_table.columns[2:]))
-        for row in found.by_table.iter_rows(named=True)
+    table, kinds = _rows(found.by_table, 2), _rows(found.by_suppression, 1)
+    sheets = [
+        result_table(
+            "Counts that are not published exactly", ("level", "table", *_OUTCOMES), table, 2
+        )
     ]
-    sheet = result_table("Counts that are not published exactly", _HEADER, rows, 2)
-    return (ReportSection(key, title, text, sheets=(sheet,)),)
+    if kinds:
+        title_of_kinds = "Suppressed counts, by why they are"
+        sheets.append(result_table(title_of_kinds, ("suppression", *_OUTCOMES), kinds))
+    paragraphs = (*text, _KINDS) if kinds else text
+    return (ReportSection(key, title, paragraphs, sheets=tuple(sheets)),)
+
+
+def _apart(safety: int | None) -> str:
+    if safety is None:
+        return (
+            "are as far apart as its law requires: all that the flag of a small count admits, the "
+            "threshold where further counts are flagged, one where the law has no threshold"
+        )
+    return "differ" if safety == 1 else f"are at least {safety} apart"
+
+
+def _rows(frame: pl.DataFrame, words: int) -> list[tuple[str, ...]]:
+    """The cells of a result table whose first columns are words."""
+    return [
+        (*row[:words], *("–" if number is None else count(number) for number in row[words:]))
+        for row in frame.iter_rows()
+    ]
