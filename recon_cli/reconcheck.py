@@ -16,7 +16,7 @@ import csv
 import hashlib
 import sys
 from functools import cache, lru_cache, reduce
-from operator import lt, or_
+from operator import and_, lt, or_
 
 MOST_KINDS, MOST_WORK, MOST_DEPTH, MOST_DIGITS = 200_000, 500_000_000, 200, 30
 MOST_HELD, MOST_ATOMS, LARGEST = 3_000_000, 10**9, 10**60
@@ -131,6 +131,17 @@ class Tables:
         total = sum(1 + max(0, end[-1] - end[0]) for end in ends)
         demand(total <= len(self.cells), "more cells than there are")
         return [(whole(table), n) for end in ends for n in range(end[0], end[-1] + 1)]
+
+    @cache
+    def lines(self, cells):
+        return [(cell, masks) for cell in sorted(cells) for masks in self.cells[cell]]
+
+    @cache
+    def allowing(self, cells, feature, value):
+        """The lines of cells that count a value of a feature, as bits."""
+        lines = reversed(self.lines(cells))
+        self.spend(len(cells))
+        return int("0" + "".join("01"[masks[feature] >> value & 1] for _, masks in lines), 2)
 
     def ends(self, place, cell):
         return self.counts[place].get(cell, (0, 0))
@@ -422,7 +433,7 @@ class Proof:
 
     def records(self):
         """Records that have all counts of the scope; whether no area of it reaches beyond."""
-        tables, units, found, sums, known = self.tables, self.scope.units, [], {}, {}
+        tables, units, found, sums = self.tables, self.scope.units, [], {}
         while words := self.next("r"):
             unit, times, *values = map(whole, words[1:])
             is_right = len(values) == len(tables.sizes) and all(map(lt, values, tables.sizes))
@@ -430,14 +441,11 @@ class Proof:
             demand(is_right, f"line {self.at}: no such record")
             found.append((unit, times, values))
             for place in tables.home[unit]:
-                key = id(tables.cells_at[place]), *values
-                if key not in known:
-                    tables.spend(len(tables.cells_at[place]))
-                    known = known if len(known) < MOST_HELD // 100 else {}
-                    weights = ((c, holds(tables.cells[c], values)) for c in tables.cells_at[place])
-                    known[key] = [(cell, weight) for cell, weight in weights if weight]
-                for cell, weight in known[key]:
-                    sums[place, cell] = sums.get((place, cell), 0) + times * weight
+                cells = tables.cells_at[place]
+                inside = (tables.allowing(cells, *each) for each in enumerate(values))
+                for line in bits(reduce(and_, inside)):
+                    key = place, tables.lines(cells)[line][0]
+                    sums[key] = sums.get(key, 0) + times
         demand(self.next("end"), f"line {self.at + 1}: `r` or `end` is expected")
         places = {place for unit in units for place in tables.home[unit]}
         inside = {place for place in places if tables.units[place] <= units}

@@ -1,0 +1,159 @@
+"""What was published, as the text that `recon_cli.reconcheck` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from recon_cli.model.grain import Grain
+from recon_cli.model.predicates import Masks
+from recon_cli.publication import Publication
+from recon_cli.schema import Cell, Release, Table
+
+
+@dataclass(frozen=True)
+class PublishedTables:
+    """The counts of some whole regions, and the numbers that proofs call them by.
+
+    Attributes:
+        release: The schema.
+        published: The counts.
+        tables: Those in use, in the order of their numbers.
+    """
+
+    release: Release
+    published: Publication
+    tables: tuple[Table, ...]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Geoid → number, the areas first: coarser geounits with tables, and the units."""
+        geounits, unit = self.published.geounits, self.release.geography.unit.name
+        has_cells = [any(self._cells(pattern)) for pattern in range(len(self.published.coverage))]
+        used = pl.Series("pattern", [n for n, has in enumerate(has_cells) if has], dtype=pl.Int16)
+        areas = geounits.filter(pl.col("level") != unit, pl.col("pattern").is_in(used.implode()))
+        units = geounits.filter(level=unit)
+        geoids = [*areas["geoid"], *units["geoid"]]
+        return {geoid: number for number, geoid in enumerate(geoids)}
+
+    @cached_property
+    def text(self) -> str:
+        """The text."""
+        return "\n".join(self._lines()) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        release = self.release
+        yield "recon-tables 1"
+        for feature in release.features:
+            yield f"feature {'_'.join(feature.name.split())} {len(feature.values)}"
+        for table in self.tables:
+            yield f"table {'_'.join(table.name.split())}"
+        for number, table in enumerate(self.tables):
+            for cell in table.cells:
+                for masks in predicates(release, cell):
+                    yield f"cell {number} {cell.number} {words(release, masks)}"
+        for zero in release.structural_zeros:
+            for masks in zero.impossible:
+                yield f"zero {words(release, masks)}{'' if zero.is_definition else ' assumed'}"
+        for pattern in range(len(self.published.coverage)):
+            cells = dict(self._cells(pattern))
+            yield " ".join(["pattern", *(f"{at}.{runs(numbers)}" for at, numbers in cells.items())])
+        yield from self._places()
+        yield from self._counts()
+
+    def _cells(self, pattern: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Number of each table in use that a pattern publishes, and of its published cells."""
+        for number, table in enumerate(self.tables):
+            if cells := self.published.coverage[pattern].cells.get(table.name):
+                yield number, cells
+
+    def _places(self) -> Iterator[str]:
+        levels = self.release.geography.levels
+        rows = self.published.geounits.select("geoid", "level", "pattern").rows()
+        of_geoid = {geoid: (level, pattern) for geoid, level, pattern in rows}
+        for geoid in self.places:
+            level, pattern = of_geoid[geoid]
+            if level != levels[0].name:
+                yield f"area {geoid} {pattern}"
+                continue
+            enclosing = (self.places.get(coarser.enclosing(geoid)) for coarser in levels[1:])
+            areas = [str(area) for area in enclosing if area is not None]
+            yield " ".join(["unit", geoid, str(pattern), *areas])
+
+    def _counts(self) -> Iterator[str]:
+        counts, protection = self.published.counts, self.published.protection
+        if self.published.is_exact:
+            counts = counts.with_columns(low="count", high="count")
+        number = {table.name: at for at, table in enumerate(self.tables)}
+        said: set[tuple[int, int, int]] = set()
+        for geoid, table, cell, low, high in counts.select(
+            "geoid", "table", "cell", "low", "high"
+        ).iter_rows():
+            if geoid in self.places and table in number:
+                key = self.places[geoid], number[table], cell
+                said.add(key)
+                if high != 0:
+                    ends = f"{low}" if low == high else f"{low} {'inf' if high is None else high}"
+                    yield f"count {key[0]} {key[1]} {key[2]} {ends}"
+        for geoid, level, pattern in self.published.geounits.select(
+            "geoid", "level", "pattern"
+        ).iter_rows():
+            for at, cells in self._cells(pattern):
+                most = protection.greatest_of_zero(self.tables[at].name, level)
+                for cell in cells if most and geoid in self.places else ():
+                    if (self.places[geoid], at, cell) not in said:
+                        yield f"count {self.places[geoid]} {at} {cell} 0 {most}"
+
+    def record_lines(self, records: pl.DataFrame) -> Iterator[str]:
+        """The lines of a `set`: records of the regions, as `recon reconstruct` writes them.
+
+        A feature that no table sees, null in the records, takes its first value.
+        """
+        release = self.release
+        columns = [release.geoid_column, *(feature.name for feature in release.features)]
+        rows = records.group_by(columns).len().sort(columns, nulls_last=True).rows()
+        for geoid, *values, number in rows:
+            if geoid in self.places:
+                at = [
+                    0 if value is None else feature.position[value]
+                    for feature, value in zip(release.features, values, strict=True)
+                ]
+                yield " ".join(map(str, ["r", self.places[geoid], number, *at]))
+
+
+def grain_lines(grain: Grain) -> Iterator[str]:
+    """The lines `grain` of a proof."""
+    for feature, atoms in enumerate(grain.atoms):
+        yield " ".join([f"grain {feature}", *(f"{atom:x}" for atom in atoms)])
+
+
+def predicates(release: Release, cell: Cell) -> Iterator[Masks]:
+    """The predicates whose counts a cell adds up: one, or for a tally one for each option."""
+    if cell.tally is None:
+        yield cell.masks
+        return
+    feature = release.features[cell.tally]
+    for option in feature.options:
+        mask = cell.masks[cell.tally] & feature.includes(option)
+        if mask:
+            yield (*cell.masks[: cell.tally], mask, *cell.masks[cell.tally + 1 :])
+
+
+def words(release: Release, masks: Sequence[int]) -> str:
+    """Masks as a line has them."""
+    pairs = zip(masks, release.full, strict=True)
+    return " ".join("*" if mask == full else f"{mask:x}" for mask, full in pairs)
+
+
+def runs(numbers: Sequence[int]) -> str:
+    """Rising numbers as `1,3-5`."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][-1] + 1:
+            found[-1][1:] = [number]
+        else:
+            found.append([number])
+    return ",".join("-".join(map(str, run)) for run in found)

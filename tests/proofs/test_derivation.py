@@ -1,0 +1,115 @@
+"""What the prover finds is true and accepted, and it finds what single steps prove."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from recon_cli import reconcheck, reconstruct
+from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.proofs.derivation import prove_end, prove_unique
+from recon_cli.proofs.tables import PublishedTables, grain_lines, runs
+from tests.attack.test_witnesses import TOWNS, flagged
+from tests.proofs.certificates import check
+
+MOST = 3
+
+
+def program(random: np.random.Generator) -> tuple[str, list[tuple[int, ...]], int]:
+    """Tables of one unit whose records have one feature, all their solutions, and its size."""
+    size = int(random.integers(2, 5))
+    truth = random.integers(0, 3, size)
+    cells = [(1 << size) - 1, *random.integers(1, 1 << size, 3).tolist()]
+    counts = [int(sum(truth[k] for k in range(size) if mask >> k & 1)) for mask in cells]
+    widths = random.choice([0, 0, 1], len(cells)).tolist()
+    lines = [f"feature kind {size}", "table T", *(f"cell 0 {n} {m:x}" for n, m in enumerate(cells))]
+    lines += ["pattern 0.0-3", "unit U 0"]
+    ends = [(max(n - width, 0), n + width) for n, width in zip(counts, widths, strict=True)]
+    lines += [f"count 0 0 {n} {low} {high}" for n, (low, high) in enumerate(ends)]
+    solutions = [
+        x
+        for x in itertools.product(range(2 * size + 2), repeat=size)
+        if sum(x) <= ends[0][1]
+        and all(
+            low <= sum(n for k, n in enumerate(x) if mask >> k & 1) <= high
+            for mask, (low, high) in zip(cells, ends, strict=True)
+        )
+    ]
+    return "\n".join(lines), solutions, size
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_ends_of_tiny_programs(seed: int) -> None:
+    """All true ends of all sums of kinds; a false one is never found."""
+    text, solutions, size = program(np.random.default_rng(seed))
+    tables: Any = reconcheck.Tables(text.splitlines())
+    proof: Any = reconcheck.Proof(tables, ["in all"])
+    found = 0
+    for mask in range(1, 1 << size):
+        values = [sum(n for k, n in enumerate(x) if mask >> k & 1) for x in solutions]
+        for is_least, end in ((True, min(values)), (False, max(values))):
+            beyond = end + 1 if is_least else end - 1
+            if beyond >= 0:
+                false = prove_end(proof.scope, 0, f"{mask:x}", beyond, is_least=is_least)
+                assert false is None
+            lines = prove_end(proof.scope, 0, f"{mask:x}", end, is_least=is_least)
+            if lines is not None:
+                word = "least" if is_least else "most"
+                statement = "\n".join(["in all", f"{word} {end} 0 {mask:x}", *lines])
+                assert check(text, statement) == [True]
+                found += 1
+    assert found >= 0.9 * 2 * ((1 << size) - 1)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_unique_units_of_tiny_programs(seed: int) -> None:
+    text, solutions, _ = program(np.random.default_rng(seed))
+    tables: Any = reconcheck.Tables(text.splitlines())
+    proof: Any = reconcheck.Proof(tables, ["in all"])
+    records = {kind: n for kind, n in enumerate(solutions[0]) if n}
+    lines = prove_unique(proof.scope, 0, records)
+    if lines is None:
+        return
+    assert len(solutions) == 1
+    given = [f"r 0 {n} {kind}" for kind, n in records.items()]
+    statement = ["in all", *lines, "set s", *given, "end", "unique 0"]
+    assert check(text, "\n".join(statement)) == [True]
+
+
+def test_unique_units_are_found() -> None:
+    found = 0
+    for seed in range(40):
+        text, solutions, _ = program(np.random.default_rng(seed))
+        proof: Any = reconcheck.Proof(reconcheck.Tables(text.splitlines()), ["in all"])
+        records = {kind: n for kind, n in enumerate(solutions[0]) if n}
+        is_found = prove_unique(proof.scope, 0, records) is not None
+        assert is_found <= (len(solutions) == 1)
+        found += is_found
+    assert found >= 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tables_of_a_release(seed: int) -> None:
+    """Records that the run reconstructs have the counts, as the checker reads them."""
+    published = flagged(seed, 40)
+    written = PublishedTables(TOWNS, published, TOWNS.tables)
+    plan = make_interval_plan(TOWNS, TOWNS.tables, published.coverage)
+    records = reconstruct(TOWNS, published).microdata
+    lines = [*grain_lines(plan.grain), "in all", "set s", *written.record_lines(records), "end"]
+    lines += ["differ s s 0 0 " + " ".join("*" for _ in TOWNS.features)]
+    assert check(written.text, "\n".join(lines)) == [True]
+    fewer = list(written.record_lines(records.head(records.height - 20)))
+    with pytest.raises(reconcheck.Refused, match="these records have"):
+        check(written.text, "\n".join(["in all", "set s", *fewer, "end"]))
+    assert (
+        written.text.count("\nunit ")
+        == published.geounits.filter(pl.col("level") == TOWNS.geography.unit.name).height
+    )
+
+
+def test_runs() -> None:
+    assert runs([1, 3, 4, 5, 9]) == "1,3-5,9"
