@@ -35,6 +35,8 @@ _EXPLORED = 6
 _DRY = 2
 #: Attempts at a whole vertex near an end.
 _ATTEMPTS = 3
+#: Farther than any end.
+_FAR = 2**40
 #: What a whole number may be missed by.
 _ROUNDING = 1e-6
 
@@ -62,9 +64,9 @@ def find_ends(
     # First whether each functional varies at all; then how far.
     for level in range(1, len(levels)):
         search.reach_ends(level, only_undecided=True)
-    search.settle(only_undecided=True)
     for level in range(1, len(levels)):
         search.reach_ends(level)
+    search.settle(only_undecided=True)
     search.settle(only_undecided=False)
     return search.ledger
 
@@ -255,8 +257,11 @@ class _Reach:
         """One functional after the other."""
         for place, k in enumerate(self.k.tolist()):
             for sign in (1, -1):
-                if not only_undecided or self.ledger.is_undecided[k]:
+                if not only_undecided:
                     self._end(place, k, sign)
+                elif self.ledger.is_undecided[k]:
+                    # One step is enough, and takes a fraction of the pivots.
+                    self._end(place, k, sign, most=1)
 
     def _functional(self, place: int) -> IntArray:
         entries = slice(self.C.indptr[place], self.C.indptr[place + 1])
@@ -264,13 +269,14 @@ class _Reach:
         functional[self.C.indices[entries]] = self.C.data[entries]
         return functional
 
-    def _end(self, place: int, k: int, sign: int) -> None:
+    def _end(self, place: int, k: int, sign: int, most: int = _FAR) -> None:
+        """A proof and a solution of one end, or of as many steps towards it."""
         noise: np.random.Generator | None = None
         for _ in range(_ATTEMPTS):
             if not self.ledger.is_open(k, sign) or self.search.left <= 0:
                 return
             proven = self.ledger.lower[k] if sign > 0 else self.ledger.upper[k]
-            goal = int(proven - self.search.values[k])
+            goal = int(np.clip(proven - self.search.values[k], -most, most))
             vertex = self.near.reach(place, sign, goal, self.search.left, noise)
             self.ledger.effort += vertex.deterministic_time
             if not len(vertex.change):
