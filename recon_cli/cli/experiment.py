@@ -113,9 +113,10 @@ def _write(to: Path, results: pl.DataFrame, document: ReportDocument) -> None:
     import polars.selectors as cs  # noqa: PLC0415
 
     from recon_cli.report.files import report_files  # noqa: PLC0415
+    from recon_cli.spreadsheet import csv_bytes  # noqa: PLC0415
     from recon_cli.store.files import write_bytes  # noqa: PLC0415
 
-    write_bytes(to / "results.csv", results.write_csv().encode())
+    write_bytes(to / "results.csv", csv_bytes(results))
     for name, data in report_files(document, PAGE).items():
         write_bytes(to / name, data)
     shown = ["bits", "queries", "noise", "parameter", "epsilon", "mean", "closed_form"]

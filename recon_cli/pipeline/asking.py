@@ -13,6 +13,7 @@ from recon_cli.attack.question import Part, Question, missing_units
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
+from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Folder, Piece, Staging, read_published
 
 
@@ -80,5 +81,5 @@ def write_tables(
 
     for folder, tables in question.result_tables(rows, seed).items():
         for name, table in tables.items():
-            data = table.write_csv(float_precision=4).encode()
+            data = csv_bytes(table, 4)
             staging.write_extra(folder, f"{name}.csv", data)

@@ -22,6 +22,7 @@ from recon_cli.schema.cell_sums import is_sum
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.tidy_file import TidyFile, open_file, open_frame, published_cells
 from recon_cli.sources.tidy_statements import StatementReader
+from recon_cli.spreadsheet import harmless
 from recon_cli.statement import EXACT, Protection
 
 #: What a cell without a row means: it is zero, or it is not published.
@@ -382,7 +383,7 @@ def write_tidy(counts: pl.DataFrame, path: Path) -> None:
     rows = counts.select(COUNTS.names()).cast(COUNTS).sort("geoid", "table", "cell")
     match path.suffix.lower():
         case ".csv":
-            rows.write_csv(path)
+            harmless(rows).write_csv(path)
         case ".parquet":
             rows.write_parquet(path)
         case _:

@@ -22,6 +22,7 @@ from recon_cli.model.planning import make_plan
 from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import generator
+from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Folder, Piece, Staging, read_published
 from recon_cli.store.files import parquet_bytes
 
@@ -105,7 +106,7 @@ def write_assessment(
     )
     for name, table in (("levels", frame), ("equations", equations), ("noise", noise)):
         context.staging.write_extra("capacity", f"{name}.parquet", parquet_bytes(table))
-        context.staging.write_extra("capacity", f"{name}.csv", table.write_csv().encode())
+        context.staging.write_extra("capacity", f"{name}.csv", csv_bytes(table))
     document = compose_capacity(
         context.release, context.tables, capacity, equations, noise=noise, trial=trial
     )

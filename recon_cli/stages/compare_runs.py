@@ -28,6 +28,7 @@ from recon_cli.protect.counts import count_records
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import open_records
+from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.answers import read_disclosures
 from recon_cli.stages.compare_protections import (
     EXACT,
@@ -387,8 +388,5 @@ def table_files(
         tables["scores"] = scores
     return {
         **{f"{name}.parquet": parquet_bytes(table) for name, table in tables.items()},
-        **{
-            f"{name}.csv": table.write_csv(float_precision=4).encode()
-            for name, table in tables.items()
-        },
+        **{f"{name}.csv": csv_bytes(table, 4) for name, table in tables.items()},
     }

@@ -21,6 +21,7 @@ from recon_cli.progress import Task
 from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import generator
+from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import read_published
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.published import has_statements, open_published
@@ -44,8 +45,10 @@ class FoundContributions:
 
     def files(self, name: str) -> dict[str, bytes]:
         """The list as Parquet and CSV."""
-        text = self.ranked.write_csv(float_precision=2)
-        return {f"{name}.parquet": parquet_bytes(self.ranked), f"{name}.csv": text.encode()}
+        return {
+            f"{name}.parquet": parquet_bytes(self.ranked),
+            f"{name}.csv": csv_bytes(self.ranked, 2),
+        }
 
 
 @dataclass(frozen=True)

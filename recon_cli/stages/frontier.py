@@ -9,6 +9,7 @@ from recon_cli.config.sections.frontier import Frontier
 from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import FRONTIER
+from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Manifest, Transaction, open_folder
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
     )
     for name, table in (("errors", errors), ("one_count", one), ("hierarchy", levels)):
         stage.staging.write_extra("frontier", f"{name}.parquet", parquet_bytes(table))
-        stage.staging.write_extra("frontier", f"{name}.csv", table.write_csv().encode())
+        stage.staging.write_extra("frontier", f"{name}.csv", csv_bytes(table))
     for name, data in report_files(document, PAGE).items():
         stage.staging.write_extra("frontier", name, data)
     return stage.publish([], notes={"summary": list(document.headline.sentences)})

@@ -27,6 +27,7 @@ from recon_cli.score.rates import Rules
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.sums import concat
 from recon_cli.sources.records import RecordFile
+from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.tabulate import record_columns, typed_records
 from recon_cli.store import Folder, Piece, Staging, open_folder, read_published
 from recon_cli.store.pieces import cut
@@ -164,7 +165,7 @@ def write_differences(
     ]
     rules = Rules(sizes, Control(scoring.threshold, scoring.small), scoring.interval)
     table = left_out_differences(concat(sums), rules)
-    staging.write_extra("leave_one_out", DIFFERENCES, table.write_csv().encode())
+    staging.write_extra("leave_one_out", DIFFERENCES, csv_bytes(table))
 
 
 def read_differences(work: Path) -> pl.DataFrame:

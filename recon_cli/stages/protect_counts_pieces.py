@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from recon_cli.protect.relations import cells_of
 from recon_cli.publication import PROTECTION, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import RecordFile, open_records
+from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.reconstruct import input_digests
 from recon_cli.stages.tabulate import record_columns, typed_records
 from recon_cli.statement import Protection, protection_text
@@ -191,12 +191,10 @@ def _accuracy_files(
         for piece in pieces
     ]
     table = accuracy_table(release, sums)
-    text = io.StringIO()
-    table.write_csv(text, float_precision=4)
     rows = [[_figure(value) for value in row] for row in table.iter_rows()]
     return {
         "accuracy.parquet": parquet_bytes(table),
-        "accuracy.csv": text.getvalue().encode(),
+        "accuracy.csv": csv_bytes(table, 4),
         "accuracy.md": markdown_table(table.columns, rows, text_columns=3).encode(),
     }
 

@@ -26,9 +26,12 @@ def write_protected(run: Run, stage: Stage, to: Path | None) -> None:
         return
     import polars as pl  # noqa: PLC0415 - slow to load, and not needed where nothing is asked for
 
+    from recon_cli.spreadsheet import harmless  # noqa: PLC0415 - likewise
+
     folder = open_folder(run.work, stage, stage.folders[0])
     shown = pl.col("count").cast(pl.String).fill_null(_SUPPRESSED)
     with written_whole(to) as aside, aside.open("wb") as file:
         for number, partition in enumerate(folder.partitions):
-            counts = folder.read(partition).select("geoid", "table", "cell", shown)
-            counts.write_csv(file, include_header=number == 0)
+            counts = folder.read(partition).select("geoid", "table", "cell", "count")
+            text = harmless(counts).with_columns(shown)  # a count below zero is no name
+            text.write_csv(file, include_header=number == 0)

@@ -35,6 +35,7 @@ from recon_cli.risk.siblings import EachSibling
 from recon_cli.risk.two_levels import Flat, Poisson, Uniform
 from recon_cli.schema import Level, Release
 from recon_cli.sources.damage import columns_found, why_unreadable
+from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import InputFile, Manifest, Piece, Staging, Transaction, open_folder
 from recon_cli.store.files import file_digest, parquet_bytes
 
@@ -71,7 +72,7 @@ def risk(run: Run) -> MadeStage:
             )
         )
         stage.staging.write_extra("risk", f"{SUMMARY}.parquet", parquet_bytes(summary))
-        stage.staging.write_extra("risk", f"{SUMMARY}.csv", summary.write_csv().encode())
+        stage.staging.write_extra("risk", f"{SUMMARY}.csv", csv_bytes(summary))
         return stage.publish(pieces, usages=results.usages, workers=results.workers)
 
     return MadeStage(recipe, make)

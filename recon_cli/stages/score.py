@@ -24,6 +24,7 @@ from recon_cli.score.rates import Rules
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.tables import Sources, make_rates
+from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.confidence_scores import calibrate_confidence, open_confidence
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.store import Folder, Manifest, Transaction, open_folder
@@ -96,7 +97,7 @@ def score(run: Run) -> MadeStage:
             calibrated = calibrate_confidence(
                 run, confidence, rules, resamples=config.bootstrap, seed=seed
             )
-            stage.staging.write_extra("score", CALIBRATED, calibrated.write_csv().encode())
+            stage.staging.write_extra("score", CALIBRATED, csv_bytes(calibrated))
         described = {
             "tables": rates["table"].unique(maintain_order=True).to_list(),
             "zero_variability": zero.note,
@@ -131,12 +132,12 @@ def result_files(run: Run, rates: pl.DataFrame) -> dict[str, bytes]:
     """File name → bytes: all rates, and each table as Parquet, CSV and Markdown."""
     files = {
         f"{RATES}.parquet": parquet_bytes(rates),
-        f"{RATES}.csv": rates.write_csv().encode(),
+        f"{RATES}.csv": csv_bytes(rates),
     }
     for name, sheet in sheets(run, rates).items():
         rows = rates.filter(pl.col("table") == name)
         files[f"{name}.parquet"] = parquet_bytes(rows)
-        files[f"{name}.csv"] = rows.write_csv(float_precision=4).encode()
+        files[f"{name}.csv"] = csv_bytes(rows, 4)
         files[f"{name}.md"] = sheet.markdown().encode()
     return files
 
@@ -145,7 +146,7 @@ def gain_files(gains: pl.DataFrame) -> dict[str, bytes]:
     """File name → bytes: the gains as Parquet and CSV."""
     return {
         f"{GAINS}.parquet": parquet_bytes(gains),
-        f"{GAINS}.csv": gains.write_csv(float_precision=4).encode(),
+        f"{GAINS}.csv": csv_bytes(gains, 4),
     }
 
 

@@ -1,0 +1,42 @@
+"""CSV for people, who open it in a spreadsheet: no text in it is taken for a formula.
+
+Spreadsheets calculate what begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return,
+wherever it came from: the name of an attackers' file, of a set or of a place. Such text gets an
+apostrophe before it, which spreadsheets take for "this is text". Numbers stay numbers, negative
+ones too. A tidy file that can be read again has no such text: geoids are letters and digits, names
+of tables begin with a letter.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+#: The first character of what a spreadsheet may calculate.
+_FORMULA: Final = r"^([=+\-@\t\r])"
+
+
+def csv_bytes(table: pl.DataFrame, float_precision: int | None = None) -> bytes:
+    """A table as CSV in which no text is a formula.
+
+    Args:
+        table: Any columns that CSV can have.
+        float_precision: Decimals of the numbers that are not whole; all if None.
+    """
+    return harmless(table).write_csv(float_precision=float_precision).encode()
+
+
+def harmless(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with its text, and the names of its columns, marked where a formula might be seen.
+
+    >>> harmless(pl.DataFrame({"name": ["=1+1", "-", "a-b", None], "count": [-1, 0, 1, 2]})).rows()
+    [("'=1+1", -1), ("'-", 0), ('a-b', 1), (None, 2)]
+    """
+    names = pl.Series(table.columns, dtype=pl.String).str.replace(_FORMULA, "'$1")
+    text = [
+        pl.col(name).cast(pl.String).str.replace(_FORMULA, "'$1")
+        for name, dtype in table.schema.items()
+        if dtype in (pl.String, pl.Categorical, pl.Enum)
+    ]
+    return table.with_columns(text).rename(dict(zip(table.columns, names, strict=True)))
