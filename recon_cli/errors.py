@@ -11,10 +11,11 @@ ReconError
 ├── SolverError            8  a solver that failed, ran out of budget, or was contradicted
 │   ├── DisagreementError  8  two engines contradict each other; carries the model
 │   └── WorkerError        9  a worker process that died
-└── FetchError            10  a download that failed, or a file that is not the one recorded
+├── FetchError            10  a download that failed, or a file that is not the one recorded
+└── MemoryShortage        11  memory ran out
 
-Exit code 1 is left to defects of the program, 130 to an interrupt, 143 to SIGTERM and
-141 to a reader of stdout that went away.
+Exit code 1 is left to defects of the program, 130 to an interrupt, 143 to SIGTERM, 141 to a
+reader of stdout that went away, and 134 to a library that ends the process when memory runs out.
 
 Unpublished is no failure: a shard did its share, and there is no result yet to hand back.
 """
@@ -115,3 +116,9 @@ class FetchError(ReconError):
     """A file could not be downloaded, or is not the one whose checksum was recorded."""
 
     exit_code = 10
+
+
+class MemoryShortage(ReconError):  # noqa: N818 - no error of ours
+    """The process may not have as much memory as it needs."""
+
+    exit_code = 11

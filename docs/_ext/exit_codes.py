@@ -9,6 +9,9 @@ from mdtext import first_line, table
 from recon_cli.cli import _signals
 from recon_cli.errors import ReconError
 
+#: 128 and SIGABRT, as shells count.
+_ABORTED = 134
+
 
 def describe_exit_codes() -> str:
     """Code, name and meaning, rising."""
@@ -16,6 +19,10 @@ def describe_exit_codes() -> str:
         0: ("–", "Done."),
         1: ("–", "A defect of the program; please report it."),
         _signals.INTERRUPTED: ("–", "Interrupted; the same command continues from there."),
+        _ABORTED: (
+            "–",
+            "A library ended the process because memory ran out; the same command continues.",
+        ),
         _signals.NO_READER: ("–", "Whoever read the output went away."),
         _signals.TERMINATED: ("–", "Terminated; the same command continues from there."),
     }

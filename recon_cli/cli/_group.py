@@ -28,6 +28,7 @@ from recon_cli.cli._signals import (
 from recon_cli.cli._umask import private_umask
 from recon_cli.errors import ReconError, Unpublished
 from recon_cli.garbage import collect_seldom
+from recon_cli.memory_shortage import as_shortage
 from recon_cli.version import __version__
 
 #: Where a subcommand leaves its verbosity for the error handler.
@@ -101,6 +102,8 @@ class Recon(ModuleCommands):
         collect_seldom()
         # Ours are no plugins' models: to look for some is to read of every installed package.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+        # polars ends the process where memory runs out: in one line, without its own frames.
+        os.environ["RUST_BACKTRACE"] = "0"
         return super().main(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -110,7 +113,8 @@ class Recon(ModuleCommands):
                 value = super().invoke(ctx)
                 sys.stdout.flush()  # or a reader that is gone would be noticed too late
                 return value
-        except ReconError as error:
+        except ReconError as refusal:
+            error = as_shortage(refusal) or refusal
             if ctx.meta.get(VERBOSITY, 0) > 1:
                 from recon_cli.tracebacks import traceback_text  # noqa: PLC0415 - seldom wanted
 
@@ -130,6 +134,10 @@ class Recon(ModuleCommands):
             _say(ctx, f"{word}; finished partitions are kept, the same command resumes")
             ctx.exit(TERMINATED if terminated else INTERRUPTED)
         except Exception as defect:  # noqa: BLE001 - Python would print its message, too
+            shortage = as_shortage(defect)
+            if shortage is not None:
+                _say(ctx, f"error: {shortage}")
+                ctx.exit(shortage.exit_code)
             from recon_cli.tracebacks import traceback_text  # noqa: PLC0415
 
             click.echo(traceback_text(defect), err=True, nl=False)

@@ -17,6 +17,7 @@ from recon_cli.cli._output import show
 from recon_cli.cli._signals import INTERRUPTED, TERMINATED, Terminated, behind
 from recon_cli.cli._stage import print_summary
 from recon_cli.errors import ConfigError, ReconError
+from recon_cli.memory_shortage import as_shortage
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import JsonLinesReporter, Reporter
 from recon_cli.store import Stage
@@ -117,7 +118,7 @@ class RunLog:
     def stage_failed(self, stage: Stage, error: BaseException) -> None:
         """Record that a stage failed, and with it the run."""
         if self.events is not None:
-            error = behind(error)
+            error = as_shortage(error) or behind(error)
             kind, code = type(error).__name__, exit_code(error)
             message = safe_message(error)
             self.events.emit(

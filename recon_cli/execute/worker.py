@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recon_cli.errors import ReconError
+from recon_cli.errors import MemoryShortage, ReconError
 from recon_cli.execute.progress_messages import ProgressMessage, ProgressSender
 from recon_cli.execute.work_items import Usage, WorkFunction, measured
 from recon_cli.garbage import collect_seldom
+from recon_cli.memory_shortage import as_shortage
 from recon_cli.tracebacks import safe_message, traceback_text
 
 if TYPE_CHECKING:
@@ -46,6 +48,10 @@ def work(pipe: Connection) -> None:
         shared = pipe.recv()
     except (EOFError, OSError):
         return
+    except Exception as error:
+        if as_shortage(error) is None:
+            raise
+        sys.exit(MemoryShortage.exit_code)  # the parent says it, once
     while True:
         try:
             order = pipe.recv()
@@ -67,7 +73,8 @@ def attempt(
             value = function(shared, payload, ticker)
         return pickle.dumps(Done(value, meter.usage, ticker.total))
     except Exception as error:  # noqa: BLE001 - it travels on: the parent raises it
-        return pickle.dumps(Failed(_portable(error), traceback_text(error)))
+        told = as_shortage(error) or _portable(error)
+        return pickle.dumps(Failed(told, traceback_text(error)))
 
 
 def _portable(error: Exception) -> Exception:
