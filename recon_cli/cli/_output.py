@@ -106,6 +106,20 @@ def duration(manifest: Manifest) -> str:
     return f"{least}{facts.wall_seconds:,.1f} s"
 
 
+def readable_bytes(size: int) -> str:
+    """A size as people read it.
+
+    >>> readable_bytes(999), readable_bytes(1_234_567)
+    ('999 B', '1.2 MB')
+    """
+    value = float(size)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:,.1f} GB"
+
+
 def show_table(frame: pl.DataFrame, headers: list[str]) -> None:
     """Print a small frame; numbers to the right, shares (a header with ``%``) as in the report."""
     rows = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recon_cli.cli._options import ConfiguredCommand, RunOptions, run_options
-from recon_cli.cli._output import duration, show_facts, terminal_width
+from recon_cli.cli._output import duration, readable_bytes, show_facts, terminal_width
 
 if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run
@@ -169,21 +169,7 @@ def _figures(manifest: Manifest, release: Release | None, zero: str) -> list[str
 
 def _making(manifest: Manifest, size: int) -> list[str]:
     when = manifest.run.created.replace("T", " ").removesuffix("+00:00")
-    return [f"{when} UTC", duration(manifest), _bytes(size), f"version {manifest.tool}"]
-
-
-def _bytes(size: int) -> str:
-    """A size as people read it.
-
-    >>> _bytes(999), _bytes(1_234_567)
-    ('999 B', '1.2 MB')
-    """
-    value = float(size)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:,.1f} GB"
+    return [f"{when} UTC", duration(manifest), readable_bytes(size), f"version {manifest.tool}"]
 
 
 def _release(run: Run | None, manifest: Manifest | None) -> Release | None:

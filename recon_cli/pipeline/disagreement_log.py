@@ -9,6 +9,7 @@ from pathlib import Path
 
 from recon_cli.errors import DisagreementError
 from recon_cli.store.files import write_bytes
+from recon_cli.store.recipe import DISAGREEMENTS
 
 
 @contextmanager
@@ -21,7 +22,7 @@ def log_disagreements(work: Path) -> Iterator[None]:
     try:
         yield
     except DisagreementError as error:
-        folder = work / "disagreements"
+        folder = work / DISAGREEMENTS
         name = hashlib.sha256(error.model.encode()).hexdigest()[:16]
         path = folder / f"{name}.json"
         write_bytes(path, error.model.encode())

@@ -19,15 +19,13 @@ from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release
 from recon_cli.store import Stage
+from recon_cli.store.recipe import COMPARED, COMPARED_UNITS
 
-#: Of which every protection's name is a folder, in the work folder.
-FOLDER: Final = "compare"
 #: The kind of protection that is none: its tables are the truth's own.
 EXACT: Final = "none"
 #: Folders of the truth's own tables where no protection is ``none``, and of the links; the name
 #: of no protection begins so.
 TRUTH, LINKED = "_truth", "_linked"
-UNITS: Final = "_units.parquet"
 
 
 @dataclass(frozen=True)
@@ -69,12 +67,12 @@ def truth_of(run: Run, config: Compare) -> Path:
 
 def home_of(run: Run, name: str) -> Path:
     """The work folder of a protection."""
-    return run.work / FOLDER / name
+    return run.work / COMPARED / name
 
 
 def units_path(run: Run) -> Path:
     """The list of all units, which everybody knows whatever is published of them."""
-    return run.work / FOLDER / UNITS
+    return run.work / COMPARED / COMPARED_UNITS
 
 
 @dataclass(frozen=True)
@@ -231,6 +229,6 @@ def linking_config(run: Run) -> RunConfig:
         }
     )
     score = Score.model_validate({"bootstrap": 0, "threshold": config.threshold})
-    top = _top(run, run.work / FOLDER / LINKED, workers=run.config.top.workers)
+    top = _top(run, run.work / COMPARED / LINKED, workers=run.config.top.workers)
     sections: dict[str, Section] = {"link": link, "score": score}
     return RunConfig(top, sections, f"{run.config.source}: compare")

@@ -59,6 +59,11 @@ class Stage:
 
 #: Of a work folder, what is never given away.
 PRIVATE: Final = "private"
+#: Folders without a manifest: models that two engines disagree on; work folders beside each other,
+#: with the list of units of all.
+DISAGREEMENTS: Final = "disagreements"
+COMPARED: Final = "compare"
+COMPARED_UNITS: Final = "_units.parquet"
 
 
 def private_folder(stage: str) -> str:

@@ -1,0 +1,63 @@
+"""``recon purge``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, run_options
+from recon_cli.cli._output import readable_bytes, show
+
+if TYPE_CHECKING:
+    from recon_cli.cli._output import Fact
+    from recon_cli.store.purge import Purge
+
+
+@click.command(cls=ConfiguredCommand)
+@run_options
+@click.option("--yes", is_flag=True, help="Remove it; without, only say what would be removed.")
+def command(options: RunOptions, *, yes: bool) -> None:
+    """Remove what a run made from its work folder.
+
+    All that stages published, private/ with its keys, what is unfinished, locks, logs of
+    --log-json and models of disagreements. Other files in the folder stay, and are named; so do
+    links, and files that were written elsewhere. A folder without anything of a run is refused, and
+    one in which a stage is being run. Files are removed, not overwritten: backups and the disk
+    may still have them.
+
+    \b
+    Example:
+      recon purge -c al.yaml
+      recon purge --work work/al --yes
+    """  # noqa: D301 - click wants the character itself
+    from recon_cli.pipeline.stages import STAGES  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.store.purge import find_purge, purge  # noqa: PLC0415
+
+    work = options.work if options.work is not None else options.load().work
+    if work is None:
+        raise click.UsageError("give --config FILE or --work FOLDER")
+    found = find_purge(work, {folder for stage in STAGES for folder in stage.folders})
+    if yes:
+        size = _size(found)
+        purge(found)
+        done = [*_facts(found, "removed"), ("together", size)]
+        title = "purge: done"
+    else:
+        done = [*_facts(found, "to remove"), ("together", _size(found))]
+        title = "purge: nothing is removed yet; --yes removes this"
+    if options.verbosity >= 0:
+        show(title, [("work folder", str(work)), *done])
+
+
+def _size(found: Purge) -> str:
+    return f"{found.files:,} files, {readable_bytes(found.size)}"
+
+
+def _facts(found: Purge, removed: str) -> list[Fact]:
+    named = (
+        (removed, [str(each.relative_to(found.work)) for each in found.paths]),
+        ("stays", [str(each.relative_to(found.work)) for each in found.kept]),
+        ("elsewhere", [f"{each}: remove it yourself" for each in found.elsewhere]),
+    )
+    return [(label, "\n".join(lines)) for label, lines in named if lines]
