@@ -13,6 +13,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +143,13 @@ def written_whole(path: Path) -> Iterator[Path]:
         raise StageError(f"{path}: cannot be written ({why}); choose another place") from error
     finally:
         with suppress(OSError):  # what went wrong before is what is told
+            aside.unlink(missing_ok=True)
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove what killed processes left beside a file that nobody else writes now."""
+    with disk(path):
+        for aside in path.parent.glob(f"{UNFINISHED}*.{escape(path.name)}"):
             aside.unlink(missing_ok=True)
 
 

@@ -100,6 +100,8 @@ class Transaction:
         if self.recipe.is_study:
             for folder in self.recipe.stage.public:
                 self.staging.write_extra(folder, NOT_FOR_PUBLICATION, _WHY_NOT)
+        for path in self.recipe.outside.values():
+            files.remove_unfinished(path)
         outside = {name: _entry_of(path) for name, path in self.recipe.outside.items()}
         for folder in self.recipe.stage.folders:
             manifest = compose(

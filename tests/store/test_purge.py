@@ -119,3 +119,14 @@ def test_a_stage_that_is_running_is_left_alone(home: Path) -> None:
     assert {name for name in everything(home) if "lock" not in name} == {
         name for name in before if "lock" not in name
     }
+
+
+def test_what_a_kill_left_beside_a_written_file_is_removed(home: Path) -> None:
+    work = home / "work"
+    (work / "published.parquet").unlink()
+    (work / ".tmp.1.published.parquet").write_text("half of the counts")
+    (work / ".tmp.1.other.parquet").write_text("another's")
+    recon("run", "-c", home / "recon.yaml", "-q", "--only", "tabulate")
+    assert (work / "published.parquet").is_file()
+    assert not (work / ".tmp.1.published.parquet").exists()
+    assert (work / ".tmp.1.other.parquet").exists()
