@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The file beside published tables that says by which law each count was published.
 PROTECTION: Final = "protection.yaml"
+#: The list of all units beside them; not ``.csv``, or it would be taken for counts.
+UNIT_LIST: Final = "geounits.txt"
 #: Upper end of a statement's interval that has none.
 OPEN: Final = 2**31 - 1
 #: Fills up the geoid of the unit that stands for those which are not listed; in no other geoid.

@@ -96,7 +96,9 @@ def make_release(seed: int, number: int) -> TinyRelease | None:
     if rows.is_empty():
         return None
     listed = units if rng.random() < 0.4 else None
-    options: dict[str, Any] = {"absent": absent, "protection": protection or EXACT}
+    # Where nothing is declared, counts are no intervals, and other code reads them.
+    declared = EXACT if law == INTERVALS else protection
+    options: dict[str, Any] = {"absent": absent, "protection": declared}
     shown = rows.drop("level")
     try:
         published = recon.publish(release, shown, geounits=listed, **options)

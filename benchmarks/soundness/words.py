@@ -11,12 +11,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Final
+
+import polars as pl
 
 import recon_cli as recon
 from benchmarks.soundness.releases import TinyRelease
 from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
+from recon_cli.attack.claims.disclosure import KINDS
 from recon_cli.errors import ConfigError, ContradictionError, SolverError, SourceError
+from recon_cli.evaluate.proven import claimed_records, placed_records, proven_units
 from tests.support.enumeration import (
     Record,
     Row,
@@ -123,7 +128,7 @@ def words_of(tiny: TinyRelease) -> Iterator[Word]:
     if possible.is_complete:
         yield Word("consistent", bool(possible.worlds))
     if possible.worlds:
-        for answers in (_reconstructed, _variable, _claimed, _audited):
+        for answers in (_reconstructed, _variable, _far_apart, _claimed, _together, _audited):
             yield from _unless_refused(answers(tiny, possible, result))
 
 
@@ -198,7 +203,10 @@ def _variable(
     for unit, reached, most, certain, status in found.units.select(wanted).iter_rows():
         here = [key for key in keys if key[0] == unit]
         own = sum(mine[key] for key in here)
-        lost = max(sum(max(mine[key] - w[key], 0) for key in here) for w in worlds)
+        if tiny.published.is_exact:  # Eq. (solvar), else Eq. (loss)
+            lost = max(sum(abs(mine[key] - w[key]) for key in here) for w in worlds) / 2
+        else:
+            lost = max(sum(max(mine[key] - w[key], 0) for key in here) for w in worlds)
         share = 100 * lost / max(own, 1)
         if own and possible.is_complete:
             yield Word("variability, at least", reached <= share + _TINY, unit)
@@ -217,6 +225,38 @@ def _variable(
             yield Word("interval, exact", same, str(key))
         if not is_exact and upper is not None:
             yield Word("interval, exact", None)
+
+
+def _far_apart(
+    tiny: TinyRelease, possible: Possible, result: recon.Reconstruction
+) -> Iterator[Word]:
+    """The diameter of exact counts, and the confidence of what is certain."""
+    if not (tiny.published.is_exact and possible.is_complete):
+        return
+    release, name = tiny.release, tiny.release.geoid_column
+    records = result.microdata
+    found = recon.measure_variability(
+        release, tiny.published, records, mode="exact", diameter=True, unit_seconds=5.0
+    )
+    columns = tuple(release.histogram.index(column) for column in found.columns)
+    worlds = possible.by_unit(columns)
+    wanted = name, "diameter_pct", "diameter_upper_pct"
+    for unit, reached, most in found.units.select(wanted).iter_rows():
+        here = [Counter({k: n for k, n in w.items() if k[0] == unit}) for w in worlds]
+        own = {w.total() for w in here}
+        if own != {records.filter(pl.col(name) == unit).height} or own == {0}:
+            continue
+        apart = max((v - w).total() for v in here for w in here)
+        share = 100 * apart / own.pop()
+        yield Word("diameter, at least", reached <= share + _TINY, unit)
+        if most is not None:
+            yield Word("diameter, at most", share <= most + _TINY, unit)
+    sampled = recon.measure_confidence(release, tiny.published, records, solutions=5)
+    mine = Counter(records.select(name, *found.columns).iter_rows())
+    for *key, confidence in sampled.select(name, *found.columns, "confidence").iter_rows():
+        is_in_all = min(w[tuple(key)] for w in worlds) >= mine[tuple(key)]
+        if is_in_all and confidence is not None:  # it is null where the record is known certain
+            yield Word("confidence", confidence == 1, str(key))
 
 
 def _claimed(tiny: TinyRelease, possible: Possible, result: recon.Reconstruction) -> Iterator[Word]:
@@ -240,6 +280,81 @@ def _claimed(tiny: TinyRelease, possible: Possible, result: recon.Reconstruction
     for status in found.units["status"]:
         if status == "partial":
             yield Word("claim", None)
+    for unit, known, *people in found.disclosures.iter_rows():
+        most = _disclosed(worlds, unit, known, len(columns))
+        for kind, told, possibly in zip(KINDS, people, most, strict=True):
+            what = f"{unit} {known} known: {told} of {possibly}"
+            yield Word(f"disclosure, {kind}", told <= possibly, what)
+
+
+def _together(
+    tiny: TinyRelease, possible: Possible, result: recon.Reconstruction
+) -> Iterator[Word]:
+    """What all proofs together say of a unit, as pages and `recon show` do."""
+    release, name = tiny.release, tiny.release.geoid_column
+    found = recon.measure_variability(
+        release, tiny.published, result.microdata, mode="exact", unit_seconds=5.0
+    )
+    claims = recon.find_claims(release, tiny.published, result.microdata, unit_seconds=5.0)
+    proven = proven_units(
+        result.blocks,
+        placed_records(release, result.microdata),
+        found.units,
+        claimed_records(release, claims.columns, claims.claims),
+        "exact",
+    )
+    columns = tuple(release.histogram.index(column) for column in found.columns)
+    worlds = possible.by_unit(columns)
+    for unit, population, status in proven.select(name, "population", "status").iter_rows():
+        here = {frozenset((k, n) for k, n in w.items() if k[0] == unit) for w in worlds}
+        if status == "unique":
+            yield Word("unique, by all proofs", len(here) <= 1, unit)
+        if population is not None:
+            sizes = {sum(n for _, n in each) for each in here}
+            yield Word("population", sizes <= {population}, f"{unit} {population} {sizes}")
+
+
+def _disclosed(
+    worlds: list[Counter[tuple[Any, ...]]], unit: str, known: int, columns: int
+) -> tuple[int, ...]:
+    """Of a unit the people, by `KINDS`, whose group is disclosed whatever world is true.
+
+    Args:
+        worlds: All that are possible.
+        unit: Its geoid.
+        known: Columns of a person, at most, that form its group.
+        columns: How many there are.
+    """
+    here = [{key[1:]: n for key, n in w.items() if key[0] == unit and n} for w in worlds]
+    groups: tuple[set[Any], ...] = tuple(set() for _ in KINDS)
+    for at in (at for k in range(known + 1) for at in combinations(range(columns), k)):
+        for values in {tuple(key[i] for i in at) for w in here for key in w}:
+            inside = [
+                {key: n for key, n in w.items() if tuple(key[i] for i in at) == values}
+                for w in here
+            ]
+            sizes = {sum(w.values()) for w in inside}
+            for other in set(range(columns)) - set(at) if len(sizes) == 1 else ():
+                least = max(
+                    min(sum(n for key, n in w.items() if key[other] == value) for w in inside)
+                    for value in {key[other] for w in inside for key in w}
+                )
+                size = max(sizes)
+                enough = (size == 1 == least, least == size, least >= 0.8 * size - _TINY)
+                for group, is_one in zip(groups, enough, strict=True):
+                    if is_one:
+                        group.add((at, values))
+    return tuple(
+        min(
+            sum(
+                n
+                for key, n in w.items()
+                if any(tuple(key[i] for i in at) == values for at, values in group)
+            )
+            for w in here
+        )
+        for group in groups
+    )
 
 
 def _audited(tiny: TinyRelease, possible: Possible, _: recon.Reconstruction) -> Iterator[Word]:

@@ -11,7 +11,7 @@ from recon_cli.errors import ConfigError
 from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
-from recon_cli.publication import PROTECTION
+from recon_cli.publication import PROTECTION, UNIT_LIST
 from recon_cli.store import (
     INGEST,
     InputFile,
@@ -69,6 +69,18 @@ def ingest(run: Run) -> MadeStage:
     return MadeStage(recipe, make)
 
 
+def unit_list_path(config: Ingest) -> Path | None:
+    """The list of geounits that the config names, or the one beside the published files.
+
+    A list beside some of the files says nothing of places that only the others may have.
+    """
+    if config.geounits is not None or config.is_legacy:
+        return config.geounits
+    folders = {path if path.is_dir() else path.parent for path in config.paths}
+    beside = folders.pop() / UNIT_LIST
+    return beside if not folders and beside.is_file() else None
+
+
 def protection_path(config: Ingest) -> Path | None:
     """The file that the config names, or the one beside the published files."""
     if config.protection is not None or config.source == "sf1-legacy":
@@ -79,11 +91,9 @@ def protection_path(config: Ingest) -> Path | None:
 
 def _beside(config: Ingest) -> list[Path]:
     """The files that the config names or implies besides the published ones."""
-    protection = protection_path(config)
-    if protection is not None and any(protection.parent == path for path in config.paths):
-        protection = None  # it is one of the files of a published folder
-    beside = (config.geounits, config.names, protection)
-    return [path for path in beside if path is not None]
+    beside = (unit_list_path(config), config.names, protection_path(config))
+    # Others are among the files of a published folder.
+    return [path for path in beside if path is not None and path.parent not in config.paths]
 
 
 def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:

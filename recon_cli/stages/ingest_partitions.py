@@ -19,7 +19,7 @@ from recon_cli.publication import UNLISTED, Source
 from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Level, Release
 from recon_cli.stages.geounits import describe_geounits, duplicates
-from recon_cli.stages.ingest import protection_path
+from recon_cli.stages.ingest import protection_path, unit_list_path
 from recon_cli.statement import EXACT, Protection, load_protection
 from recon_cli.store import (
     PartWriter,
@@ -42,7 +42,7 @@ def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
     """
     path = protection_path(config)
     tables = release.select_tables(config.tables) if config.is_legacy else ()
-    listed = config.geounits
+    listed = unit_list_path(config)
     return sources.open_source(
         release,
         config.source,

@@ -68,6 +68,7 @@ def _protect(run: Run, stage: Stage, config: Round | Cellkey, law: Law, *, keys:
     """Protect each partition, then write the law and the accuracy of the whole."""
     from recon_cli.protect.counts import require_zeros_kept  # noqa: PLC0415 - loads polars
     from recon_cli.stages import protect_counts_pieces as work  # noqa: PLC0415
+    from recon_cli.stages.unit_lists import list_files, listed_units, unit_list_file  # noqa: PLC0415
     from recon_cli.statement import Protection, Statement, describe_law  # noqa: PLC0415
 
     require_zeros_kept(law)
@@ -83,13 +84,16 @@ def _protect(run: Run, stage: Stage, config: Round | Cellkey, law: Law, *, keys:
     is_study = config.study_seed is not None
     if is_study:
         require_study_name(f"{stage.section}.to", config.to)
+    key = f"{stage.section}.geounits"
+    listed = None if config.geounits is None else listed_units(key, config.geounits, run.release)
     beside = work.protection_files(run.release, protection, is_study=is_study)
+    beside |= unit_list_file(listed)
     digests = origin.digests(run.release)
     recipe = run.recipe(
         stage,
         _settings(config, keys, origin.tables, beside),
         seed=config.study_seed,
-        files=_files(config),
+        files=(*_files(config), *list_files(key, config.geounits)),
         partitions=digests,
         is_study=is_study,
     )
@@ -98,7 +102,9 @@ def _protect(run: Run, stage: Stage, config: Round | Cellkey, law: Law, *, keys:
         pieces, staging = origin.pieces(run.release), transaction.staging
         kept_for = _kept_for(law, config, digests)
         chance = chance_of(transaction, config.study_seed, kept_for=kept_for)
-        context = work.ProtectContext(run.release, origin, protection, chance, keys, staging)
+        context = work.ProtectContext(
+            run.release, origin, protection, chance, keys, staging, listed
+        )
         results = run.map_unfinished(transaction, work.protect_piece, lambda: context, pieces)
         work.write_beside(run.release, staging, pieces, beside)
         copies = work.copies_in_a_unit(run.release, origin.tables)

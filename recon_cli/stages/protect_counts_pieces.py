@@ -25,6 +25,7 @@ from recon_cli.sources.records import RecordFile, open_records
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.reconstruct import input_digests
 from recon_cli.stages.tabulate import record_columns, typed_records
+from recon_cli.stages.unit_lists import require_listed
 from recon_cli.statement import Protection, protection_text
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.store import Piece, Staging, read_published
@@ -108,12 +109,16 @@ class ProtectContext:
     chance: KeyedChance
     keys: Keys
     staging: Staging
+    units: pl.Series | None
 
 
 def protect_piece(context: ProtectContext, piece: Piece, tick: OnProgress) -> None:
     """Protect and write one partition; runs in a worker."""
     started, release = time.perf_counter(), context.release
     truth, records = context.origin.read(release, piece.partition)
+    unit = truth.geounits.filter(pl.col("level") == release.geography.unit.name)
+    if context.units is not None:
+        require_listed(f"{context.origin.section}.geounits", unit["geoid"], context.units)
     protected = protect_counts(
         release,
         truth,
@@ -127,7 +132,6 @@ def protect_piece(context: ProtectContext, piece: Piece, tick: OnProgress) -> No
         count_copies(release, protected.filter(level=pattern.level), cells_of(pattern))
         for pattern in truth.coverage
     ]
-    unit = truth.geounits.filter(pl.col("level") == release.geography.unit.name)
     people = int(unit["population"].sum())
     sums = sum_errors(release, truth, protected)
     folders = context.staging.recipe.stage.folders

@@ -50,6 +50,7 @@ def add_noise(run: Run) -> MadeStage:
         all_units,
         invariant_units,
         list_files,
+        unit_list_file,
     )
 
     config = run.config.section(Noise)
@@ -92,7 +93,7 @@ def add_noise(run: Run) -> MadeStage:
             transaction.staging,
         )
         results = run.map_unfinished(transaction, measure_piece, lambda: context, pieces)
-        write_beside(release, transaction.staging, pieces, beside)
+        write_beside(release, transaction.staging, pieces, {**beside, **unit_list_file(listed)})
         return transaction.publish(
             pieces,
             notes={**_notes(strategy, levels), "source": config.source, **invariant_units(config)},

@@ -12,6 +12,7 @@ from recon_cli.config.sections.topdown import Topdown
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import UNREADABLE
 from recon_cli.progress import plural
+from recon_cli.publication import UNIT_LIST
 from recon_cli.schema import Release
 from recon_cli.sources.damage import why_unreadable
 from recon_cli.store import InputFile
@@ -52,6 +53,15 @@ def read_units(key: str, path: Path, release: Release) -> pl.DataFrame:
     return frame.select(pl.all().cast(pl.String))
 
 
+def listed_units(key: str, path: Path, release: Release) -> pl.Series:
+    """The geoids of a list of all units, each once.
+
+    Raises:
+        SourceError: It cannot be read; the message begins with ``key``.
+    """
+    return read_units(key, path, release)[release.geoid_column].unique().sort()
+
+
 def all_units(section: str, config: Noise | Topdown, release: Release) -> pl.Series | None:
     """The geoids of all units, inhabited or not; None for those with records.
 
@@ -61,7 +71,7 @@ def all_units(section: str, config: Noise | Topdown, release: Release) -> pl.Ser
     """
     key = f"{section}.geounits"
     if config.geounits is not None:
-        return read_units(key, config.geounits, release)[release.geoid_column].unique().sort()
+        return listed_units(key, config.geounits, release)
     if config.units is None and config.study_seed is None:
         units = plural(release.geography.unit.name).replace("_", " ")
         raise ConfigError(
@@ -69,6 +79,17 @@ def all_units(section: str, config: Noise | Topdown, release: Release) -> pl.Ser
             "(or say units: exact)"
         )
     return None
+
+
+def unit_list_file(units: pl.Series | None) -> dict[str, bytes]:
+    """The list that is published beside protected counts, as files: name → content.
+
+    Args:
+        units: Of all units; None where there is no list, and so no file.
+    """
+    if units is None:
+        return {}
+    return {UNIT_LIST: pl.DataFrame({"geoid": units}).write_csv().encode()}
 
 
 def require_listed(key: str, found: pl.Series, listed: pl.Series) -> None:

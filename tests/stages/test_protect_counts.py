@@ -56,6 +56,33 @@ def test_protected_counts_are_a_publication(
     assert "up to date" in recon("protect", command, "-c", config).stdout
 
 
+@pytest.mark.parametrize(("command", "folder"), [("round", "rounded"), ("cellkey", "perturbed")])
+def test_a_list_of_all_units_goes_with_the_counts(
+    config: Path, command: str, folder: str, tmp_path: Path
+) -> None:
+    """Without one, units stand for any that the counts may hide; with one, there are no others."""
+    records, listed = tmp_path / "patients.csv", tmp_path / "units.csv"
+    name = CLINIC.geoid_column
+    inhabited = pl.read_csv(records, infer_schema=False)[name].unique().sort()
+    empty = inhabited[0][:-1] + "Z"
+    ingest = ("--set", f"ingest.paths=[{config.parent / 'work' / folder}]",
+              "--set", "ingest.source=tidy")  # fmt: skip
+    recon("protect", command, "-c", config)
+    assert "that the files do not list" in recon("ingest", "-c", config, *ingest).stdout
+
+    pl.DataFrame({name: [*inhabited, empty]}).write_csv(listed)
+    beside = ("--set", f"{command}.geounits={listed}")
+    recon("protect", command, "-c", config, *beside)
+    assert "do not list" not in recon("ingest", "-c", config, *ingest).stdout
+    units = pl.read_parquet(tmp_path / "work/geounits/**/*.parquet", hive_partitioning=False)
+    of_unit = units.filter(level=CLINIC.geography.unit.name)["geoid"].sort().to_list()
+    assert of_unit == sorted([*inhabited, empty])
+
+    pl.DataFrame({name: inhabited[1:]}).write_csv(listed)
+    refused = recon("protect", command, "-c", config, *beside, code=4)
+    assert f"{command}.geounits: 1 with records are not listed" in refused.stderr
+
+
 @pytest.mark.parametrize("command", ["round", "cellkey", "suppress"])
 def test_the_counts_as_one_file_are_the_same_publication(config: Path, command: str) -> None:
     """What an office publishes: one CSV file, and the law that it says beside it."""

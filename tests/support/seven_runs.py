@@ -18,6 +18,7 @@ from tests.support.command_line import recon
 from tests.support.paths import ROOT
 
 HOSPITAL = ROOT / "fixtures" / "hospital"
+HOSPITALS = ("N1", "N2", "N3", "N4", "S1", "S2", "S3")
 #: Of the windows that pictures are taken of, in pixels.
 _WIDTH, _HEIGHT = 1280, 1300
 
@@ -76,7 +77,10 @@ def _left_out(folder: Path) -> Path:
 
 
 def _rounded(folder: Path) -> Path:
-    _protected(folder, "round", "round.base=3")
+    folder.mkdir(exist_ok=True)
+    (folder / "hospitals.csv").write_text("geoid_hospital\n" + "\n".join(HOSPITALS) + "\n")
+    listed = f"round.geounits={folder}/hospitals.csv"
+    _protected(folder, "round", "round.base=3", listed)
     return _config(
         folder, "office/rounded", f"reconstruct:\naudit: {{region_seconds: 0.5}}\n{_ATTACK}"
     )

@@ -163,8 +163,7 @@ def _unit_records(
     status[solved.undecided] = 5
     placed = pl.Series(np.bincount(cells.unit, weights=solved.people, minlength=n).astype(np.int32))
     unknown = ~system.is_bounded | solved.unsolved
-    if counts.intervals is not None:
-        unknown |= solved.free > 0
+    unknown |= (solved.free > 0) & (~system.has_total | (counts.intervals is not None))
     placed = placed.set(pl.Series(unknown), None)
     columns: list[Any] = [
         counts.geoids[system.units],

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
     """Round the counts of records to multiples of a base.
 
-    Writes rounded/ (a tidy publication and its protection.yaml, as recon ingest reads them);
+    Writes rounded/ (a tidy publication, its protection.yaml and, with round.geounits, the list of
+    all units, as recon ingest reads them);
     accuracy, the whole manifest and the secret key, which later tables need, are in private/round/.
 
     \b

@@ -17,6 +17,8 @@ class Cellkey(ProtectingByChance):
 
     Attributes:
         records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
+        geounits: File or folder with the geoids of all units, inhabited or not; the list is
+            published beside the counts. Without it they do not say which units there are.
         max: Greatest offset of the p-table.
         variance: Of its offsets.
         never: Small counts, ``[1, 2]``, that are never published.
@@ -29,6 +31,7 @@ class Cellkey(ProtectingByChance):
     """
 
     records: ConfigPath | None = None
+    geounits: ConfigPath | None = None
     max: Annotated[int, Field(ge=1)] | None = None
     variance: Annotated[float, Field(gt=0)] | None = None
     never: Annotated[tuple[int, ...], Field(strict=False)] = ()
@@ -42,5 +45,6 @@ class Cellkey(ProtectingByChance):
         release.select_tables(self.tables)
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The records and the p-table, where the section names any."""
-        return tuple(path for path in (self.records, self.ptable) if path is not None)
+        """The records, the p-table and the list of units, where the section names any."""
+        named = (self.records, self.ptable, self.geounits)
+        return tuple(path for path in named if path is not None)

@@ -46,9 +46,10 @@ class Ingest(Section):
         mapping: What the files do not say themselves; `recon init` drafts it.
         absent: What a cell without a count means; default ``zero`` for ``tidy``, ``unpublished``
             for all others. For all tables, or by table, where those that are not named have zeros.
-        geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``. Without
-            one, a geounit without any row is taken to be empty where published zeros prove it;
-            else one unit stands for all that the files do not list.
+        geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``; default
+            ``geounits.txt`` beside the files, if there is one. Without a list, a geounit without
+            any row is taken to be empty where published zeros prove it; else one unit stands for
+            all that the files do not list.
         names: What people call the places, a CSV or Parquet file with columns ``geoid`` and
             ``name``; pages and ``recon show`` have the name beside the geoid. Names that
             ``mapping.geoids`` numbers are known without.
