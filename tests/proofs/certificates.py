@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from recon_cli import reconcheck
 
@@ -27,3 +30,26 @@ def check(tables: str, proof: str, checker: Any = reconcheck) -> list[bool]:
     """
     read = checker.Tables(tables.splitlines())
     return [proven for *_, proven in checker.Proof(read, proof.splitlines()).results]
+
+
+def program(random: np.random.Generator) -> tuple[str, list[tuple[int, ...]], int]:
+    """Tables of one unit whose records have one feature, all their solutions, and its size."""
+    size = int(random.integers(2, 5))
+    truth = random.integers(0, 3, size)
+    cells = [(1 << size) - 1, *random.integers(1, 1 << size, 3).tolist()]
+    counts = [int(sum(truth[k] for k in range(size) if mask >> k & 1)) for mask in cells]
+    widths = random.choice([0, 0, 1], len(cells)).tolist()
+    lines = [f"feature kind {size}", "table T", *(f"cell 0 {n} {m:x}" for n, m in enumerate(cells))]
+    lines += ["pattern 0.0-3", "unit U 0"]
+    ends = [(max(n - width, 0), n + width) for n, width in zip(counts, widths, strict=True)]
+    lines += [f"count 0 0 {n} {low} {high}" for n, (low, high) in enumerate(ends)]
+    solutions = [
+        x
+        for x in itertools.product(range(2 * size + 2), repeat=size)
+        if sum(x) <= ends[0][1]
+        and all(
+            low <= sum(n for k, n in enumerate(x) if mask >> k & 1) <= high
+            for mask, (low, high) in zip(cells, ends, strict=True)
+        )
+    ]
+    return "\n".join(lines), solutions, size
