@@ -10,8 +10,9 @@ Source: FIPS 202, SHA-3 Standard.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
@@ -93,10 +94,6 @@ class KeyedChance:
             rows.append(hashlib.shake_256(own).digest(8 * count))
         return _words(b"".join(rows)).reshape(-1, count)
 
-    def uniform_of_each(self, names: Iterable[str]) -> FloatArray:
-        """(names,) a number on [0, 1) for each name."""
-        return uniform(self.words_of_each(names)[:, 0])
-
 
 def new_key() -> bytes:
     """`KEY_BYTES` from the operating system."""
@@ -133,6 +130,55 @@ def choose(
             for place in np.flatnonzero(words == floor):
                 chosen[place] = _refined(int(words[place]), scaled, further(int(place)))
     return chosen
+
+
+def ends_of(weights: Sequence[float]) -> list[Fraction]:
+    """P(index ≤ 0), P(index ≤ 1), …, without the last, where P(index) is a weight's exact share.
+
+    >>> ends_of([0.5, 1.0, 0.5])
+    [Fraction(1, 4), Fraction(3, 4)]
+    """
+    ratios = [float(weight).as_integer_ratio() for weight in weights]
+    common = max(below for _, below in ratios)  # all are powers of two
+    sums = list(itertools.accumulate(above * (common // below) for above, below in ratios))
+    return [Fraction(each, sums[-1]) for each in sums[:-1]]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Uniform words, and where further ones come from: equal words draw alike.
+
+    Attributes:
+        words: Any shape.
+        chance: Of the further words, which follow from the word that leaves something open.
+    """
+
+    words: Bits
+    chance: KeyedChance
+
+    def at(self, places: IntArray) -> Draws:
+        """Those of some places."""
+        return Draws(self.words[places], self.chance)
+
+    def choose(self, kinds: IntArray, ends: Callable[[int], Iterable[Fraction]]) -> IntArray:
+        """As the function `choose`, each word by the ends of its own kind.
+
+        Args:
+            kinds: What ``ends`` is asked for; broadcasts with the words.
+            ends: Of a kind.
+        """
+        words, kinds = np.broadcast_arrays(self.words, kinds)
+        flat, chosen = words.ravel(), np.empty(words.size, dtype=np.int64)
+        order = np.argsort(kinds, axis=None, kind="stable")
+        distinct, starts = np.unique(kinds.ravel()[order], return_index=True)
+        for kind, mine in zip(distinct.tolist(), np.split(order, starts)[1:], strict=True):
+            own = flat[mine]
+
+            def further(place: int, own: Bits = own) -> Iterator[int]:
+                return self.chance.further(int(own[place]))
+
+            chosen[mine] = choose(own, ends(kind), further)
+        return chosen.reshape(words.shape)
 
 
 def _refined(word: int, scaled: list[Fraction], further: Iterator[int]) -> int:

@@ -16,7 +16,7 @@ from recon_cli.publication import UNLISTED, Publication
 from recon_cli.schema import Release, parse_release
 from recon_cli.statement import EXACT, FLAGGED, Protection, Statement, parse_law
 from tests.support.populations import possible_records, publish, random_records, random_units
-from tests.support.protecting import all_counts
+from tests.support.protecting import all_counts, draws_at
 
 #: What a release is published under: a law for each name, `MIXED` one for each table and level.
 LAWS: Final[Mapping[str, Any]] = {
@@ -199,7 +199,7 @@ def _protected(
     shown = []
     for _, level, table, _, count in counts.rows():
         of_cell = protection.laws[protection.number(table, level)]
-        number = int(of_cell.publish(np.array(count), np.array(rng.random())))
+        number = int(of_cell.publish(np.array(count), draws_at(np.array(rng.random()))))
         shown.append("*" if number == FLAGGED else str(number))
     return counts.with_columns(count=pl.Series(shown, dtype=pl.String))
 

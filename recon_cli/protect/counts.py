@@ -9,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 import polars as pl
 
-from recon_cli.chance import KeyedChance
+from recon_cli.chance import Bits, Draws, KeyedChance
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS
 from recon_cli.protect.controlled import round_geounits
@@ -18,7 +18,6 @@ from recon_cli.publication import CoveragePattern, GeounitBatch, Publication, wi
 from recon_cli.schema import Release, Table
 from recon_cli.statement import FLAGGED, Law, Protection, law_document
 from recon_cli.statement.cell_key import CellKey
-from recon_cli.statement.law import FloatArray
 from recon_cli.statement.rounding import Rounded
 from recon_cli.tabulation import tabulate
 
@@ -40,8 +39,10 @@ PROTECTED: Final = pl.Schema(
 )
 
 _CELL: Final = ["geoid", "table", "cell"]
-#: Keys at which a law is asked whether it keeps zeros.
-_PROBES: Final = np.linspace(0, 1, 50, endpoint=False)
+#: Draws at which a law is asked whether it keeps zeros.
+_PROBES: Final = Draws(
+    np.arange(50, dtype=np.uint64) * np.uint64(2**64 // 50), KeyedChance.for_study(0)
+)
 
 
 def protect_counts(
@@ -87,9 +88,10 @@ def protect_counts(
         raise ConfigError("cellkey: records are needed, counts have no keys")
     require_one_pattern(truth)
     counts = _with_levels(release, truth.counts, protection)
-    uniform = np.zeros(len(counts))
+    draws = Draws(np.zeros(len(counts), dtype=np.uint64), chance)
     if any(law.has_cost for law in protection.laws):
-        uniform = _keys_of(release, counts, records, chance, keys=keys, identifier=identifier)
+        words = _keys_of(release, counts, records, chance, keys=keys, identifier=identifier)
+        draws = Draws(words, chance.named("count"))
     true = counts["count"].cast(pl.Int64).to_numpy()
     law_of, published = counts["law"].to_numpy(), true.copy()
     for number, law in enumerate(protection.laws):
@@ -97,7 +99,7 @@ def protect_counts(
         if isinstance(law, Rounded) and law.how == "controlled":
             published[mine] = round_geounits(release, truth, counts[mine], law.base)
         else:
-            published[mine] = law.publish(true[mine], uniform[mine])
+            published[mine] = law.publish(true[mine], draws.at(mine))
     return counts.select(
         "geoid",
         "level",
@@ -236,7 +238,7 @@ def _keys_of(
     *,
     keys: Keys,
     identifier: str | None,
-) -> FloatArray:
+) -> Bits:
     if keys == "cells":
         return independent_keys(counts, chance)
     if records is None:

@@ -1,4 +1,4 @@
-"""Keys: uniform numbers of names, never of who draws first.
+"""Keys: uniform words of names, never of who draws first.
 
 A cell key is made of the keys of the cell's records, so that cells with the same records have the
 same key, in whatever table and at whatever level they are published.
@@ -14,19 +14,18 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from recon_cli.chance import KeyedChance
+from recon_cli.chance import Bits, KeyedChance
 from recon_cli.schema import Release, Table
-from recon_cli.statement.law import FloatArray, IntArray
 from recon_cli.tabulation import tabulate_weights
 
-#: Record keys and cell keys are below it.
-KEY_RANGE: Final = 2**32
+#: Bits of the halves that record keys are added up in: so many people's stay below 2⁶³.
+_HALF: Final = np.uint64(32)
 
 
 def record_keys(
     release: Release, records: pl.DataFrame, chance: KeyedChance, identifier: str | None = None
-) -> IntArray:
-    """A key below `KEY_RANGE` for each record.
+) -> Bits:
+    """A key, a word, for each record.
 
     Args:
         release: Names the geoid and the features.
@@ -48,14 +47,15 @@ def record_keys(
     )
     number = texts.select(pl.int_range(pl.len()).over("text")).to_series().to_numpy()
     named = texts["text"] + "\x1f" + pl.Series(number).cast(pl.String)
-    words = chance.named("record").words_of_each(named)[:, 0]
-    return (words >> np.uint64(32)).astype(np.int64)
+    return chance.named("record").words_of_each(named)[:, 0]
 
 
 def cell_keys(
-    release: Release, records: pl.DataFrame, keys: IntArray, tables: Sequence[Table]
+    release: Release, records: pl.DataFrame, keys: Bits, tables: Sequence[Table]
 ) -> pl.DataFrame:
-    """The sum of the record keys in each cell, modulo `KEY_RANGE`, on [0, 1).
+    """The sum of the record keys in each cell, modulo 2⁶⁴.
+
+    Both halves of each are one more, so that no sum is zero, which a table has no row for.
 
     Args:
         release: The schema.
@@ -64,29 +64,33 @@ def cell_keys(
         tables: Which.
 
     Returns:
-        Columns ``geoid, table, cell, key``, for cells with records.
+        Columns ``geoid, table, cell, key`` (UInt64), for cells with records.
 
     Raises:
         VerificationError: Columns, values or geoids that the schema does not know.
     """
-    sums = tabulate_weights(release, records, keys, tables)
-    key = (pl.col("count") % KEY_RANGE).cast(pl.Float64) / KEY_RANGE
-    return sums.select("geoid", "table", "cell", key=key)
+    halves = keys >> _HALF, keys & np.uint64(2**32 - 1)
+    high, low = (
+        tabulate_weights(release, records, half.astype(np.int64) + 1, tables) for half in halves
+    )
+    sums = [each["count"].to_numpy().astype(np.uint64) for each in (high, low)]
+    key = pl.Series("key", (sums[0] << _HALF) + sums[1])  # in words, which overflow to the rest
+    return high.select("geoid", "table", "cell", key)
 
 
-def independent_keys(counts: pl.DataFrame, chance: KeyedChance) -> FloatArray:
-    """A key on [0, 1) for each count, of its geounit, table and cell.
+def independent_keys(counts: pl.DataFrame, chance: KeyedChance) -> Bits:
+    """A key for each count, of its geounit, table and cell.
 
     Args:
         counts: Columns ``geoid, table, cell``.
         chance: Of all keys.
     """
     names = counts.select(pl.concat_str("geoid", "table", "cell", separator="\x1f"))
-    return chance.named("cell").uniform_of_each(names.to_series())
+    return chance.named("cell").words_of_each(names.to_series())[:, 0]
 
 
-def definition_keys(release: Release, counts: pl.DataFrame, chance: KeyedChance) -> FloatArray:
-    """A key on [0, 1) for each count, of its geounit and of what it counts.
+def definition_keys(release: Release, counts: pl.DataFrame, chance: KeyedChance) -> Bits:
+    """A key for each count, of its geounit and of what it counts.
 
     Cells of one geounit that count the same have the same key, in whatever tables they are; this
     is what can be had of `cell_keys` where only counts are known.
@@ -101,9 +105,9 @@ def definition_keys(release: Release, counts: pl.DataFrame, chance: KeyedChance)
     )
     names = counts["geoid"] + "\x1f" + defined["definition"]
     distinct = names.unique().sort()
-    drawn = chance.named("definition").uniform_of_each(distinct)
-    at: IntArray = distinct.search_sorted(names).to_numpy()
-    return drawn[at]
+    drawn = chance.named("definition").words_of_each(distinct)[:, 0]
+    found: Bits = drawn[distinct.search_sorted(names).to_numpy()]
+    return found
 
 
 def cell_definitions(release: Release) -> pl.DataFrame:

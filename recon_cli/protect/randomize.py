@@ -8,18 +8,16 @@ See *randomised response* in docs/glossary.md.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.chance import KeyedChance, choose
+from recon_cli.chance import KeyedChance, choose, ends_of
 from recon_cli.encoding import encode
 from recon_cli.errors import ConfigError
 from recon_cli.noise.density import FloatArray, IntArray
@@ -161,14 +159,8 @@ def _answers(
         def further(i: int, mine: IntArray = mine) -> Iterator[int]:
             return own.named(geoids[int(mine[i])]).further(int(rank[mine[i]]))
 
-        reported[mine] = choose(words[mine], _ends(row), further)
+        reported[mine] = choose(words[mine], ends_of(row.tolist()), further)
     return reported
-
-
-def _ends(row: FloatArray) -> list[Fraction]:
-    """P(index ≤ 0), P(index ≤ 1), … of a row, without the last: it sums to one exactly."""
-    exact = [Fraction(float(p)) for p in row]
-    return [end / sum(exact) for end in itertools.accumulate(exact[:-1])]
 
 
 def estimate_true_counts(

@@ -8,10 +8,12 @@ See *swapping* in docs/glossary.md.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import polars as pl
 
-from recon_cli.chance import FloatArray, IntArray, KeyedChance
+from recon_cli.chance import Draws, FloatArray, IntArray, KeyedChance, ends_of, uniform
 from recon_cli.protect.pairs import PAIRS, match_pairs
 from recon_cli.protect.settings import Experimental, Swap, Targeted, Three
 from recon_cli.schema import Level
@@ -85,7 +87,7 @@ def _experimental(
     Partners of one block would change nothing, so they live in two.
     """
     count = len(households)
-    noise = _one_of_three(_drawn(households, chance, "size"), settings.size_noise) - 1
+    noise = _one_of_three(_draws(households, chance, "size"), settings.size_noise) - 1
     pseudo = _pseudo_tracts(households, settings, chance)
     candidates = households.select("row", "state", "geoid_block").with_columns(
         key=households["people"] + pl.Series(noise),
@@ -106,14 +108,20 @@ def _first_of(households: pl.DataFrame, tracts: pl.Series) -> pl.Series:
 
 
 def _drawn(households: pl.DataFrame, chance: KeyedChance, purpose: str) -> FloatArray:
-    """(households,) a number on [0, 1) for each, for one purpose."""
-    names = households["household"].cast(pl.String)
-    return chance.named("swap", purpose).uniform_of_each(names)
+    """(households,) a number on [0, 1) for each, for one purpose: an order."""
+    return uniform(_draws(households, chance, purpose).words)
 
 
-def _one_of_three(drawn: FloatArray, p: Three) -> IntArray:
-    """0, 1 or 2 for each number on [0, 1)."""
-    return np.searchsorted(np.cumsum(p)[:2], drawn, side="right").astype(np.int64)
+def _draws(households: pl.DataFrame, chance: KeyedChance, purpose: str) -> Draws:
+    """(households,) a draw for each, for one purpose."""
+    own = chance.named("swap", purpose)
+    return Draws(own.words_of_each(households["household"].cast(pl.String))[:, 0], own)
+
+
+def _one_of_three(draws: Draws, p: Three) -> IntArray:
+    """0, 1 or 2 for each."""
+    ends = ends_of(p)
+    return draws.choose(np.array(0), lambda _: ends)
 
 
 def _pseudo_tracts(
@@ -126,7 +134,7 @@ def _pseudo_tracts(
     household's pseudo-tract as often as it has households, and one household less changes that of
     one other.
     """
-    kind = _one_of_three(_drawn(households, chance, "kind"), settings.pseudo_tract)
+    kind = _one_of_three(_draws(households, chance, "kind"), settings.pseudo_tract)
     place = _drawn(households, chance, "pseudo-tract")
     tract = households["tract"]
     rows = np.arange(len(households))
@@ -186,7 +194,9 @@ def _targeted(households: pl.DataFrame, settings: Targeted, chance: KeyedChance)
     )
     weight = np.where(households["unique_race"], likelier, 1.0)
     share = rate * weight / _local_mean(weight, size, settings)
-    chosen = _drawn(households, chance, "chosen") < share
+    shares, kind = np.unique(share, return_inverse=True)
+    draws = _draws(households, chance, "chosen")
+    chosen = draws.choose(kind, lambda which: [Fraction(float(shares[which]))]) == 0
     if not chosen.any():
         return PAIRS.to_frame()
     candidates = households.filter(pl.Series(chosen))

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from recon_cli.chance import Draws
 from recon_cli.statement.law import BoolArray, FloatArray, IntArray, Law
 from recon_cli.statement.perturbation_table import (
     PerturbationTable,
@@ -79,6 +80,6 @@ class CellKey(Law):
         with np.errstate(divide="ignore"):
             return -np.log(self.perturbation.probability(counts, published)) + 0.0
 
-    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
+    def publish(self, counts: IntArray, draws: Draws) -> IntArray:
         """The count and the offset that the cell key gives."""
-        return counts + self.perturbation.offsets_at(counts, keys)
+        return counts + self.perturbation.offsets_at(counts, draws)

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
+from recon_cli.chance import Draws
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -72,12 +74,12 @@ class Law(BaseModel, ABC):
         return np.zeros_like(high)
 
     @abstractmethod
-    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
+    def publish(self, counts: IntArray, draws: Draws) -> IntArray:
         """Published numbers for true counts.
 
         Args:
             counts: At least 0.
-            keys: Uniform on [0, 1): what chance decides.
+            draws: What chance decides; broadcast with the counts.
 
         Raises:
             ValueError: The law does not say how to publish a count by itself.
@@ -105,6 +107,6 @@ class Exact(Law):
         """[c, c]."""
         return published, published
 
-    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
+    def publish(self, counts: IntArray, draws: Draws) -> IntArray:
         """The counts."""
-        return np.broadcast_arrays(counts, keys)[0].astype(np.int64)
+        return np.broadcast_arrays(counts, draws.words)[0].astype(np.int64)

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Final
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
+from recon_cli.chance import Draws, ends_of
 from recon_cli.publication import OPEN
 from recon_cli.statement.law import FLAGGED, BoolArray, FloatArray, IntArray, Law
 
@@ -95,13 +96,12 @@ class _Noise(Law):
         """−log p(c − n)."""
         return np.where(counts >= 0, self._offset_cost(published - counts), np.inf)
 
-    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
-        """The count and the key's quantile of the noise: for study, not for a release."""
-        counts, keys = np.broadcast_arrays(counts, keys)
+    def publish(self, counts: IntArray, draws: Draws) -> IntArray:
+        """The count and the word's quantile of the noise: for study, not for a release."""
         offsets = np.arange(-self._reach, self._reach + 1)
-        p = np.exp(-self._offset_cost(offsets))
-        ends = np.cumsum(p) / p.sum()
-        return counts + offsets[np.searchsorted(ends[:-1], keys, side="right")]
+        ends = ends_of(np.exp(-self._offset_cost(offsets)).tolist())
+        counts, _ = np.broadcast_arrays(counts, draws.words)
+        return counts + offsets[draws.choose(np.zeros_like(counts), lambda _: ends)]
 
 
 class Gaussian(_Noise):

@@ -10,6 +10,7 @@ from typing import Final, Self
 import numpy as np
 import polars as pl
 
+from recon_cli.chance import Draws, ends_of
 from recon_cli.errors import ConfigError
 from recon_cli.publication import OPEN
 from recon_cli.statement.law import BoolArray, FloatArray, IntArray
@@ -23,15 +24,15 @@ _ONS_LAST, _ONS_REPEATED = 750, 250
 
 @dataclass(frozen=True, eq=False)
 class PerturbationTable:
-    """For each count a step function from keys on [0, 1) to offsets.
+    """For each count a step function from [0, 1), where cell keys are, to offsets.
 
     Attributes:
-        ends: (rows × steps) where each step ends, rising in a row to 1.
+        widths: (rows × steps) of each step, in proportion.
         offsets: (rows × steps) what is added to the count.
         repeated: Counts beyond the last row use the last so many rows in turn.
     """
 
-    ends: FloatArray
+    widths: FloatArray
     offsets: IntArray
     repeated: int = 1
 
@@ -41,28 +42,27 @@ class PerturbationTable:
         Raises:
             ConfigError: Names the row.
         """
-        widths = np.diff(self.ends, axis=1, prepend=0.0)
-        wrong = (np.abs(self.ends[:, -1] - 1) > _TOLERANCE) | (widths < -_TOLERANCE).any(axis=1)
+        total = self.widths.sum(axis=1)
+        wrong = (np.abs(total - 1) > _TOLERANCE) | (self.widths < 0).any(axis=1)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ConfigError(
                 f"p-table: the probabilities of count {row} must add up to 1, found "
-                f"{self.ends[row, -1]:.6g}"
+                f"{total[row]:.6g}"
             )
-        below = ((self._counts + self.offsets < 0) & (widths > 0)).any(axis=1)
+        below = ((self._counts + self.offsets < 0) & (self.widths > 0)).any(axis=1)
         if below.any():
             raise ConfigError(f"p-table: count {int(np.argmax(below))} may become negative")
 
     @property
     def _counts(self) -> IntArray:
-        return np.arange(len(self.ends))[:, None]
+        return np.arange(len(self.widths))[:, None]
 
     @classmethod
     def of_probabilities(cls, probabilities: FloatArray, least: int) -> Self:
         """From (rows × offsets) probabilities; the offsets rise from ``least``."""
         offsets = np.arange(least, least + probabilities.shape[1])
-        ends = np.cumsum(probabilities, axis=1)
-        return cls(ends, np.broadcast_to(offsets, ends.shape).astype(np.int64))
+        return cls(probabilities, np.broadcast_to(offsets, probabilities.shape).astype(np.int64))
 
     @cached_property
     def least(self) -> int:
@@ -72,8 +72,8 @@ class PerturbationTable:
     @cached_property
     def probabilities(self) -> FloatArray:
         """(rows × offsets from the least to the greatest) p(offset | count)."""
-        widths = np.diff(self.ends, axis=1, prepend=0.0)
-        shape = (len(self.ends), int(self.offsets.max()) - self.least + 1)
+        widths = self.widths / self.widths.sum(axis=1, keepdims=True)
+        shape = (len(widths), int(self.offsets.max()) - self.least + 1)
         table = np.zeros(shape)
         np.add.at(
             table, (np.broadcast_to(self._counts, widths.shape), self.offsets - self.least), widths
@@ -82,7 +82,7 @@ class PerturbationTable:
 
     def rows_of(self, counts: IntArray) -> IntArray:
         """The row of each count."""
-        height = len(self.ends)
+        height = len(self.widths)
         turn = height - self.repeated + (counts - height) % self.repeated
         return np.where(counts < height, counts, turn)
 
@@ -104,12 +104,12 @@ class PerturbationTable:
         high = np.where(possible, counts, -1).max(axis=-1)
         return np.asarray(possible.any(axis=-1)), low, high
 
-    def offsets_at(self, counts: IntArray, keys: FloatArray) -> IntArray:
-        """The offset that each key gives."""
-        counts, keys = np.broadcast_arrays(counts, keys)
+    def offsets_at(self, counts: IntArray, draws: Draws) -> IntArray:
+        """The offset that each draw gives."""
+        counts, _ = np.broadcast_arrays(counts, draws.words)
         rows = self.rows_of(counts)
-        step = (self.ends[rows] <= keys[..., None]).sum(axis=-1)
-        found: IntArray = self.offsets[rows, np.minimum(step, self.ends.shape[1] - 1)]
+        step = draws.choose(rows, lambda row: ends_of(self.widths[row].tolist()))
+        found: IntArray = self.offsets[rows, step]
         return found
 
 
@@ -219,6 +219,5 @@ def _of_ons(frame: pl.DataFrame) -> PerturbationTable:
     width, height = int(keys.max()) + 1, int(counts.max()) + 1
     offsets = np.zeros((height, width), dtype=np.int64)
     offsets[counts, keys] = values
-    ends = np.broadcast_to(np.arange(1, width + 1) / width, offsets.shape)
     repeated = _ONS_REPEATED if height == _ONS_LAST + 1 else 1
-    return PerturbationTable(ends.astype(np.float64), offsets, repeated)
+    return PerturbationTable(np.full(offsets.shape, 1 / width), offsets, repeated)

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from recon_cli.chance import Draws, ends_of
 from recon_cli.statement.law import BoolArray, FloatArray, IntArray, Law
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -70,15 +71,9 @@ class Randomized(Law):
         """(people + 1,) of every reported count, for a true one."""
         return reported_probabilities(self.people, self.inside, self.outside, count)
 
-    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
-        """The key's quantile of the reported count."""
-        counts, keys = np.broadcast_arrays(counts, keys)
-        found = np.zeros(counts.shape, dtype=np.int64)
-        for count in np.unique(counts).tolist():
-            ends = np.cumsum(self.probabilities(count))
-            here = counts == count
-            found[here] = np.searchsorted(ends[:-1], keys[here], side="right")
-        return found
+    def publish(self, counts: IntArray, draws: Draws) -> IntArray:
+        """The word's quantile of the reported count."""
+        return draws.choose(counts, lambda count: ends_of(self.probabilities(count).tolist()))
 
 
 @cache

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from recon_cli.chance import Draws
 from recon_cli.statement.law import BoolArray, FloatArray, IntArray, Law
 
 
@@ -51,12 +53,17 @@ class Rounded(Law):
             cost = -np.log(np.maximum(share, 0.0)) + 0.0  # + 0.0: no negative zero
         return np.where(counts >= 0, cost, np.inf)
 
-    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
+    def publish(self, counts: IntArray, draws: Draws) -> IntArray:
         """One of the neighbouring multiples."""
         if self.how == "controlled":
             raise ValueError("rounded: controlled rounding needs whole tables")
-        counts, keys = np.broadcast_arrays(counts, keys)
+        counts, _ = np.broadcast_arrays(counts, draws.words)
         if self.how == "nearest":
             return (counts + self.base // 2) // self.base * self.base
         rest = counts % self.base
-        return counts - rest + np.where(keys * self.base < rest, self.base, 0)
+        stays = draws.choose(rest, self._up)
+        return counts - rest + np.where(stays, 0, self.base)
+
+    def _up(self, rest: int) -> list[Fraction]:
+        """The probability of going up."""
+        return [Fraction(rest, self.base)]

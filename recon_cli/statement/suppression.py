@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar, Final, Literal
 import numpy as np
 from pydantic import Field
 
+from recon_cli.chance import Draws
 from recon_cli.publication import OPEN
-from recon_cli.statement.law import FLAGGED, BoolArray, FloatArray, IntArray, Law
+from recon_cli.statement.law import FLAGGED, BoolArray, IntArray, Law
 
 #: Texts in place of a suppressed count that agencies use; ``<3`` is read besides.
 MARKERS: Final = ("", "*", "x", "X", "..", ":", "c", "C", "-", "#")
@@ -65,11 +66,11 @@ class Suppressed(Law):
         """That of the flag, ``<3`` or without complementary ones, or `below`."""
         return np.where(high < OPEN, high + 1, 0 if self.below is None else self.below)
 
-    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
+    def publish(self, counts: IntArray, draws: Draws) -> IntArray:
         """Primary suppression: what is below the threshold is flagged."""
         if self.below is None:
             raise ValueError("suppressed: without `below` there is no rule to suppress by")
-        counts, _ = np.broadcast_arrays(counts, keys)
+        counts, _ = np.broadcast_arrays(counts, draws.words)
         return np.where((counts >= self._least) & (counts < self.below), FLAGGED, counts)
 
     def reading(self, marker: str) -> Suppressed:
@@ -109,7 +110,7 @@ class Zeroed(Law):
         """`below`."""
         return np.full_like(high, self.below)
 
-    def publish(self, counts: IntArray, keys: FloatArray) -> IntArray:
+    def publish(self, counts: IntArray, draws: Draws) -> IntArray:
         """Zero for what is below the threshold."""
-        counts, _ = np.broadcast_arrays(counts, keys)
+        counts, _ = np.broadcast_arrays(counts, draws.words)
         return np.where(counts < self.below, 0, counts)

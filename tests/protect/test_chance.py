@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from recon_cli.chance import KeyedChance, choose, new_key, uniform
+from recon_cli.chance import Draws, KeyedChance, choose, ends_of, new_key, uniform
 from recon_cli.noise.density import Density, discrete_gaussian, geometric
 from recon_cli.noise.inversion import draw_noise
 from recon_cli.statement.noise import Gaussian, Geometric, published
@@ -99,6 +99,32 @@ def test_choices_have_their_probabilities() -> None:
     assert stats.chisquare(seen, np.array([0.2, 0.7, 0.1]) * len(words)).pvalue > 1e-4
     assert stats.kstest(uniform(words), "uniform").pvalue > 1e-4
     assert (choose(words, [Fraction(1)], CHANCE.further) == 0).all()
+
+
+def test_shares_are_exact() -> None:
+    weights = [0.1, 0.0, 0.3, 1e-30, 0.25]
+    exact = [Fraction(each) for each in weights]
+    sums = list(itertools.accumulate(exact))
+    assert ends_of(weights) == [each / sums[-1] for each in sums[:-1]]
+    assert ends_of([1 / 3] * 3) == [Fraction(1, 3), Fraction(2, 3)]
+
+
+def test_draws_of_many_kinds_are_those_of_each_and_equal_words_draw_alike() -> None:
+    """A word on an end is decided by further words, which are its own."""
+    kinds = np.arange(6000).reshape(60, 100) % 3
+    words = CHANCE.words(100).copy()
+    words[:3] = [2**64 // 3, 2 * (2**64 // 3), 2**64 - 1]
+    ends = {0: [Fraction(1, 3)], 1: [Fraction(2, 3), Fraction(2, 3)], 2: []}
+    chosen = Draws(words, CHANCE).choose(kinds, ends.__getitem__)
+    for kind, of_kind in ends.items():
+        assert (chosen[kinds == kind] <= len(of_kind)).all()
+    for at, word in enumerate(words.tolist()):
+        further = list(itertools.islice(CHANCE.further(word), 2))
+        low = Fraction(word, 2**64) + Fraction(further[0], 2**128) + Fraction(further[1], 2**192)
+        for kind, of_kind in ends.items():
+            expected = sum(end <= low for end in of_kind)
+            assert (chosen[:, at][kinds[:, at] == kind] == expected).all()
+    assert Draws(words, CHANCE).at(np.array([2])).words.tolist() == [2**64 - 1]
 
 
 @pytest.mark.parametrize("value", ["2/3", "10/9", "123456789/7", "1/7000000", "5/2"])

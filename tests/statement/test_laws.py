@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
+from recon_cli.chance import Draws, KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.publication import OPEN
 from recon_cli.statement import FLAGGED, LAWS, Law, law_document, parse_law
@@ -20,9 +21,10 @@ from recon_cli.statement.perturbation_table import (
     maximum_entropy,
     read_perturbation_table,
 )
+from tests.support.protecting import draws_at
 
-#: Keys so fine that every published number with a probability above 1/2000 is met.
-KEYS = (np.arange(4000) + 0.5) / 4000
+#: Draws so fine that every published number with a probability above 1/2000 is met.
+DRAWS = draws_at((np.arange(4000) + 0.5) / 4000)
 
 COUNTWISE = [
     parse_law(value)
@@ -50,7 +52,7 @@ NOISES = [parse_law({"gaussian": {"variance": 2.0}}), parse_law({"geometric": {"
 
 
 def published_by(law: Law, count: int) -> set[int]:
-    return set(law.publish(np.array(count), KEYS).tolist())
+    return set(law.publish(np.array(count), DRAWS).tolist())
 
 
 def some(law: Law) -> str:
@@ -86,7 +88,7 @@ def test_an_interval_is_the_exact_preimage(law: Law) -> None:
 def test_frequencies_are_what_the_cost_says(law: Law, count: int) -> None:
     rng = np.random.default_rng(count)
     numbers, observed = np.unique(
-        law.publish(np.array(count), rng.random(20_000)), return_counts=True
+        law.publish(np.array(count), draws_at(rng.random(20_000))), return_counts=True
     )
     possible = np.arange(count - 40, count + 41)
     possible = possible[law.fits(possible)]
@@ -136,7 +138,7 @@ def test_answers_prove_what_they_rule_out(law: Law) -> None:
 def test_random_rounding_is_unbiased_and_keeps_multiples() -> None:
     law = parse_law({"rounded": {"base": 5}})
     for count in range(12):
-        assert law.publish(np.array(count), KEYS).mean() == pytest.approx(count)
+        assert law.publish(np.array(count), DRAWS).mean() == pytest.approx(count)
     assert published_by(law, 10) == {10}
 
 
@@ -163,9 +165,9 @@ def test_flags() -> None:
         with pytest.raises(ValueError, match=message):
             parse_law({name: parameters}).reading(marker)
     with pytest.raises(ValueError, match="no rule to suppress by"):
-        parse_law("suppressed").publish(np.array(1), KEYS)
+        parse_law("suppressed").publish(np.array(1), DRAWS)
     with pytest.raises(ValueError, match="needs whole tables"):
-        parse_law({"rounded": {"base": 3, "how": "controlled"}}).publish(np.array(1), KEYS)
+        parse_law({"rounded": {"base": 3, "how": "controlled"}}).publish(np.array(1), DRAWS)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +269,7 @@ def test_an_impossible_variance_is_refused() -> None:
 def test_a_table_of_ptable_is_read(tmp_path: Path) -> None:
     table = maximum_entropy(2, 1.08, 1)
     lines = ["i;j;p;v;p_int_ub"]
-    for count in range(len(table.ends)):
+    for count in range(len(table.widths)):
         total = 0.0
         for v in range(-2, 3):
             p = float(table.probability(np.array(count), np.array(count + v)))
@@ -279,7 +281,7 @@ def test_a_table_of_ptable_is_read(tmp_path: Path) -> None:
     law = parse_law({"cellkey": {"table": "ptable.csv"}}, tmp_path)
     same = parse_law({"cellkey": {"max": 2, "variance": 1.08, "never": [1]}})
     counts = np.arange(12)[:, None]
-    assert (law.publish(counts, KEYS) == same.publish(counts, KEYS)).mean() > 0.999
+    assert (law.publish(counts, DRAWS) == same.publish(counts, DRAWS)).mean() > 0.999
     path.write_text("i;j;p\n0;0;1\n1;0;0.5\n1;2;0.4\n")
     with pytest.raises(
         ConfigError, match=r"ptable.csv: p-table: the probabilities of count 1 must"
@@ -306,9 +308,43 @@ def test_a_table_of_the_ons_is_read_and_repeats(tmp_path: Path) -> None:
     path.write_text("\n".join(rows))
     law = parse_law({"cellkey": {"table": str(path)}})
     counts = np.array([3, 9, 10, 13, 748, 751, 752, 753, 1003])
-    assert law.publish(counts, np.array(0.3)).tolist() == [0, 0, 10, 15, 750, 750, 750, 755, 1005]
+    assert law.publish(counts, draws_at(np.array(0.3))).tolist() == [
+        0,
+        0,
+        10,
+        15,
+        750,
+        750,
+        750,
+        755,
+        1005,
+    ]
     low, high = law.intervals(np.array([0, 10, 1005]))
     assert (low.tolist(), high.tolist()) == ([0, 10, 1003], [9, 12, 1007])
+
+
+def test_no_key_gives_what_a_row_misses_of_one() -> None:
+    """Printed probabilities add up to 0.99999: the rest is no offset of probability zero."""
+    table = PerturbationTable.of_probabilities(
+        np.array([[0.0, 1.0, 0.0], [0.33333, 0.66666, 0.0]]), -1
+    )
+    draws = draws_at(np.array([0.0, 0.33332, 0.999995]))
+    assert table.offsets_at(np.array(1), draws).tolist() == [-1, -1, 0]
+    last = Draws(np.array([2**64 - 1], dtype=np.uint64), KeyedChance.for_study(0))
+    assert table.offsets_at(np.array(0), last).tolist() == [0]
+    assert table.probability(np.array(1), np.array([0, 1, 2])).sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_rounding_is_exact_at_its_end() -> None:
+    """Words around a third of 2⁶⁴, which no double tells apart."""
+    law = parse_law({"rounded": {"base": 3}})
+    end = 2**64 // 3
+    chance = KeyedChance.for_study(0)
+    up = law.publish(np.array(1), Draws(np.array([0, end - 1], dtype=np.uint64), chance))
+    down = law.publish(np.array(1), Draws(np.array([end + 1, 2**64 - 1], np.uint64), chance))
+    assert (up.tolist(), down.tolist()) == ([3, 3], [0, 0])
+    tie = law.publish(np.array(1), Draws(np.array([end], dtype=np.uint64), chance))
+    assert tie.tolist() == ([3] if next(chance.further(end)) < end else [0])
 
 
 def test_a_table_must_not_go_below_zero() -> None:

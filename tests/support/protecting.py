@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 import recon_cli as recon
+from recon_cli.chance import Draws, KeyedChance
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.statement import FLAGGED, Law, Protection, Statement, parse_law
@@ -63,6 +65,11 @@ def all_counts(published: Publication) -> pl.DataFrame:
     )
 
 
+def draws_at(numbers: npt.NDArray[np.float64]) -> Draws:
+    """Draws of numbers on [0, 1)."""
+    return Draws((numbers * 2.0**64).astype(np.uint64), KeyedChance.for_study(0))
+
+
 def protected_counts(
     counts: pl.DataFrame, protection: Protection, rng: np.random.Generator
 ) -> pl.DataFrame:
@@ -70,6 +77,6 @@ def protected_counts(
     shown = []
     for _, level, table, _, count in counts.rows():
         law: Law = protection.laws[protection.number(table, level)]
-        number = int(law.publish(np.array(count), np.array(rng.random())))
+        number = int(law.publish(np.array(count), draws_at(np.array(rng.random()))))
         shown.append("*" if number == FLAGGED else str(number))
     return counts.select("geoid", "table", "cell", count=pl.Series(shown, dtype=pl.String))
