@@ -13,6 +13,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from errno import ENOTDIR
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,7 @@ def make_folder(path: Path) -> None:
         path.chmod(FOLDER_MODE)  # the umask may have taken bits of the owner's own
     except FileExistsError:
         if not path.is_dir():  # else another process was quicker
-            raise
+            raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(path)) from None
 
 
 def make_file(path: Path) -> None:

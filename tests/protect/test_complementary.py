@@ -6,7 +6,7 @@ from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -16,7 +16,7 @@ from recon_cli.protect.neighbourhoods import Neighbourhoods
 from recon_cli.protect.nested_cells import NestedCells
 from recon_cli.statement.law import BoolArray, IntArray
 
-#: People more in a column than there are that enumeration looks at.
+#: People more in a column than there are that enumeration looks at, for each of the safety range.
 MORE = 2
 
 
@@ -48,7 +48,7 @@ def chosen(cells: SensitiveCells) -> BoolArray:
 
 def protects(cells: SensitiveCells, hidden: BoolArray) -> bool:
     """Whether two solutions, among all with a few people more, differ in each primary cell."""
-    ranges = [range(each + MORE + 1) for each in cells.known.tolist()]
+    ranges = [range(each + MORE * cells.safety + 1) for each in cells.known.tolist()]
     every = np.array(list(product(*ranges)))
     counts = every @ cells.rows.toarray().T
     low = np.where(hidden, cells.least, cells.values)
@@ -60,6 +60,7 @@ def protects(cells: SensitiveCells, hidden: BoolArray) -> bool:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 1), st.integers(1, 2))
+@example(194, 0, 2)  # what differs has four people more in a column
 def test_two_solutions_differ_in_every_primary_cell(seed: int, least: int, safety: int) -> None:
     rng = np.random.default_rng(seed)
     atoms = int(rng.integers(2, 6))
