@@ -133,18 +133,15 @@ class RunOptions:
         """
         from recon_cli.pipeline.run import Run  # noqa: PLC0415 - slow imports when needed
         from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard  # noqa: PLC0415
-        from recon_cli.store import shared_transaction, transaction  # noqa: PLC0415
 
         config = self.load()
         release = config.load_release()
-        shard, opener = ALL_PIECES, transaction
+        shard = ALL_PIECES
         if self.shard == MERGE:
             shard = NO_PIECES
         elif self.shard is not None:
             shard = Shard.parse(self.shard)
-            if not shard.is_all:
-                opener = shared_transaction
-        return Run(config, release, self.reporter_on_terminal(), force, opener, shard)
+        return Run(config, release, self.reporter_on_terminal(), force, shard)
 
     def reporter_on_terminal(self, place: str = "") -> Reporter:
         """Shows progress to people; ``place`` is which stage of how many."""

@@ -44,7 +44,7 @@ def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
 
 def print_audit(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.stages.audit_pieces import read_audit  # noqa: PLC0415
+    from recon_cli.stages.audit_summary import read_audit  # noqa: PLC0415
 
     manifest = outcome.manifest
     cells, statuses = manifest.totals["cells"], manifest.statuses

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from recon_cli.errors import StageError
 from recon_cli.pipeline.declaration import OpenedStage, load
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Reporter, SilentReporter
-from recon_cli.store import Manifest, Recipe, Stage, StageStatus, State, stage_status
+from recon_cli.store import Manifest, Stage, StageStatus, State, stage_status
 from recon_cli.store.manifest import read_manifest
 
 
-def open_stage(stage: Stage, run: Run) -> OpenedStage | StageOutcome:
-    """Open a stage's inputs by the function that it declares; some functions run it, too.
+def open_stage(stage: Stage, run: Run) -> OpenedStage:
+    """Open a stage's inputs by the function that it declares.
 
     Raises:
         ReconError: See the stage's function.
     """
-    opened: OpenedStage | StageOutcome = load(stage.function)(run)
+    opened: OpenedStage = load(stage.function)(run)
     return opened
 
 
@@ -32,8 +32,6 @@ def run_stage(stage: Stage, run: Run) -> StageOutcome:
         ReconError: See the stage's function.
     """
     opened = open_stage(stage, run)
-    if isinstance(opened, StageOutcome):
-        return opened
     with run.transaction(opened.prepared()) as transaction:
         if transaction.current is None:
             outcome = StageOutcome(stage, opened.make(transaction))
@@ -72,31 +70,14 @@ def run_stages(stages: Sequence[Stage], run: Run, observer: RunObserver) -> None
         observer.stage_done(stage, outcome)
 
 
-class _Opened(Exception):  # noqa: N818 - not an error: it carries what a run would find
-    """Raised in place of opening a stage for writing."""
-
-    def __init__(self, status: StageStatus) -> None:
-        super().__init__(status)
-        self.status = status
-
-
 def preview(stage: Stage, run: Run) -> StageStatus:
-    """What running a stage would find: it goes as far as opening the stage's folders.
+    """What running a stage would find: its inputs are opened, and nothing is made.
 
     Raises:
         ReconError: What keeps it from getting that far.
     """
-    try:
-        opened = open_stage(stage, replace(run, reporter=SilentReporter(), opener=_report_status))
-    except _Opened as found:
-        return found.status
-    if isinstance(opened, StageOutcome):
-        raise AssertionError(f"stage {stage.name} opens no folders")  # noqa: TRY004
+    opened = open_stage(stage, replace(run, reporter=SilentReporter()))
     return stage_status(run.work, opened.planned(), force=run.force)
-
-
-def _report_status(work: Path, recipe: Recipe, *, force: bool = False) -> NoReturn:
-    raise _Opened(stage_status(work, recipe, force=force))
 
 
 @dataclass(frozen=True)

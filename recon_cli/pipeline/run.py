@@ -25,7 +25,16 @@ from recon_cli.execute import (
 from recon_cli.pipeline.shard import ALL_PIECES, Shard
 from recon_cli.progress import FinishedPartition, Reporter, SilentReporter, Task
 from recon_cli.schema import Release
-from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Transaction, transaction
+from recon_cli.store import (
+    InputFile,
+    Manifest,
+    Piece,
+    Recipe,
+    Stage,
+    Transaction,
+    shared_transaction,
+    transaction,
+)
 
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
@@ -37,15 +46,6 @@ class Seeded(Protocol):
     @property
     def seed(self) -> int | None:
         """None for the run's."""
-
-
-class Opener(Protocol):
-    """Opens a stage for writing, as `recon_cli.store.transaction` does."""
-
-    def __call__(
-        self, work: Path, recipe: Recipe, *, force: bool = False
-    ) -> AbstractContextManager[Transaction]:
-        """See `recon_cli.store.transaction`."""
 
 
 #: People that are worth starting a process for, where each takes microseconds; a worker needs a
@@ -80,7 +80,6 @@ class Run:
         release: Its release schema.
         reporter: Where progress is reported.
         force: Do again what is up to date.
-        opener: Opens the stages' folders; a preview has one that only looks at them.
         shard: Which pieces of a stage to work on.
     """
 
@@ -88,7 +87,6 @@ class Run:
     release: Release
     reporter: Reporter = field(default_factory=SilentReporter)
     force: bool = False
-    opener: Opener = transaction
     shard: Shard = ALL_PIECES
 
     @property
@@ -145,7 +143,8 @@ class Run:
         Raises:
             StageError: Another process has it open, or the disk refused.
         """
-        return self.opener(self.work, recipe, force=self.force)
+        opened = shared_transaction if self.shard.is_one_of_many else transaction
+        return opened(self.work, recipe, force=self.force)
 
     def map_unfinished(
         self,

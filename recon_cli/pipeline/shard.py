@@ -45,6 +45,11 @@ class Shard:
         """Whether nothing is left to others."""
         return self.of == 1 and self.number == 1
 
+    @property
+    def is_one_of_many(self) -> bool:
+        """Whether other processes work on other pieces, and none of them publishes."""
+        return self.number > 0 and not self.is_all
+
     def choose(self, pieces: Sequence[Piece]) -> list[Piece]:
         """The pieces of this shard: the largest are dealt out first, to even out the shards."""
         if self.is_all:

@@ -217,7 +217,7 @@ def _audit(run: Run, work: WorkFolder) -> AuditFindings | Missing | None:
     folder = work.fresh(AUDIT)
     if isinstance(folder, Missing):
         return folder
-    from recon_cli.stages.audit_pieces import read_audit  # noqa: PLC0415 - loads the solver
+    from recon_cli.stages.audit_summary import read_audit  # noqa: PLC0415 - loads the solver
 
     found = read_audit(run.work, run.release)
     return AuditFindings(folder.manifest, found.by_table, found.by_suppression)

@@ -22,7 +22,7 @@ from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Level, load_release
 from recon_cli.stages.verify import verify
-from recon_cli.store import Piece, Span, shared_transaction
+from recon_cli.store import Piece, Span
 from recon_cli.store.pieces import cut
 from recon_cli.verification import verify as compare
 from tests.support import shards
@@ -138,7 +138,7 @@ def test_a_wrong_shard_is_refused(text: str) -> None:
 def test_shards_and_a_merge_make_the_same_files(whole: Path, in_pieces: Path) -> None:
     for number in (1, 2):
         with pytest.raises(Unpublished, match=f"shard {number}/2 is done"):
-            reconstruct(run(in_pieces, shard=Shard(number, 2), opener=shared_transaction))
+            reconstruct(run(in_pieces, shard=Shard(number, 2)))
         assert not (in_pieces / "microdata").exists()
         if number == 1:
             with pytest.raises(StageError, match="of 3 pieces are not finished"):
@@ -161,7 +161,7 @@ def test_one_shard_of_one_publishes_so_it_is_alone(in_pieces: Path) -> None:
 
 
 def test_shards_do_not_shut_each_other_out_but_a_run_alone_does(in_pieces: Path) -> None:
-    first = run(in_pieces, opener=shared_transaction)
+    first = run(in_pieces, shard=Shard(1, 2))
     recipe = first.recipe(RECONSTRUCT, {})
     with (
         first.transaction(recipe),
@@ -170,7 +170,7 @@ def test_shards_do_not_shut_each_other_out_but_a_run_alone_does(in_pieces: Path)
     ):
         reconstruct(run(in_pieces))
     with pytest.raises(StageError, match="undo the other shards"):
-        reconstruct(run(in_pieces, opener=shared_transaction, force=True))
+        reconstruct(run(in_pieces, shard=Shard(1, 2), force=True))
 
 
 def test_a_worker_that_dies_once_changes_nothing(

@@ -1,74 +1,18 @@
-"""Auditing and writing a piece: what the workers of `recon audit` do."""
+"""What `recon audit` found, added up for its summary and the report."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.audit.left_out import (
-    coverage_with_left_out,
-    left_out_counts,
-    with_left_out,
-)
-from recon_cli.attack.audit.partition import (
-    AUDIT,
-    AuditOptions,
-    audit_with_plan,
-)
+from recon_cli.attack.audit.partition import AUDIT
 from recon_cli.attack.audit.safety_ranges import COMPLEMENTARY, PRIMARY, UNKNOWN
 from recon_cli.attack.audit.statuses import RECOVERED, STATUSES
-from recon_cli.execute import OnProgress
-from recon_cli.frames import is_place
-from recon_cli.model.plan import Plan
 from recon_cli.pipeline import stages
-from recon_cli.pipeline.disagreement_log import log_disagreements
-from recon_cli.pipeline.quarantine import traced_quarantine
 from recon_cli.schema import Release
-from recon_cli.store import Piece, Staging, open_folder, read_published
-
-
-@dataclass(frozen=True)
-class AuditContext:
-    """What all partitions share."""
-
-    plan: Plan
-    work: Path
-    staging: Staging
-    options: AuditOptions
-
-
-def audit_piece(context: AuditContext, piece: Piece, tick: OnProgress) -> None:
-    """Audit and write one piece; runs in a worker."""
-    started = time.perf_counter()
-    release = context.plan.release
-    published = read_published(context.work, release, piece.partition, piece.span)
-    left_out = left_out_counts(published, coverage_with_left_out(release, published.coverage))
-    published = with_left_out(release, published)
-    audited = AUDIT.to_frame()
-    if not published.is_exact:
-        with (
-            log_disagreements(context.work),
-            traced_quarantine(context.staging, piece) as quarantine,
-        ):
-            audited = audit_with_plan(context.plan, published, context.options, tick, quarantine)
-    context.staging.write(
-        piece,
-        {"audit": audited},
-        statuses=dict(audited["status"].value_counts().iter_rows()),
-        totals={
-            "units": published.geounits.filter(
-                is_place("geoid"), level=release.geography.unit.name
-            ).height,
-            "people": 0,
-            "cells": audited.height,
-            "exact": int(audited["is_exact"].sum()),
-            "left_out": audited.join(left_out, on=["geoid", "table", "cell"], how="semi").height,
-        },
-        started=started,
-    )
+from recon_cli.store import open_folder
 
 
 @dataclass(frozen=True)
