@@ -176,6 +176,16 @@ class PricedRows:
         ]
         return self.domain.sum_over_rows(values)
 
+    def sum_by_unit(self, values: IntArray) -> IntArray:
+        """(units,) sums over the rows of the geounits that each unit lies in."""
+        total = np.zeros(self.domain.units, dtype=np.int64)
+        for offset, each in zip(self.offsets.tolist(), self.domain.strata, strict=True):
+            stratum = each.stratum
+            here = values[offset : offset + stratum.rhs.size]
+            inside = np.flatnonzero(stratum.of_unit >= 0)
+            total[inside] += here.reshape(stratum.rhs.shape).sum(axis=1)[stratum.of_unit[inside]]
+        return total
+
     def holding(self, units: BoolArray) -> BoolArray:
         """The rows that hold people of some units."""
         found = [np.empty(0, dtype=bool)]

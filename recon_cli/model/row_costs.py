@@ -62,10 +62,12 @@ class RowCosts:
             likeliest=self.likeliest - counts,
         )
 
-    def cost(self, counts: IntArray) -> int:
-        """The sum of the rows' costs, each within its ends, in 1/`SCALE`."""
+    def cost(self, counts: IntArray) -> IntArray:
+        """The cost of each row, within its ends, in 1/`SCALE`."""
         beyond = (counts - self.likeliest)[self.row] * self.sign
-        return int(np.clip(beyond - self.start, 0, self.width) @ self.slope)
+        found = np.zeros(len(self.least), dtype=np.int64)
+        np.add.at(found, self.row, np.clip(beyond - self.start, 0, self.width) * self.slope)
+        return found
 
 
 def row_costs(

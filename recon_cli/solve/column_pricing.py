@@ -36,6 +36,8 @@ _TOLERANCE = 1e-7
 _ROUNDS = 200
 #: Duals are rounded to multiples of its inverse, in 1/`SCALE`.
 _WEIGHT = 2520
+#: Whole numbers below it are exact as doubles.
+_EXACT = 2.0**53
 #: Deterministic seconds of one relaxation.
 _LIMIT = 300.0
 
@@ -191,41 +193,98 @@ def price_columns(units: OpenUnits, start: BoolArray) -> PricedVertex | None:
     )
 
 
-def certified_least(units: OpenUnits, duals: FloatArray) -> IntArray:
-    """For each unit a bound that the cost of its people is not below: Eq. (dual).
+@dataclass(frozen=True)
+class CertifiedCosts:
+    """What no cost of people is below: Eq. (dual), with the costs of rows as segments.
 
-    Added up in integers over all histogram cells, so that any duals give a valid bound; nobody
-    else is there, and rows have no costs of their own.
+    Added up in integers over all histogram cells and rows, so that any duals give valid bounds;
+    nobody else is there.
+
+    Attributes:
+        units: The units.
+        of_rows: What each row adds at least, in 1/(`SCALE` · `_WEIGHT`).
+        of_units: What the histogram cells of each unit add at least, likewise.
+        rest: (units × cells) what each further person in a cell adds, likewise.
+    """
+
+    units: OpenUnits
+    of_rows: IntArray
+    of_units: IntArray
+    rest: IntArray
+
+    @classmethod
+    def of(cls, units: OpenUnits, duals: FloatArray) -> CertifiedCosts | None:
+        """By the duals of a vertex.
+
+        Args:
+            units: The units; `OpenUnits.base` is not read.
+            duals: For each row.
+
+        Returns:
+            None where a sum might not fit into 64 bits, or doubles might not add it exactly.
+        """
+        rows = units.rows
+        used = np.flatnonzero(rows.used)
+        costs = rows.costs_of(used)
+        slope = _WEIGHT * costs.slope
+        proposed = np.rint(duals[used] * SCALE * _WEIGHT)
+        if np.abs(proposed).max(initial=0) >= _EXACT:
+            return None
+        weight = proposed.astype(np.int64)
+        # Where a row has no end, another person there must not pay.
+        endless = costs.width >= OPEN
+        np.maximum.at(weight, costs.row[endless], -slope[endless])
+        room = np.where(endless, 0, costs.width)
+        each = np.minimum(slope + costs.sign * weight[costs.row], 0)
+        size = (np.abs(weight) * costs.likeliest.astype(np.float64)).sum()
+        size -= (each * room.astype(np.float64)).sum()
+        weights = np.zeros(len(rows.used), dtype=np.int64)
+        weights[used] = weight
+        person = RECORD if units.person is None else units.person
+        largest = _WEIGHT * np.max(person)
+        largest += rows.weighted_sums(np.abs(weights).astype(np.float64)).max(initial=0)
+        if largest >= _EXACT or size >= SAFE:
+            return None
+        rest = _WEIGHT * person - rows.weighted_sums(weights.astype(np.float64)).astype(np.int64)
+        ends = np.where(rest > 0, units.lower, units.upper)
+        if np.abs(rest * ends.astype(np.float64)).sum() >= SAFE:
+            return None
+        of_rows = np.zeros(len(rows.used), dtype=np.int64)
+        of_rows[used] = weight * costs.likeliest
+        np.add.at(of_rows, used[costs.row], each * room)
+        return cls(units, of_rows, (rest * ends).sum(axis=1), rest)
+
+    @property
+    def total(self) -> int:
+        """What all units together cost at least, in 1/`SCALE`."""
+        return -(-int(self.of_rows.sum() + self.of_units.sum()) // _WEIGHT)
+
+    @property
+    def of_each_unit(self) -> IntArray:
+        """What each unit costs at least, in 1/`SCALE`, where units share no used row."""
+        return -(-(self.units.rows.sum_by_unit(self.of_rows) + self.of_units) // _WEIGHT)
+
+    def may_be_below(self, cost: int) -> BoolArray:
+        """(units × cells) where somebody may be in a solution that costs less, in 1/`SCALE`."""
+        left = _WEIGHT * cost - int(self.of_rows.sum() + self.of_units.sum())
+        # Nobody is there in what the bound is added up of, if a person adds something.
+        return (self.units.upper > 0) & ((self.units.lower > 0) | (self.rest < left))
+
+
+def certified_least(units: OpenUnits, duals: FloatArray) -> IntArray:
+    """For each unit a bound that the cost of its people is not below.
 
     Args:
         units: Units that share no used row.
         duals: For each row.
 
     Returns:
-        In 1/`SCALE`.
+        In 1/`SCALE`; 0 where `CertifiedCosts` holds none.
     """
-    rows, domain = units.rows, units.rows.domain
-    weights = np.where(rows.used, np.rint(duals * SCALE * _WEIGHT), 0).astype(np.int64)
-    weights = np.where(rows.most < OPEN, weights, np.maximum(weights, 0))
-    of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most)
-    total = np.zeros(domain.units, dtype=np.int64)
-    for offset, each in zip(rows.offsets.tolist(), domain.strata, strict=True):
-        stratum = each.stratum
-        here = of_rows[offset : offset + stratum.rhs.size].reshape(stratum.rhs.shape).sum(axis=1)
-        inside = np.flatnonzero(stratum.of_unit >= 0)
-        total[inside] += here[stratum.of_unit[inside]]
-    person = RECORD if units.person is None else units.person
-    size = np.abs(weights).astype(np.float64)
-    rest_size = _WEIGHT * np.max(person) + rows.weighted_sums(size).max(initial=0)
-    # Whole numbers that doubles add exactly, and whose products fit into 64 bits; else nothing.
-    products = rest_size * float(units.upper.astype(np.float64).sum(axis=1).max(initial=0))
-    products += float((size * np.maximum(rows.least, rows.most)).sum())
-    if rest_size >= 2.0**53 or products >= SAFE:
-        return np.zeros(domain.units, dtype=np.int64)
-    rest = _WEIGHT * person - rows.weighted_sums(weights.astype(np.float64)).astype(np.int64)
-    ends = np.where(rest > 0, units.lower, units.upper)
-    total += (rest * ends).sum(axis=1)
-    return -(-total // _WEIGHT)
+    found = CertifiedCosts.of(units, duals)
+    if found is None:
+        return np.zeros(units.rows.domain.units, dtype=np.int64)
+    return found.of_each_unit
 
 
 def _duals(idle: FloatArray, columns: ColumnProgram, vertex: Vertex) -> FloatArray:

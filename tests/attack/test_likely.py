@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,13 @@ from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.system import build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
+from recon_cli.solve.column_pricing import (
+    CertifiedCosts,
+    OpenUnits,
+    PricedVertex,
+    price_columns,
+)
+from recon_cli.statement.costs import SCALE
 from tests.attack.test_protected import (
     WARDS,
     counts_of,
@@ -89,6 +97,59 @@ def test_the_likeliest_solution_is_that_of_brute_force(seed: int, exact: float) 
         costs = [cost_of(release, published, solution) for solution in every]
         least = min(cost_of(release, published, solution) for solution in mine)
         assert least == pytest.approx(min(costs), abs=1e-2)
+
+
+def test_least_is_what_integers_add_up_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vertex that is not the best one, though an engine says so, is not believed."""
+    counts = counts_of(("A101", 1, "9"), ("A101", 2, "6"), ("A101", 3, "3"))
+    published = recon.publish(WARDS, counts, protection=under({"rounded": {"base": 3}}))
+    assert set(recon.reconstruct(WARDS, published).blocks["status"]) == {"likely"}
+    worse = []
+
+    def off_by_a_person(units: OpenUnits, start: Any) -> PricedVertex | None:
+        vertex = price_columns(units, start)
+        assert vertex is not None
+        rows = units.rows
+        for at in range(len(vertex.values)):
+            values = vertex.values.copy()
+            values[at] += 1
+            reached = vertex.A @ values
+            within = (reached >= rows.least) & (reached <= rows.most)
+            if within[rows.used].all():
+                worse.append(at)
+                return replace(vertex, values=values)
+        return vertex
+
+    monkeypatch.setattr("recon_cli.attack.reconstruction.priced.price_columns", off_by_a_person)
+    assert set(recon.reconstruct(WARDS, published).blocks["status"]) == {"solved"}
+    assert worse
+
+
+@many
+@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.3, 0.6]))
+def test_certified_costs_are_not_above_the_least_whatever_the_duals(
+    seed: int, exact: float
+) -> None:
+    release, _, published = protected_release(seed, exact)
+    assume(not published.is_exact)
+    enumerate_or_skip(release, published)
+    random = np.random.default_rng(seed)
+
+    def watched(units: OpenUnits, start: Any) -> PricedVertex | None:
+        vertex = price_columns(units, start)
+        if vertex is not None and vertex.lacking < 1e-6 and not units.rows.is_coupled:
+            for noise in (0.0, 0.01, 1.0):
+                duals = vertex.duals + noise * random.standard_normal(len(vertex.duals))
+                found = CertifiedCosts.of(units, duals)
+                assert found is not None
+                # Each is rounded up to whole numbers.
+                assert found.total <= vertex.cost * SCALE + 1
+                assert found.of_each_unit.sum() <= vertex.cost * SCALE + len(units.upper)
+        return vertex
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("recon_cli.attack.reconstruction.priced.price_columns", watched)
+        recon.reconstruct(release, published, seed=seed, objective="likely")
 
 
 @many

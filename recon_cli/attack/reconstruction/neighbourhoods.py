@@ -137,5 +137,5 @@ def _cost(rows: PricedRows, counts: IntArray, people: int) -> int:
     """The cost of some units' rows and people, and of what rows miss."""
     used = np.flatnonzero(rows.used)
     missed = np.maximum(rows.least - counts, 0) + np.maximum(counts - rows.most, 0)
-    likelihood = rows.costs_of(used).cost(counts[used])
+    likelihood = int(rows.costs_of(used).cost(counts[used]).sum())
     return likelihood + RECORD * people + SHORTAGE * int(missed[used].sum())

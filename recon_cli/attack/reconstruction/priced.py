@@ -21,10 +21,12 @@ from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.dense_domain import BoolArray, FloatArray, Int32Array
 from recon_cli.model.grain import IntArray
 from recon_cli.model.priced_rows import PricedRows
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, with_rows
+from recon_cli.model.row_costs import RECORD
 from recon_cli.publication import OPEN
-from recon_cli.solve.column_pricing import OpenUnits, PricedVertex, price_columns
-from recon_cli.solve.cp_sat import Effort, SolveResult, Status, maximize
+from recon_cli.solve.certificates import confirm_infeasible
+from recon_cli.solve.column_pricing import CertifiedCosts, OpenUnits, PricedVertex, price_columns
+from recon_cli.solve.cp_sat import Effort, SolveResult, Status, find_feasible, maximize
 from recon_cli.solve.feasibility import Feasibility, solve_program
 from recon_cli.statement.costs import SCALE
 
@@ -46,6 +48,8 @@ _PROOF = 1.0
 _FIRST, _NEAR = 400, 0.6
 #: Further columns of a unit at a time, until all within the gap are there.
 _NEXT = 800
+#: Columns up to which, and wall-clock seconds for which, a second engine is asked.
+_CONFIRMED, _SECONDS = 4_000, 10.0
 #: A value so near to an integer is one.
 _INTEGRAL = 1e-6
 
@@ -159,9 +163,14 @@ def _solve(pack: _Pack, units: IntArray) -> PricedSolution | None:
     fractional = np.unique(vertex.unit[np.abs(vertex.values - values) > _INTEGRAL])
     if not len(fractional) and vertex.lacking < _INTEGRAL and _is_solution(pack, vertex, values):
         columns = vertex.unit, vertex.cell
-        return _solution(units, columns, values, vertex.deterministic_time, is_least=True)
+        is_least = _is_least(
+            pack, CertifiedCosts.of(pack.open_units, vertex.duals), columns, values
+        )
+        return _solution(units, columns, values, vertex.deterministic_time, is_least)
     if pack.rows.is_coupled or len(units) == 1:
         return _integral(pack, vertex, units)
+    certified = CertifiedCosts.of(pack.open_units, vertex.duals)
+    least = _is_least(pack, certified, (vertex.unit, vertex.cell), values)
     alone = []
     for place in range(len(units)):
         here = vertex.unit == place
@@ -170,8 +179,8 @@ def _solve(pack: _Pack, units: IntArray) -> PricedSolution | None:
         else:
             columns = np.zeros(here.sum(), dtype=np.int64), vertex.cell[here]
             seconds = vertex.deterministic_time / len(units)
-            unit = units[place : place + 1]
-            alone.append(_solution(unit, columns, values[here], seconds, is_least=True))
+            unit, is_least = units[place : place + 1], least[place : place + 1]
+            alone.append(_solution(unit, columns, values[here], seconds, is_least))
     return _joined([each for each in alone if each is not None], len(alone))
 
 
@@ -181,8 +190,43 @@ def _is_solution(pack: _Pack, vertex: PricedVertex, values: IntArray) -> bool:
     return bool(within[pack.rows.used].all())
 
 
+def _is_least(
+    pack: _Pack, certified: CertifiedCosts | None, columns: _Columns, people: IntArray
+) -> BoolArray:
+    """(units,) whether it is proven in integers that no people of a unit cost less.
+
+    The relaxation's optimum is that of floating point: what counts is that its duals, rounded, add
+    up to the cost of the people. Units that share rows are proven together.
+
+    Args:
+        pack: The units.
+        certified: What no cost is below; None where nothing is shown.
+        columns: Of the people.
+        people: Whole ones.
+    """
+    number = pack.rows.domain.units
+    if certified is None:
+        return np.zeros(number, dtype=bool)
+    of_rows, of_units = _costs(pack, columns, people)
+    if pack.rows.is_coupled:
+        return np.full(number, int(of_rows.sum() + of_units.sum()) <= certified.total)
+    is_least: BoolArray = pack.rows.sum_by_unit(of_rows) + of_units <= certified.of_each_unit
+    return is_least
+
+
+def _costs(pack: _Pack, columns: _Columns, people: IntArray) -> tuple[IntArray, IntArray]:
+    """The costs of each row's count, and those of each unit's people, in 1/`SCALE`."""
+    rows = pack.rows
+    used = np.flatnonzero(rows.used)
+    of_rows = np.zeros(len(rows.used), dtype=np.int64)
+    of_rows[used] = rows.costs_of(used).cost((rows.columns(*columns) @ people)[used])
+    of_units = np.zeros(rows.domain.units, dtype=np.int64)
+    np.add.at(of_units, columns[0], RECORD * people)
+    return of_rows, of_units
+
+
 def _solution(
-    units: IntArray, columns: _Columns, people: IntArray, seconds: float, *, is_least: bool
+    units: IntArray, columns: _Columns, people: IntArray, seconds: float, is_least: BoolArray
 ) -> PricedSolution:
     unit, cell = columns
     placed = people > 0
@@ -191,7 +235,7 @@ def _solution(
         cell[placed],
         people[placed],
         np.ones(len(units), dtype=bool),
-        np.full(len(units), is_least),
+        is_least,
         np.full(len(units), seconds / len(units)),
     )
 
@@ -204,7 +248,7 @@ def _integral(pack: _Pack, vertex: PricedVertex, units: IntArray) -> PricedSolut
         seconds += found.deterministic_time
         if len(found.people):
             unit, cell = np.nonzero(found.active)
-            return _solution(units, (unit, cell), found.people, seconds, is_least=found.is_least)
+            return _solution(units, (unit, cell), found.people, seconds, found.is_least)
         if pack.rows.is_coupled:
             near = _solve_in_neighbourhoods(pack)
             if near is not None and near.is_solved.all():
@@ -219,13 +263,13 @@ class _LeastCost:
     Attributes:
         active: (units × cells) the columns that people can be in.
         people: People in each of these; empty without a solution.
-        is_least: Whether no solution over all columns costs less.
+        is_least: For each unit whether no solution over all columns costs less.
         deterministic_time: Seconds of CP-SAT.
     """
 
     active: BoolArray
     people: IntArray
-    is_least: bool
+    is_least: BoolArray
     deterministic_time: float
 
 
@@ -236,13 +280,11 @@ def _least_cost(pack: _Pack, vertex: PricedVertex) -> _LeastCost:
     active |= _nearest(pack, vertex, active, _NEAR, _FIRST)
     best = answer = _cheapest(pack, active, _LIMIT)
     columns, seconds, left = active, answer.deterministic_time, _PROOF
-    is_least = False
     while answer.status is Status.OPTIMAL:
         # Whoever is in a cell of greater reduced cost than the gap costs more than this does.
         gap = -best.objective / SCALE - vertex.cost
         further = _nearest(pack, vertex, active, gap, _NEXT)
-        is_least = not further.any()
-        if is_least or left <= 0:
+        if not further.any() or left <= 0:
             break
         active = active | further
         answer = _cheapest(pack, active, left)
@@ -250,7 +292,34 @@ def _least_cost(pack: _Pack, vertex: PricedVertex) -> _LeastCost:
         if len(answer.values) and answer.objective >= best.objective:
             best, columns = answer, active
     people = best.values[: np.count_nonzero(columns)]
+    is_least = np.zeros(len(active), dtype=bool)
+    certified = CertifiedCosts.of(pack.open_units, vertex.duals) if len(people) else None
+    if certified is not None:
+        unit, cell = np.nonzero(columns)
+        is_least = _is_least(pack, certified, (unit, cell), people)
+        if answer.status is Status.OPTIMAL and not is_least.all():
+            of_rows, of_units = _costs(pack, (unit, cell), people)
+            cost = int(of_rows.sum() + of_units.sum())
+            is_least = is_least | _confirmed(pack, certified.may_be_below(cost), cost)
     return _LeastCost(columns, people, is_least, seconds)
+
+
+def _confirmed(pack: _Pack, active: BoolArray, cost: int) -> bool:
+    """Whether two engines find no solution of less cost over the columns that can be in one."""
+    if np.count_nonzero(active) > _CONFIRMED:
+        return False
+    unit, cell = np.nonzero(active)
+    columns = pack.open_units.program(unit, cell, may_lack=False)
+    # Rows that no column is in cost the same in every solution.
+    rows = pack.rows.costs_of(np.setdiff1d(np.flatnonzero(pack.rows.used), columns.used))
+    most = np.array([cost - 1 - int(rows.cost(np.zeros_like(rows.least)).sum())])
+    if most[0] < 0:
+        return True
+    of_all = sparse.csr_array(columns.program.cost[None])
+    cheaper = LinearConstraints(of_all, np.zeros_like(most), most)
+    program = with_rows(columns.program.program, cheaper)
+    found = find_feasible(program, Effort(pack.seed, _PROOF))
+    return found.status is Status.INFEASIBLE and confirm_infeasible(program, _SECONDS)
 
 
 def _cheapest(pack: _Pack, active: BoolArray, limit: float) -> SolveResult:
@@ -290,7 +359,7 @@ def _any_solution(pack: _Pack, units: IntArray, seconds: float) -> PricedSolutio
         return None
     if found.outcome is Feasibility.UNDECIDED:
         return PricedSolution.unknown(len(units), seconds)
-    return _solution(units, (unit, cell), found.values, seconds, is_least=False)
+    return _solution(units, (unit, cell), found.values, seconds, np.zeros(len(units), dtype=bool))
 
 
 def _solve_in_neighbourhoods(whole: _Pack) -> PricedSolution | None:
@@ -307,6 +376,12 @@ def _solve_in_neighbourhoods(whole: _Pack) -> PricedSolution | None:
         return PricedSolution.unknown(number, float(seconds.sum()))
     unit, cell = np.nonzero(people)
     return replace(
-        _solution(np.arange(number), (unit, cell), people[unit, cell], 0.0, is_least=False),
+        _solution(
+            np.arange(number),
+            (unit, cell),
+            people[unit, cell],
+            0.0,
+            np.zeros(number, dtype=bool),
+        ),
         deterministic_time=seconds,
     )
