@@ -48,7 +48,7 @@ def audit(run: Run) -> MadeStage:
             "coverage": coverage,
             "options": {
                 "seed": seed,
-                "region_seconds": config.region_seconds,
+                "effort": config.region_seconds,
                 "safety": config.safety,
             },
         },
