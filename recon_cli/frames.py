@@ -23,6 +23,9 @@ COUNTS = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "c
 #: where the source gave the interval.
 STATEMENTS = pl.Schema([*COUNTS.items(), ("low", pl.Int32), ("high", pl.Int32), ("law", pl.Int8)])
 
+#: Upper end of an interval that has none.
+OPEN: Final = 2**31 - 1
+
 #: What a source says of a geounit; ``pattern`` is an index into the coverage.
 GEOUNITS = pl.Schema({"geoid": pl.String, "level": pl.String, "pattern": pl.Int16})
 

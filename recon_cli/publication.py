@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 PROTECTION: Final = "protection.yaml"
 #: The list of all units beside them; not ``.csv``, or it would be taken for counts.
 UNIT_LIST: Final = "geounits.txt"
-#: Upper end of a statement's interval that has none.
-OPEN: Final = 2**31 - 1
 #: Fills up the geoid of the unit that stands for those which are not listed; in no other geoid.
 UNLISTED: Final = "_"
 #: Of a partition: its records are held in memory, some hundred bytes each.

@@ -44,7 +44,7 @@ def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
 
 def print_claims(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.plurals import plural  # noqa: PLC0415
     from recon_cli.stages.answers import read_disclosures  # noqa: PLC0415
 
     manifest = outcome.manifest

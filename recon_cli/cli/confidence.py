@@ -41,7 +41,7 @@ def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
 
 def print_confidence(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.plurals import plural  # noqa: PLC0415
     from recon_cli.stages.answers import read_tenths  # noqa: PLC0415
 
     manifest, people = outcome.manifest, plural(run.release.record)

@@ -32,7 +32,7 @@ def command(options: RunOptions, *, force: bool) -> None:
 
 def print_ingest(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.plurals import plural  # noqa: PLC0415
 
     manifest, noun = outcome.manifest, plural(run.release.record)
     people, cells = manifest.totals["people"], manifest.totals["cells"]

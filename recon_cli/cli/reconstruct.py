@@ -44,7 +44,7 @@ def command(options: RunOptions, *, tables: str | None, shard: str | None, force
 
 def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.plurals import plural  # noqa: PLC0415
     from recon_cli.report.words import agreement_of  # noqa: PLC0415
     from recon_cli.stages.reconstructed import release_of_records  # noqa: PLC0415
     from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415

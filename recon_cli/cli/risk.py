@@ -108,7 +108,7 @@ def print_release(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
     import polars as pl  # noqa: PLC0415 - slow imports when needed
 
-    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.plurals import plural  # noqa: PLC0415
     from recon_cli.stages.risk import read_summary  # noqa: PLC0415
 
     people = plural(run.release.record).replace("_", " ")

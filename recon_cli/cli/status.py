@@ -144,7 +144,7 @@ def _zero(run: Run | None) -> str:
 
 def _figures(manifest: Manifest, release: Release | None, zero: str) -> list[str]:
     """People, units, how they came out, and what else counts."""
-    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.plurals import plural  # noqa: PLC0415
     from recon_cli.progress.tally import outcomes  # noqa: PLC0415
 
     totals = manifest.totals

@@ -85,7 +85,7 @@ def print_tabulate(run: Run, outcome: StageOutcome) -> None:
 
 
 def _print(run: Run, written: Tabulated, title: str) -> None:
-    from recon_cli.progress import plural  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.plurals import plural  # noqa: PLC0415 - slow imports when needed
 
     people = plural(run.release.record).replace("_", " ")
     show(

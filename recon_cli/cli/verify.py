@@ -29,7 +29,7 @@ def command(options: RunOptions, *, tables: str | None) -> None:
       recon verify -c al.yaml
       recon verify --tables block+tract
     """  # noqa: D301 - click wants the character itself
-    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.plurals import plural  # noqa: PLC0415
     from recon_cli.report.words import agreement  # noqa: PLC0415
     from recon_cli.stages.verify import verify  # noqa: PLC0415 - imports polars
 

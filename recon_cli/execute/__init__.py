@@ -12,15 +12,14 @@ from recon_cli.execute.work_items import (
     Result,
     Results,
     Shared,
-    Usage,
     WorkFunction,
     WorkItem,
     default_workers,
     measured,
-    peak_mb,
     retry_once,
 )
 from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.store.usage import Usage
 
 if TYPE_CHECKING:
     from recon_cli.execute.work_queue import WorkQueue
@@ -30,12 +29,10 @@ __all__ = [
     "OnDeath",
     "OnProgress",
     "Results",
-    "Usage",
     "WorkFunction",
     "WorkItem",
     "default_workers",
     "ignore_progress",
-    "peak_mb",
     "retry_once",
     "run_items",
 ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from recon_cli.progress import OnProgress
+from recon_cli.store.usage import Usage, peak_mb
 
 Shared = TypeVar("Shared")
 Payload = TypeVar("Payload")
@@ -45,15 +46,6 @@ OnDeath = Callable[[WorkItem[Payload], str], WorkItem[Payload] | None]
 def retry_once(item: WorkItem[Payload], cause: str) -> WorkItem[Payload] | None:  # noqa: ARG001
     """The same item, after its first death; then no more."""
     return item if item.deaths == 1 else None
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What a piece of work cost."""
-
-    wall_seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    peak_mb: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -94,21 +86,6 @@ def default_workers() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def peak_mb() -> float:
-    """Peak resident memory of this process so far, in MB."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count what the process was before exec, too
-        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith("VmHWM:"):
-                return round(int(line.split()[1]) / 1024, 1)
-    try:
-        import resource  # noqa: PLC0415 - Windows has none
-    except ImportError:
-        return 0.0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (1024 if os.uname().sysname == "Linux" else 1024**2), 1)
 
 
 class Meter:

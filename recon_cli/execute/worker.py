@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from recon_cli.errors import MemoryShortage, ReconError
 from recon_cli.execute.progress_messages import ProgressMessage, ProgressSender
-from recon_cli.execute.work_items import Usage, WorkFunction, measured
+from recon_cli.execute.work_items import WorkFunction, measured
 from recon_cli.garbage import collect_seldom
 from recon_cli.memory_shortage import as_shortage
+from recon_cli.store.usage import Usage
 from recon_cli.tracebacks import safe_message, traceback_text
 
 if TYPE_CHECKING:

@@ -15,11 +15,12 @@ from collections.abc import Iterator, Sequence
 from recon_cli.errors import ContradictionError, SolverError
 from recon_cli.explain.corrections import CellsInUse, CountCorrection, least_correction
 from recon_cli.explain.facts import PublishedCell
+from recon_cli.frames import OPEN
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
-from recon_cli.progress import plural
-from recon_cli.publication import OPEN, Publication
+from recon_cli.plurals import plural
+from recon_cli.publication import Publication
 
 #: Geounits that are looked at one by one.
 _TRIED = 200

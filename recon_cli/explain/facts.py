@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from recon_cli.frames import OPEN
 from recon_cli.model.grain import IntArray
-from recon_cli.publication import OPEN, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Cell, Release, Table
 
 BoolArray = npt.NDArray[np.bool_]

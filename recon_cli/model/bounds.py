@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
-from recon_cli.publication import OPEN
 
 BoolArray = npt.NDArray[np.bool_]
 

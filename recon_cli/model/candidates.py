@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.frames import OPEN
 from recon_cli.model.grain import Grain, IntArray, RowGroup, enumerate_domain
-from recon_cli.publication import OPEN
 
 AtomArray = npt.NDArray[np.int16]
 BoolArray = npt.NDArray[np.bool_]

@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray, enumerate_domain
 from recon_cli.model.junction_tree import JunctionTree, Separator
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.predicates import Masks
-from recon_cli.publication import OPEN
 
 AtomArray = npt.NDArray[np.int16]
 

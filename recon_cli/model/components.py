@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
@@ -24,7 +25,6 @@ from recon_cli.model.program import (
     connected_parts,
     connected_subset,
 )
-from recon_cli.publication import OPEN
 
 #: Variables in a pack, exceeded only by a connected part that is larger.
 PACK = 256

@@ -20,8 +20,8 @@ class LinearConstraints:
     Attributes:
         A: Sparse (rows × cells), integer coefficients; of published counts, positive ones.
         least: What each row comes to at least.
-        most: What each row comes to at most; in a system `recon_cli.publication.OPEN` where it has
-            no upper end, in an integer program always a number that follows from the others.
+        most: What each row comes to at most; in a system `recon_cli.frames.OPEN` where it
+            has no upper end, in an integer program always a number that follows from the others.
 
     Raises:
         ValueError: When made: as many bounds as rows are needed.

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from recon_cli.errors import SourceError
+from recon_cli.frames import OPEN
 from recon_cli.model.candidates import BoolArray, Stratum
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import PatternPlan, Plan
-from recon_cli.publication import MOST_PEOPLE, OPEN
+from recon_cli.publication import MOST_PEOPLE
 from recon_cli.statement.intervals import CountIntervals
 
 

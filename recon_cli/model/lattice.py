@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.frames import OPEN
 from recon_cli.model.grain import IntArray
 from recon_cli.model.margins import Margins, option_margins
 from recon_cli.model.predicates import Masks
 from recon_cli.model.relations import Relations
-from recon_cli.publication import OPEN
 from recon_cli.schema import Release
 
 BoolArray = npt.NDArray[np.bool_]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from recon_cli.frames import OPEN
 from recon_cli.model.dense_domain import (
     BoolArray,
     DenseDomain,
@@ -24,7 +25,6 @@ from recon_cli.model.dense_domain import (
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.row_costs import SHORTAGE, RowCosts, row_costs
-from recon_cli.publication import OPEN
 from recon_cli.statement.costs import SCALE, CountCosts
 
 

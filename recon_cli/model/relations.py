@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.frames import OPEN
 from recon_cli.model.grain import IntArray
-from recon_cli.publication import OPEN
 
 BoolArray = npt.NDArray[np.bool_]
 

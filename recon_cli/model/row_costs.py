@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.dense_domain import BoolArray
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
-from recon_cli.publication import OPEN
 from recon_cli.statement.costs import REACH, SCALE, CountCosts
 
 #: What each record costs, in 1/`SCALE`: of solutions that are about as likely, the one with the

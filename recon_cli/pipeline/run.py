@@ -15,7 +15,6 @@ from recon_cli.execute import (
     DaskWorkers,
     OnDeath,
     Results,
-    Usage,
     WorkFunction,
     WorkItem,
     default_workers,
@@ -35,6 +34,7 @@ from recon_cli.store import (
     shared_transaction,
     transaction,
 )
+from recon_cli.store.usage import Usage
 
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")

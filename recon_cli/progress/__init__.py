@@ -14,7 +14,6 @@ from recon_cli.progress.protocol import (
     SilentReporter,
     Task,
     ignore_progress,
-    plural,
 )
 
 __all__ = [
@@ -28,5 +27,4 @@ __all__ = [
     "SilentReporter",
     "Task",
     "ignore_progress",
-    "plural",
 ]

@@ -106,22 +106,3 @@ class SilentReporter:
 class _NoBar:
     def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
         pass
-
-
-def plural(name: str) -> str:
-    """The name of a level, or of what a record is about, for several of them.
-
-    >>> plural("block"), plural("county"), plural("class"), plural("person")
-    ('blocks', 'counties', 'classes', 'people')
-    >>> plural("level_4"), plural("all_places")
-    ('level_4_places', 'all_places')
-    """
-    if name == "person":
-        return "people"
-    if name.endswith("places"):
-        return name
-    if name[-1:].isdigit():
-        return f"{name}_places"
-    if name.endswith("y") and name[-2:-1] not in "aeiou":
-        return f"{name[:-1]}ies"
-    return f"{name}es" if name.endswith(("s", "x", "ch", "sh")) else f"{name}s"

@@ -8,7 +8,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from recon_cli.progress.protocol import NO_STATUSES, Task, plural
+from recon_cli.plurals import plural
+from recon_cli.progress.protocol import NO_STATUSES, Task
 
 #: Seconds that the rate is measured over, so that it follows the work.
 _WINDOW = 30.0

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.protect.relations import count_matrix, relations_of
+from recon_cli.model.published_cells import count_matrix, relations_of
 from recon_cli.publication import CoveragePattern, GeounitBatch, Publication, with_population
 from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL, Sizes

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import SolverError
+from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.components import split_components
 from recon_cli.model.constraints import LinearConstraints
@@ -31,7 +32,7 @@ from recon_cli.protect.least_change import SensitiveCells
 from recon_cli.protect.linked_cells import LinkedCells, linked_cells
 from recon_cli.protect.neighbourhoods import Neighbourhoods
 from recon_cli.protect.primary import PrimaryRules, primary_cells
-from recon_cli.publication import OPEN, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed, generator
 from recon_cli.solve.feasibility import Feasibility, solve_program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recon_cli.publication import OPEN
+from recon_cli.frames import OPEN
 from recon_cli.report.words import Words, of_people
 
 

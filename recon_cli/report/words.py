@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from recon_cli.progress import plural
+from recon_cli.plurals import plural
 from recon_cli.schema import Release
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from recon_cli.frames import OPEN
 from recon_cli.model.dense_domain import BoolArray, FloatArray, Int32Array
 from recon_cli.model.grain import IntArray
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.row_costs import RECORD, CostProgram, RowCosts, cost_program
-from recon_cli.publication import OPEN
 from recon_cli.solve.dual_bounds import SAFE
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
 from recon_cli.statement.costs import SCALE

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.frames import STATEMENTS
-from recon_cli.publication import OPEN
+from recon_cli.frames import OPEN, STATEMENTS
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
 from recon_cli.statement import FLAGGED, Law, Protection, describe_law

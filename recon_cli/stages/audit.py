@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from recon_cli.config.sections.audit import Audit
+from recon_cli.model.selection import select
 from recon_cli.pipeline.declaration import MadeStage, QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT
 from recon_cli.stages.reconstruct import input_digests, shared_digests
-from recon_cli.stages.selection import select
 from recon_cli.store import Manifest, Transaction
 from recon_cli.store.published import open_published, read_coverage
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.capacity import Capacity
 from recon_cli.errors import SourceError
+from recon_cli.model.selection import select
 from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CAPACITY
 from recon_cli.stages.reconstruct import input_digests, shared_digests
-from recon_cli.stages.selection import select
 from recon_cli.store import Manifest, Transaction, open_folder
 from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import has_statements, open_published, read_coverage

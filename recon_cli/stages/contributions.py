@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.contributions import Contributions
+from recon_cli.model.selection import select
 from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CONTRIBUTIONS
-from recon_cli.stages.selection import select
 from recon_cli.store import Manifest, Transaction, open_folder
 from recon_cli.store.published import open_published, read_coverage
 

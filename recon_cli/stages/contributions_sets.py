@@ -15,7 +15,7 @@ from recon_cli.attack.contributions.proven import Attack
 from recon_cli.attack.contributions.ranking import LeftOut, attacks_needed, rank_contributions
 from recon_cli.attack.contributions.shapley import draw_orders
 from recon_cli.config.sections.contributions import Contributions
-from recon_cli.execute import OnProgress, Results, Usage, WorkItem, run_items
+from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
 from recon_cli.publication import Coverage
@@ -25,6 +25,7 @@ from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import read_published
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.published import has_statements, open_published
+from recon_cli.store.usage import Usage
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ from recon_cli.pipeline.stages import (
     SCORE,
     SOLVAR,
 )
-from recon_cli.progress import Task, plural
+from recon_cli.plurals import plural
+from recon_cli.progress import Task
 from recon_cli.report.findings import (
     AuditFindings,
     ClaimFindings,

@@ -12,10 +12,11 @@ import polars as pl
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs
+from recon_cli.frames import OPEN
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
-from recon_cli.progress import plural
-from recon_cli.publication import OPEN, Publication
+from recon_cli.plurals import plural
+from recon_cli.publication import Publication
 from recon_cli.report.published_tables import PublishedTables, published_tables
 from recon_cli.schema import Geography, Level, Release, Table
 from recon_cli.stages.reconstructed import release_of_records

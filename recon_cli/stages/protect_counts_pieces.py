@@ -14,11 +14,11 @@ from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
 from recon_cli.frames import COUNTS
 from recon_cli.markdown import markdown_table
+from recon_cli.model.published_cells import cells_of
 from recon_cli.pipeline.run import pieces_of
 from recon_cli.protect.accuracy import accuracy_table, sum_errors
 from recon_cli.protect.copies import count_copies
 from recon_cli.protect.counts import Keys, count_records, protect_counts, tidy_counts
-from recon_cli.protect.relations import cells_of
 from recon_cli.publication import PROTECTION, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import RecordFile, open_records

@@ -13,7 +13,7 @@ from recon_cli.evaluate.proven import known_columns, proof_conditions
 from recon_cli.frames import is_place
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
-from recon_cli.progress import plural
+from recon_cli.plurals import plural
 from recon_cli.publication import UNLISTED
 from recon_cli.report.claims import certificate_sentence, claim_sentence
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason

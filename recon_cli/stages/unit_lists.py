@@ -11,7 +11,7 @@ from recon_cli.config.sections.noise import Noise
 from recon_cli.config.sections.topdown import Topdown
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import UNREADABLE
-from recon_cli.progress import plural
+from recon_cli.plurals import plural
 from recon_cli.publication import UNIT_LIST
 from recon_cli.schema import Release
 from recon_cli.sources.damage import why_unreadable

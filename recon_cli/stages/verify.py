@@ -12,10 +12,10 @@ from recon_cli import verification
 from recon_cli.errors import StageError
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.execute import OnProgress
+from recon_cli.model.selection import select
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Release, Table
-from recon_cli.stages.selection import select
 from recon_cli.store import Piece, open_folder, read_published
 from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import open_published, read_coverage

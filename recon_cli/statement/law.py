@@ -54,7 +54,7 @@ class Law(BaseModel, ABC):
         """The least and the greatest true count of published numbers that fit.
 
         Both are counts that give the published number; the greatest is
-        `recon_cli.publication.OPEN` where there is none.
+        `recon_cli.frames.OPEN` where there is none.
         """
 
     def cost(self, published: IntArray, counts: IntArray) -> FloatArray:

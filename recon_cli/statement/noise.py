@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from recon_cli.chance import Draws, ends_of
-from recon_cli.publication import OPEN
+from recon_cli.frames import OPEN
 from recon_cli.statement.law import FLAGGED, BoolArray, FloatArray, IntArray, Law
 
 

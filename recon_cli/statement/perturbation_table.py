@@ -12,7 +12,7 @@ import polars as pl
 
 from recon_cli.chance import Draws, ends_of
 from recon_cli.errors import ConfigError
-from recon_cli.publication import OPEN
+from recon_cli.frames import OPEN
 from recon_cli.statement.law import BoolArray, FloatArray, IntArray
 
 #: By how much the probabilities of a row may miss 1: tables are printed with few digits.

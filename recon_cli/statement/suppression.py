@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from recon_cli.chance import Draws
-from recon_cli.publication import OPEN
+from recon_cli.frames import OPEN
 from recon_cli.statement.law import FLAGGED, BoolArray, IntArray, Law
 
 #: Texts in place of a suppressed count that agencies use; ``<3`` is read besides.

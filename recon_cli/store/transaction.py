@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from recon_cli.errors import StageError
-from recon_cli.execute.work_items import Usage, peak_mb
 from recon_cli.store import files
 from recon_cli.store.folder import Folder, open_folder
 from recon_cli.store.manifest import (
@@ -35,6 +34,7 @@ from recon_cli.store.manifest import (
 from recon_cli.store.piece import Piece
 from recon_cli.store.recipe import Recipe, Stage, manifests_folder
 from recon_cli.store.staging import COMMIT, Staging, intact
+from recon_cli.store.usage import Usage, peak_mb
 
 STAGING = ".staging"
 #: A file in every public folder whose chance follows from a seed.

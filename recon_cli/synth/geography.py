@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from recon_cli.schema.states import STATES
 from recon_cli.seeding import generator
-from recon_cli.sources.legacy.states import STATES
 from recon_cli.synth.origins import block_diversity, tract_mixes
 from recon_cli.synth.parameters import Floats, Nation
 from recon_cli.synth.sizes import Integers, block_sizes

@@ -16,7 +16,8 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.errors import SourceError, VerificationError
-from recon_cli.publication import OPEN, CoveragePattern, Publication
+from recon_cli.frames import OPEN
+from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Level, Release, Table
 from recon_cli.verification.evaluation import EvaluatedRecords, Integers, Matrix, Truth
 

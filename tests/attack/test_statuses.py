@@ -10,7 +10,7 @@ import pytest
 
 import recon_cli as recon
 from recon_cli.attack.audit.statuses import statuses
-from recon_cli.publication import OPEN
+from recon_cli.frames import OPEN
 from recon_cli.schema import parse_release
 from recon_cli.statement import Protection, Statement, parse_law
 from tests.support.enumeration import solutions

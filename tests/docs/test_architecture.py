@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -68,43 +69,107 @@ def test_docstrings_link_to_terms_of_the_glossary() -> None:
     assert [(path, term) for path, term in links if term not in known] == []
 
 
-CORE = [
-    "model",
-    "solve",
-    "attack",
-    "explain",
-    "score",
-    "synth",
-    "protect",
-    "noise",
-    "histogram",
-    "risk",
-    "capacity",
-    "frontier",
-    "experiment",
-    "calibrate",
-    "tabulation",
-    "verification",
-]
-OTHERS = ["stages", "pipeline", "store", "execute", "cli", "api", "config", "report"]
+#: From the bottom to the top, as docs/architecture.md has them.
+LAYERS = ("vocabulary", "core", "shell", "surface")
+#: All that the core may know of what is above it: who hears of progress.
+OF_PROGRESS = {"recon_cli.progress.OnProgress", "recon_cli.progress.ignore_progress"}
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Parts of the package that a module imports."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        for name in names:
-            if name.startswith("recon_cli."):
-                yield name.split(".")[1]
+def layer_of() -> dict[str, str]:
+    """Part of the package → its layer, from the table of the page."""
+    layers: dict[str, str] = {}
+    for layer in LAYERS:
+        row = re.search(rf"^\| {layer} \| (.*?) \|", ARCHITECTURE.read_text(), re.MULTILINE)
+        assert row, layer
+        for part in re.findall(r"`(\w+)(?:/|\.py)`", row[1]):
+            assert part not in layers, part
+            layers[part] = layer
+    return layers
 
 
-@pytest.mark.parametrize("part", CORE)
-def test_the_core_knows_no_stages_folders_or_commands(part: str) -> None:
-    files = [*(PACKAGE / part).rglob("*.py"), *PACKAGE.glob(f"{part}.py")]
-    assert files
-    for path in files:
-        assert not set(imports(path)) & set(OTHERS), path
+def modules() -> dict[str, Path]:
+    """Every module by its dotted name."""
+    named = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        named[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return named
+
+
+MODULES = modules()
+
+
+def loaded_at_once(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run when a module is imported: none of functions or type checking."""
+    for node in body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from loaded_at_once(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+            for field in ("body", "orelse", "handlers", "finalbody"):
+                yield from loaded_at_once(getattr(node, field, []))
+
+
+def imported(nodes: Iterable[ast.AST]) -> set[str]:
+    """What these statements import of the package: modules, and names of them."""
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return {name for name in names if name.startswith("recon_cli.")}
+
+
+def module_of(name: str) -> str:
+    return name if name in MODULES else name.rpartition(".")[0]
+
+
+def test_every_part_has_one_layer() -> None:
+    assert set(layer_of()) == {name.removesuffix(".py").strip("/") for name in parts()}
+
+
+@pytest.mark.parametrize("layer", ["vocabulary", "core"])
+def test_nothing_is_imported_from_above(layer: str) -> None:
+    layers = layer_of()
+    height = {part: LAYERS.index(name) for part, name in layers.items()}
+    above = [
+        (module, name)
+        for module, path in MODULES.items()
+        if layers.get(".".join(module.split(".")[1:2])) == layer
+        for name in imported(ast.walk(ast.parse(path.read_text()))) - OF_PROGRESS
+        if height[name.split(".")[1]] > LAYERS.index(layer)
+    ]
+    assert above == []
+
+
+def first_circle(depends: Mapping[str, set[str]]) -> list[str]:
+    """Names that need each other; empty where there are none."""
+    try:
+        TopologicalSorter(depends).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_a_circle_is_found() -> None:
+    assert first_circle({"a": {"b"}, "b": {"a"}, "c": set()})
+    assert not first_circle({"a": {"b"}, "b": {"c"}})
+
+
+def test_no_module_and_no_folder_imports_in_a_circle() -> None:
+    depends: dict[str, set[str]] = {}
+    folders: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        names = imported(loaded_at_once(ast.parse(path.read_text()).body))
+        depends[module] = {module_of(name) for name in names} - {module}
+        if "." in module:
+            part = module.split(".")[1]
+            others = {name.split(".")[1] for name in depends[module]} - {part}
+            folders.setdefault(part, set()).update(others)
+    assert sum(map(len, depends.values())) > 1000
+    assert first_circle(depends) == []
+    assert first_circle(folders) == []
 
 
 def test_only_the_solvers_import_ortools() -> None:

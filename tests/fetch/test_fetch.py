@@ -22,8 +22,8 @@ from recon_cli.errors import FetchError, SourceError
 from recon_cli.fetch import Order, catalogued_releases, deliver, load_catalogue, meter, transfer
 from recon_cli.progress import ConsoleReporter
 from recon_cli.schema import load_release
+from recon_cli.schema.states import STATES
 from recon_cli.sources.legacy import legacy_layout
-from recon_cli.sources.legacy.states import STATES
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
 from tests.support.website import Reply, Website, website

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from recon_cli.frames import OPEN
 from recon_cli.model.relations import Relations
-from recon_cli.publication import OPEN
 
 _Ends = list[tuple[int, int]]
 

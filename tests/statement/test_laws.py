@@ -14,7 +14,7 @@ from scipy import optimize, stats
 
 from recon_cli.chance import Draws, KeyedChance
 from recon_cli.errors import ConfigError
-from recon_cli.publication import OPEN
+from recon_cli.frames import OPEN
 from recon_cli.statement import FLAGGED, LAWS, Law, law_document, parse_law
 from recon_cli.statement.perturbation_table import (
     PerturbationTable,

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from recon_cli.publication import OPEN, Publication
+from recon_cli.frames import OPEN
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, Value
 
 Record = tuple[str, tuple[Value, ...]]

@@ -12,8 +12,8 @@ import pytest
 from recon_cli.calibrate.study import load_study
 from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
+from recon_cli.schema.states import STATES
 from recon_cli.seeding import generator
-from recon_cli.sources.legacy.states import STATES
 from recon_cli.synth import load_nation
 from recon_cli.synth.county import HOUSEHOLDS, PERSONS, generate_county
 from recon_cli.synth.geography import FIRST_COUNTY, LAST_COUNTY, county_geoids, plan_nation

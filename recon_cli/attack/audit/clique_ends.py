@@ -17,6 +17,7 @@ from scipy import sparse
 
 from recon_cli.attack.audit.cells import CountEnds
 from recon_cli.attack.audit.functionals import DistinctFunctionals
+from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows
 from recon_cli.model.components import Component, split_components
@@ -25,7 +26,6 @@ from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_system import interval_strata
 from recon_cli.model.signed_bounds import BoolArray, propagate_signed
-from recon_cli.publication import OPEN
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility

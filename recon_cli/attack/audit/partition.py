@@ -31,6 +31,7 @@ from recon_cli.attack.reconstruction.solution import (
     quarantine_of_batch,
     solve_system,
 )
+from recon_cli.frames import OPEN
 from recon_cli.model.candidates import BoolArray
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.components import Component, split_components
@@ -41,7 +42,7 @@ from recon_cli.model.plan import Plan
 from recon_cli.model.program import activity_bounds
 from recon_cli.model.system import build_system, whole_regions_of
 from recon_cli.progress import OnProgress, ignore_progress
-from recon_cli.publication import OPEN, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort

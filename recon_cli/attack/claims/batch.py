@@ -17,12 +17,12 @@ from recon_cli.attack.claims.groups import Groups, UnitGroups, distinct_rows, ma
 from recon_cli.attack.claims.settle import Sets, SettledSets, settle
 from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.variability.histogram import HistogramCells
+from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.duplicate_columns import MergedProgram, merge_duplicate_columns
 from recon_cli.model.grain import IntArray
-from recon_cli.publication import OPEN
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 

@@ -17,13 +17,13 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.attack.reconstruction.neighbourhoods import meet_shared_rows
+from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.dense_domain import BoolArray, FloatArray, Int32Array
 from recon_cli.model.grain import IntArray
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.program import IntegerProgram, with_rows
 from recon_cli.model.row_costs import RECORD
-from recon_cli.publication import OPEN
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.column_pricing import CertifiedCosts, OpenUnits, PricedVertex, price_columns
 from recon_cli.solve.cp_sat import Effort, SolveResult, Status, find_feasible, maximize

@@ -34,11 +34,11 @@ from recon_cli.attack.variability.largest_distance import (
     maximize_each_unit,
     maximize_jointly,
 )
+from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
-from recon_cli.publication import OPEN
 from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.objectives import LinearFunctionals

@@ -19,6 +19,7 @@ from recon_cli.attack.variability.batch import BatchVariability, CellIntervals, 
 from recon_cli.attack.variability.distance import BoolArray
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.errors import StageError
+from recon_cli.frames import OPEN
 from recon_cli.model.candidates import AtomArray, Candidates
 from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
 from recon_cli.model.dense_domain import DenseDomain, require_room
@@ -26,7 +27,6 @@ from recon_cli.model.grain import IntArray, unravel
 from recon_cli.model.plan import Plan
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.system import System
-from recon_cli.publication import OPEN
 from recon_cli.solve.column_pricing import OpenUnits, certified_least, price_columns
 from recon_cli.solve.cp_sat import Effort, maximize
 from recon_cli.statement.costs import SCALE

@@ -13,6 +13,7 @@ from recon_cli.attack.variability.histogram import (
     histogram_of,
     with_open_ends,
 )
+from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import arrange_counts
@@ -23,7 +24,7 @@ from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan
 from recon_cli.model.system import MOST_LISTED, System, build_systems
-from recon_cli.publication import OPEN, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
 

@@ -40,7 +40,7 @@ def print_noise(run: Run, outcome: StageOutcome) -> None:
     """Print what was measured, what it spent, and the summary."""
     import polars as pl  # noqa: PLC0415 - slow imports when needed
 
-    from recon_cli.progress import plural  # noqa: PLC0415
+    from recon_cli.plurals import plural  # noqa: PLC0415
 
     totals, notes = outcome.manifest.totals, outcome.manifest.notes
     people = plural(run.release.record).replace("_", " ")

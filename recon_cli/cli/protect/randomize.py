@@ -34,7 +34,7 @@ def command(options: RunOptions, *, force: bool) -> None:
 
 def print_randomize(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.progress import plural  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.plurals import plural  # noqa: PLC0415 - slow imports when needed
 
     people = plural(run.release.record).replace("_", " ")
     totals, found = outcome.manifest.totals, outcome.manifest.notes["epsilon"]

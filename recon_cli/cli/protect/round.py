@@ -43,7 +43,7 @@ def command(options: RunOptions, *, to: Path | None, force: bool) -> None:
 
 def print_round(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage, and what is known to undo it."""
-    from recon_cli.progress import plural  # noqa: PLC0415 - slow imports when needed
+    from recon_cli.plurals import plural  # noqa: PLC0415 - slow imports when needed
 
     people = plural(run.release.record).replace("_", " ")
     totals, copies = outcome.manifest.totals, outcome.manifest.notes["copies"]

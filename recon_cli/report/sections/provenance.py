@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from recon_cli.progress import plural
+from recon_cli.plurals import plural
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import Findings
 from recon_cli.report.words import count

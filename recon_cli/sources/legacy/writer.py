@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
 from recon_cli.schema import Release
+from recon_cli.schema.states import STATES
 from recon_cli.sources.legacy.header import DIGITS
 from recon_cli.sources.legacy.header_writer import header_text
 from recon_cli.sources.legacy.layout import KEY_COLUMNS, Layout, Segment, legacy_layout
 from recon_cli.sources.legacy.positions import PositionedCounts, position_counts
-from recon_cli.sources.legacy.states import STATES
 from recon_cli.store.files import written_whole
 
 _CHUNK: Final = 20_000

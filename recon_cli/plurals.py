@@ -1,0 +1,22 @@
+"""Names of several levels, or of several of what records are about."""
+
+from __future__ import annotations
+
+
+def plural(name: str) -> str:
+    """The name of a level, or of what a record is about, for several of them.
+
+    >>> plural("block"), plural("county"), plural("class"), plural("person")
+    ('blocks', 'counties', 'classes', 'people')
+    >>> plural("level_4"), plural("all_places")
+    ('level_4_places', 'all_places')
+    """
+    if name == "person":
+        return "people"
+    if name.endswith("places"):
+        return name
+    if name[-1:].isdigit():
+        return f"{name}_places"
+    if name.endswith("y") and name[-2:-1] not in "aeiou":
+        return f"{name[:-1]}ies"
+    return f"{name}es" if name.endswith(("s", "x", "ch", "sh")) else f"{name}s"
