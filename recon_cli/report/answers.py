@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recon_cli.evaluate.fresh import Missing
+from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.report.document import Answer, Hyperlink
 from recon_cli.report.findings import (
     AuditFindings,
@@ -131,7 +132,7 @@ def _tables(
             f" In {_place(looked.place, words)} cells of {enumerate_words(looked.tables)} suffice "
             "to force the records that are explained on its page."
         )
-    if len(names) > 1 and findings.contributions is None and _is_damage(findings):
+    if len(names) > 1 and not findings.work.holds(CONTRIBUTIONS) and _is_damage(findings):
         text += " `recon contributions` finds which of them do the damage."
     return Answer("By which tables", text)
 

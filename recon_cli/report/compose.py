@@ -6,22 +6,10 @@ from collections.abc import Sequence
 
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.answers import PlacePage, make_answers
-from recon_cli.report.document import KeyFigure, ReportDocument, ReportSection, Term
+from recon_cli.report.document import KeyFigure, ReportDocument, Term
 from recon_cli.report.findings import AuditFindings, Findings, ReconstructionFindings, ScoreFindings
 from recon_cli.report.headline import make_headline
-from recon_cli.report.sections.agreement import agreement_section
-from recon_cli.report.sections.audit import audit_sections
-from recon_cli.report.sections.certain import certain_section
-from recon_cli.report.sections.confidence import confidence_sections
-from recon_cli.report.sections.contributions import contributions_sections
-from recon_cli.report.sections.disclosure import disclosure_section
-from recon_cli.report.sections.leave_one_out import leave_one_out_sections
-from recon_cli.report.sections.precision import precision_section
-from recon_cli.report.sections.provenance import provenance_section
-from recon_cli.report.sections.risk import risk_sections
-from recon_cli.report.sections.uniqueness import uniqueness_section
-from recon_cli.report.sections.variability import variability_section
-from recon_cli.report.sections.zero import zero_section
+from recon_cli.report.sections.registry import SECTIONS
 from recon_cli.report.words import Words, agreement_of, percentage, words_of
 
 
@@ -43,31 +31,7 @@ def compose_report(
         answers=make_answers(findings, words, pages),
         facts=_facts(findings, words),
         terms=_terms(findings, words),
-        sections=(
-            disclosure_section(findings, words),
-            uniqueness_section(findings, words),
-            variability_section(findings, words),
-            certain_section(findings, words),
-            *contributions_sections(findings, words),
-            *audit_sections(findings, words),
-            *confidence_sections(findings),
-            *_attack_sections(findings.scores, words),
-            *leave_one_out_sections(findings, words),
-            *risk_sections(findings, words),
-            provenance_section(findings),
-        ),
-    )
-
-
-def _attack_sections(scores: ScoreFindings | Missing, words: Words) -> tuple[ReportSection, ...]:
-    if isinstance(scores, Missing):
-        return (
-            ReportSection("attack", "Linking, and precision against guessing", missing=(scores,)),
-        )
-    return (
-        agreement_section(scores, words),
-        precision_section(scores, words),
-        zero_section(scores, words),
+        sections=tuple(part for section in SECTIONS for part in section.compose(findings, words)),
     )
 
 

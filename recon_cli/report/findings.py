@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from recon_cli.config.sections.report import Disclosure
-from recon_cli.evaluate.fresh import Missing
+from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Mode
 from recon_cli.schema import Release
 from recon_cli.store import Manifest
@@ -246,21 +246,6 @@ class ScoreFindings:
 
 
 @dataclass(frozen=True)
-class ConfidenceFindings:
-    """What `recon confidence` found.
-
-    Attributes:
-        manifest: Of ``confidence/``.
-        tenths: Records that are not certain, by ``tenth`` of their confidence: ``records``.
-        calibration: As from `recon_cli.score.confidence.calibration`; None without a truth.
-    """
-
-    manifest: Manifest
-    tenths: pl.DataFrame
-    calibration: pl.DataFrame | None
-
-
-@dataclass(frozen=True)
 class AuditFindings:
     """What `recon audit` found.
 
@@ -287,45 +272,6 @@ class AuditFindings:
 
 
 @dataclass(frozen=True)
-class LeaveOneOutFindings:
-    """What `recon leave-one-out` found.
-
-    Attributes:
-        manifest: Of ``leave_one_out/``.
-        differences: As from `recon_cli.score.leave_one_out.left_out_differences`.
-    """
-
-    manifest: Manifest
-    differences: pl.DataFrame
-
-
-@dataclass(frozen=True)
-class ContributionFindings:
-    """What `recon contributions` found.
-
-    Attributes:
-        manifest: Of ``contributions/``.
-        ranked: As from `recon_cli.attack.contributions.ranking.rank_contributions`.
-    """
-
-    manifest: Manifest
-    ranked: pl.DataFrame
-
-
-@dataclass(frozen=True)
-class RiskFindings:
-    """What `recon risk release` found.
-
-    Attributes:
-        manifest: Of ``risk/``.
-        summary: As from `recon_cli.risk.release.mean_risks`.
-    """
-
-    manifest: Manifest
-    summary: pl.DataFrame
-
-
-@dataclass(frozen=True)
 class Certain:
     """A number of certain records, which is none without its columns.
 
@@ -342,9 +288,10 @@ class Certain:
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that a report is about.
+    """What the headline and several sections share.
 
     Attributes:
+        work: The folders that a section reads for itself.
         release: The schema.
         manifests: One a stage, in the order of the work.
         rule: When people are given away.
@@ -355,16 +302,13 @@ class Findings:
         uniques: In the truth, if people were linked; else as ``solvar/`` counted them.
         claims: ``claims/``.
         scores: ``score/``.
-        confidence: ``confidence/``; None where no solutions were sampled.
-        leave_one_out: ``leave_one_out/``; None where nobody was left out.
-        contributions: ``contributions/``; None where no part was left out.
         audit: ``audit/``; None where no counts were audited.
-        risk: ``risk/``; None where no noisy counts were measured.
         laws: By which the counts were published, in words; none where all are exact.
         kinds_of_law: Their names, each once.
         assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
     """
 
+    work: WorkFolder
     release: Release
     manifests: tuple[Manifest, ...]
     rule: Rule
@@ -375,11 +319,7 @@ class Findings:
     uniques: UniqueFindings | Missing
     claims: ClaimFindings | Missing
     scores: ScoreFindings | Missing
-    confidence: ConfidenceFindings | Missing | None = None
-    leave_one_out: LeaveOneOutFindings | Missing | None = None
-    contributions: ContributionFindings | Missing | None = None
     audit: AuditFindings | Missing | None = None
-    risk: RiskFindings | None = None
     laws: tuple[str, ...] = ()
     kinds_of_law: tuple[str, ...] = ()
     assumes_zeros: bool = False

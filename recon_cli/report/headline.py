@@ -7,6 +7,7 @@ from typing import Any
 
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.evaluate.proven import proof_conditions
+from recon_cli.pipeline.stages import RISK
 from recon_cli.report.findings import (
     AuditFindings,
     ClaimFindings,
@@ -115,7 +116,7 @@ def _of_noise(
     )
     notes = (
         []
-        if findings.risk is not None
+        if findings.work.holds(RISK)
         else [
             f"What such counts let somebody believe about a {words.person}: `recon risk release`."
         ]

@@ -16,12 +16,8 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import (
     AUDIT,
     CLAIMS,
-    CONFIDENCE,
-    CONTRIBUTIONS,
-    LEAVE_ONE_OUT,
     LINK,
     RECONSTRUCT,
-    RISK,
     SCORE,
     SOLVAR,
 )
@@ -30,23 +26,16 @@ from recon_cli.progress import Task
 from recon_cli.report.findings import (
     AuditFindings,
     ClaimFindings,
-    ConfidenceFindings,
-    ContributionFindings,
     Findings,
-    LeaveOneOutFindings,
     Place,
     ReconstructionFindings,
-    RiskFindings,
     Rule,
     ScoreFindings,
     UniqueFindings,
     VariabilityFindings,
 )
 from recon_cli.schema import Release
-from recon_cli.score.confidence import CALIBRATION, count_tenths
-from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import Sizes
-from recon_cli.stages.contributions import read_contributions
 from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.stages.source_labels import file_labels
 from recon_cli.store import INGEST, Folder, Manifest, Stage
@@ -55,7 +44,7 @@ from recon_cli.store.published import place_name, read_names
 
 
 def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
-    """Read everything that a report is about.
+    """Read what the headline and several sections share.
 
     Args:
         run: The run.
@@ -97,6 +86,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     ):
         claims = replace(claims, whole=max(claims.whole, reconstruction.whole["certain"]))
     return Findings(
+        work,
         run.release,
         manifests,
         rule,
@@ -107,11 +97,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         _uniques(run.release, variability, scores),
         claims,
         scores,
-        confidence=_confidence(work),
-        leave_one_out=_left_out(work),
-        contributions=_contributions(work),
         audit=_audit(run, work),
-        risk=_risk(work),
         laws=laws_of(work.open(INGEST), run.release) if work.holds(INGEST) else (),
         kinds_of_law=_kinds_of_law(work, run.release),
         assumes_zeros=not isinstance(microdata, Missing)
@@ -162,54 +148,6 @@ def _claims(work: WorkFolder, folder: Folder | Missing) -> ClaimFindings | Missi
     surprise = by_k.agg(pl.len().alias("singletons"), pl.col(chances).median()).sort("k")
     people = folder.manifest.totals["people"]
     return ClaimFindings(folder.manifest, people, whole, by_known, surprise)
-
-
-def _confidence(work: WorkFolder) -> ConfidenceFindings | Missing | None:
-    if not work.holds(CONFIDENCE):
-        return None
-    folder = work.fresh(CONFIDENCE)
-    if isinstance(folder, Missing):
-        return folder
-    calibrated = None
-    score = work.open(SCORE) if work.holds(SCORE) else None
-    if score is not None and score.manifest.inputs["shared"].get("confidence/") == (
-        folder.manifest.key
-    ):
-        calibrated = pl.read_csv(score.read_extra("confidence.csv"), schema=CALIBRATION)
-    return ConfidenceFindings(
-        folder.manifest,
-        count_tenths(folder.read(name, columns=("confidence",)) for name in folder.partitions),
-        calibrated,
-    )
-
-
-def _risk(work: WorkFolder) -> RiskFindings | None:
-    if not work.holds(RISK):
-        return None
-    from recon_cli.stages.risk import SUMMARY  # noqa: PLC0415 - loads scipy's Fourier transforms
-
-    folder = work.open(RISK)
-    summary = pl.read_parquet(folder.read_extra(f"{SUMMARY}.parquet"))
-    return RiskFindings(folder.manifest, summary)
-
-
-def _left_out(work: WorkFolder) -> LeaveOneOutFindings | Missing | None:
-    if not work.holds(LEAVE_ONE_OUT):
-        return None
-    folder = work.fresh(LEAVE_ONE_OUT)
-    if isinstance(folder, Missing):
-        return folder
-    differences = pl.read_csv(folder.read_extra("differences.csv"), schema=DIFFERENCE)
-    return LeaveOneOutFindings(folder.manifest, differences)
-
-
-def _contributions(work: WorkFolder) -> ContributionFindings | Missing | None:
-    if not work.holds(CONTRIBUTIONS):
-        return None
-    folder = work.fresh(CONTRIBUTIONS)
-    if isinstance(folder, Missing):
-        return folder
-    return ContributionFindings(folder.manifest, read_contributions(work.path))
 
 
 def _audit(run: Run, work: WorkFolder) -> AuditFindings | Missing | None:

@@ -1,1 +1,1 @@
-"""The sections of a report, one module each: `Findings` and words in, a `Section` out."""
+"""The sections of a report, one module each; see `recon_cli.report.section.Section`."""

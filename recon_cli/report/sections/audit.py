@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.findings import Findings
+from recon_cli.report.findings import AuditFindings
+from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count, percentage
 
+_KEY = "audit"
 _OUTCOMES = ("counts", "recovered", "narrowed", "safe", "undecided", "smallest width")
 #: Why suppressed counts are told apart no further.
 _KINDS = (
@@ -18,19 +19,18 @@ _KINDS = (
 )
 
 
-def audit_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """The section, where counts were audited; none where they were not."""
-    found = findings.audit
-    key, title = "audit", "Counts that were suppressed, rounded or left out"
-    if found is None:
-        return ()
-    if isinstance(found, Missing):
-        return (ReportSection(key, title, missing=(found,)),)
+def _title(_: Words) -> str:
+    return "Counts that were suppressed, rounded or left out"
+
+
+def _render(found: AuditFindings, words: Words) -> tuple[ReportSection, ...]:
+    """What follows of the counts that are not published exactly."""
+    title = _title(words)
     cells, statuses = found.manifest.totals["cells"], found.manifest.statuses
     if not cells:
         return (
             ReportSection(
-                key,
+                _KEY,
                 title,
                 ("No count is left out, or declared to be suppressed, rounded or perturbed.",),
             ),
@@ -59,7 +59,7 @@ def audit_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...
         title_of_kinds = "Suppressed counts, by why they are"
         sheets.append(result_table(title_of_kinds, ("suppression", *_OUTCOMES), kinds))
     paragraphs = (*text, _KINDS) if kinds else text
-    return (ReportSection(key, title, paragraphs, sheets=tuple(sheets)),)
+    return (ReportSection(_KEY, title, paragraphs, sheets=tuple(sheets)),)
 
 
 def _apart(safety: int | None) -> str:
@@ -77,3 +77,6 @@ def _rows(frame: pl.DataFrame, words: int) -> list[tuple[str, ...]]:
         (*row[:words], *("–" if number is None else count(number) for number in row[words:]))
         for row in frame.iter_rows()
     ]
+
+
+SECTION = Section(_KEY, _title, lambda findings: findings.audit, _render)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.charts import Chart, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.findings import Findings, ReconstructionFindings
+from recon_cli.report.findings import Findings, ReconstructionFindings, UniqueFindings
 from recon_cli.report.palette import BLUE, GREY, Look
+from recon_cli.report.section import Section
 from recon_cli.report.words import (
     Words,
     count,
@@ -18,15 +21,33 @@ from recon_cli.report.words import (
     percentage,
     size_label,
 )
+from recon_cli.schema import Release
 from recon_cli.score.sheet import ResultTable
 
+_KEY = "certain"
 
-def certain_section(findings: Findings, words: Words) -> ReportSection:
-    """Certain records, and uniques where they were counted."""
-    key, title = "certain", f"Certain records and unique {words.people}"
+
+@dataclass(frozen=True)
+class _Certain:
+    release: Release
+    found: ReconstructionFindings
+    uniques: UniqueFindings | Missing
+
+
+def _title(words: Words) -> str:
+    return f"Certain records and unique {words.people}"
+
+
+def _read(findings: Findings) -> _Certain | Missing:
     found = findings.reconstruction
     if isinstance(found, Missing):
-        return ReportSection(key, title, missing=(found,))
+        return found
+    return _Certain(findings.release, found, findings.uniques)
+
+
+def _render(part: _Certain, words: Words) -> tuple[ReportSection, ...]:
+    """Certain records, and uniques where they were counted."""
+    found, uniques, title = part.found, part.uniques, _title(words)
     whole = found.whole
     certain, elsewhere = whole["certain"], whole["certain_elsewhere"]
     others = found.people - whole["one_population"]
@@ -40,24 +61,22 @@ def certain_section(findings: Findings, words: Words) -> ReportSection:
             f"Of them {elsewhere:,} are in {words.units} that are not proven to have one "
             f"reconstruction: {percentage(elsewhere, others)} of {of_people(others, words)} there."
         )
-    uniques = findings.uniques
     if isinstance(uniques, Missing):
-        return ReportSection(
-            key, title, tuple(text), (_figure(found, None, words),), (), (uniques,)
-        )
+        figure = _figure(found, None, words)
+        return (ReportSection(_KEY, title, tuple(text), (figure,), (), (uniques,)),)
     row = uniques.by_size.row(0, named=True)
     where = "of the truth" if uniques.is_true else "of the reconstruction"
     defined = " and can be linked" if uniques.is_true else ""
     other = "nobody else" if words.is_human else f"no other {words.person}"
     text.append(
         f"{count(row['unique'])} {words.people} {where} ({percent(row['unique_pct'])}%) are unique"
-        f"{defined}: {other} in their {words.unit} has the same {_key(findings, words)}."
+        f"{defined}: {other} in their {words.unit} has the same {_keys(part.release, words)}."
     )
-    return ReportSection(key, title, tuple(text), (_figure(found, uniques.by_size, words),))
+    return (ReportSection(_KEY, title, tuple(text), (_figure(found, uniques.by_size, words),)),)
 
 
-def _key(findings: Findings, words: Words) -> str:
-    keys = findings.release.attack
+def _keys(release: Release, words: Words) -> str:
+    keys = release.attack
     return words.listed(keys.binned) if keys is not None else "key"
 
 
@@ -147,3 +166,6 @@ def _unique_sheet(uniques: pl.DataFrame, words: Words) -> ResultTable:
     header = [f"{words.people} in the {words.unit}", words.people, "unique", "%"]
     header += ["study %"] if compared else []
     return result_table(f"Unique {words.people} by size", header, body)
+
+
+SECTION = Section(_KEY, _title, _read, _render)

@@ -2,22 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import polars as pl
+
 from recon_cli.evaluate.fresh import Missing
+from recon_cli.pipeline.stages import CONFIDENCE, SCORE
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import Findings
-from recon_cli.report.words import count, percent
+from recon_cli.report.section import Section
+from recon_cli.report.words import Words, count, percent
+from recon_cli.score.confidence import CALIBRATION, count_tenths
+from recon_cli.store import Manifest
 
+_KEY = "confidence"
 _HEADER = ("confidence", "records", "mean confidence %", "right %", "interval")
 
 
-def confidence_sections(findings: Findings) -> tuple[ReportSection, ...]:
-    """The section, where solutions were sampled; none where they were not."""
-    found = findings.confidence
-    key, title = "confidence", "Confidence of records that are not certain"
-    if found is None:
-        return ()
-    if isinstance(found, Missing):
-        return (ReportSection(key, title, missing=(found,)),)
+@dataclass(frozen=True)
+class _Confidence:
+    """What `recon confidence` found.
+
+    Attributes:
+        manifest: Of ``confidence/``.
+        tenths: Records that are not certain, by ``tenth`` of their confidence: ``records``.
+        calibration: As from `recon_cli.score.confidence.calibration`; None without a truth.
+    """
+
+    manifest: Manifest
+    tenths: pl.DataFrame
+    calibration: pl.DataFrame | None
+
+
+def _title(_: Words) -> str:
+    return "Confidence of records that are not certain"
+
+
+def _read(findings: Findings) -> _Confidence | Missing | None:
+    work = findings.work
+    if not work.holds(CONFIDENCE):
+        return None
+    folder = work.fresh(CONFIDENCE)
+    if isinstance(folder, Missing):
+        return folder
+    calibrated = None
+    score = work.open(SCORE) if work.holds(SCORE) else None
+    if score is not None and score.manifest.inputs["shared"].get("confidence/") == (
+        folder.manifest.key
+    ):
+        calibrated = pl.read_csv(score.read_extra("confidence.csv"), schema=CALIBRATION)
+    return _Confidence(
+        folder.manifest,
+        count_tenths(folder.read(name, columns=("confidence",)) for name in folder.partitions),
+        calibrated,
+    )
+
+
+def _render(found: _Confidence, words: Words) -> tuple[ReportSection, ...]:
+    """Records by tenth of their confidence, beside the truth where there is one."""
+    title = _title(words)
     notes, totals = found.manifest.notes, found.manifest.totals
     left = totals["people"] - totals["certain"] - totals["not_sampled"]
     text = [
@@ -37,7 +80,7 @@ def confidence_sections(findings: Findings) -> tuple[ReportSection, ...]:
             for tenth, records in found.tenths.iter_rows()
         ]
         sheet = result_table("Records by tenth of confidence", _HEADER, rows)
-        return (ReportSection(key, title, tuple(text), sheets=(sheet,)),)
+        return (ReportSection(_KEY, title, tuple(text), sheets=(sheet,)),)
     text.append(
         "A record is right if the truth has it, one to one, on all these columns, beyond the "
         "certain ones. Nothing was fitted to the truth."
@@ -50,7 +93,7 @@ def confidence_sections(findings: Findings) -> tuple[ReportSection, ...]:
         )
         for truth in found.calibration["truth"].unique(maintain_order=True)
     )
-    return (ReportSection(key, title, tuple(text), sheets=sheets),)
+    return (ReportSection(_KEY, title, tuple(text), sheets=sheets),)
 
 
 def _row(row: dict[str, float | None]) -> tuple[str, ...]:
@@ -61,3 +104,6 @@ def _row(row: dict[str, float | None]) -> tuple[str, ...]:
 
 def _tenth(number: int) -> str:
     return f"{10 * number}–{10 * number + 10}%"
+
+
+SECTION = Section(_KEY, _title, _read, _render)

@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from recon_cli.attack.contributions.measures import MEASURES
 from recon_cli.attack.contributions.ranking import NOTHING, WHOLE
 from recon_cli.evaluate.fresh import Missing
+from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import Findings
+from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count
 from recon_cli.score.sheet import ResultTable
+from recon_cli.store import Manifest
 
+_KEY = "contributions"
 _PARTS = {"tables": "table", "levels": "level", "features": "feature's detail"}
 
 
-def contributions_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """The section, where parts were left out; none where they were not."""
-    found = findings.contributions
-    key, title = "contributions", "Which parts do the damage"
-    if found is None:
-        return ()
-    if isinstance(found, Missing):
-        return (ReportSection(key, title, missing=(found,)),)
+@dataclass(frozen=True)
+class _Contributions:
+    """What `recon contributions` found.
+
+    Attributes:
+        manifest: Of ``contributions/``.
+        ranked: As from `recon_cli.attack.contributions.ranking.rank_contributions`.
+    """
+
+    manifest: Manifest
+    ranked: pl.DataFrame
+
+
+def _title(_: Words) -> str:
+    return "Which parts do the damage"
+
+
+def _read(findings: Findings) -> _Contributions | Missing | None:
+    work = findings.work
+    if not work.holds(CONTRIBUTIONS):
+        return None
+    folder = work.fresh(CONTRIBUTIONS)
+    if isinstance(folder, Missing):
+        return folder
+    return _Contributions(
+        folder.manifest, pl.read_parquet(folder.read_extra("contributions.parquet"))
+    )
+
+
+def _render(found: _Contributions, words: Words) -> tuple[ReportSection, ...]:
+    """What is proven without each part, and what the part adds."""
     notes, ranked = found.manifest.notes, found.ranked
     part = _PARTS[notes["parts"]]
     text = [
@@ -38,7 +67,7 @@ def contributions_sections(findings: Findings, words: Words) -> tuple[ReportSect
             "orders in which parts join; their standard errors are in the folder."
         )
     sheet = _sheet(ranked, words, has_values=bool(notes["orders"]))
-    return (ReportSection(key, title, tuple(text), sheets=(sheet,)),)
+    return (ReportSection(_KEY, _title(words), tuple(text), sheets=(sheet,)),)
 
 
 def _sheet(ranked: pl.DataFrame, words: Words, *, has_values: bool) -> ResultTable:
@@ -63,3 +92,6 @@ def _sheet(ranked: pl.DataFrame, words: Words, *, has_values: bool) -> ResultTab
 def _called(name: str, words: Words) -> str:
     nothing = f"everything but numbers of {words.people}"
     return {WHOLE: "nothing", NOTHING: nothing}.get(name, name)
+
+
+SECTION = Section(_KEY, _title, _read, _render)

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import ClaimFindings, Findings
+from recon_cli.report.section import Section
 from recon_cli.report.words import Words, capitalized, count, enumerate_words, percentage
 from recon_cli.schema import Release
 from recon_cli.score.sheet import ResultTable
 
+_KEY = "disclosure"
 
-def disclosure_section(findings: Findings, words: Words) -> ReportSection:
-    """Identity, attribute and inferential disclosure, over all subsets of the columns."""
-    key, title = "disclosure", "Disclosure, on any columns"
+
+@dataclass(frozen=True)
+class _Disclosure:
+    release: Release
+    claims: ClaimFindings
+
+
+def _title(_: Words) -> str:
+    return "Disclosure, on any columns"
+
+
+def _read(findings: Findings) -> _Disclosure | Missing:
     claims = findings.claims
-    if not isinstance(claims, ClaimFindings):
-        return ReportSection(key, title, missing=(claims,))
+    return claims if isinstance(claims, Missing) else _Disclosure(findings.release, claims)
+
+
+def _render(found: _Disclosure, words: Words) -> tuple[ReportSection, ...]:
+    """Identity, attribute and inferential disclosure, over all subsets of the columns."""
+    claims = found.claims
     totals = claims.manifest.totals
     listed = enumerate_words([words.columns.get(c, c) for c in claims.columns])
     text = [
@@ -46,8 +64,8 @@ def disclosure_section(findings: Findings, words: Words) -> ReportSection:
         ("columns known", "identity", share, "attribute", share, "inferential"),
         rows,
     )
-    surprise = () if claims.surprise.is_empty() else (_surprise(claims, findings.release, words),)
-    return ReportSection(key, title, tuple(text), sheets=(sheet, *surprise))
+    surprise = () if claims.surprise.is_empty() else (_surprise(claims, found.release, words),)
+    return (ReportSection(_KEY, _title(words), tuple(text), sheets=(sheet, *surprise)),)
 
 
 def _surprise(claims: ClaimFindings, release: Release, words: Words) -> ResultTable:
@@ -71,3 +89,6 @@ def _surprise(claims: ClaimFindings, release: Release, words: Words) -> ResultTa
         (*header, f"by guessing with the shares of {words.everybody}"),
         rows,
     )
+
+
+SECTION = Section(_KEY, _title, _read, _render)

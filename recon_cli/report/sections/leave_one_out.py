@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from recon_cli.evaluate.fresh import Missing
+from recon_cli.pipeline.stages import LEAVE_ONE_OUT
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import Findings
+from recon_cli.report.section import Section
 from recon_cli.report.words import Words, capitalized, count, percent, size_label
+from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
+from recon_cli.store import Manifest
 
+_KEY = "leave-one-out"
 _MEASURES = {
     "chance": "the attack says what is true",
     "settled": "it follows in every reconstruction",
@@ -19,14 +26,36 @@ _MEASURES = {
 _NUMBERS = ("with them %", "without %", "points", "interval", "undecided")
 
 
-def leave_one_out_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """The section, where people were left out; none where they were not."""
-    found = findings.leave_one_out
-    key, title = "leave-one-out", "What one's own answer gives away"
-    if found is None:
-        return ()
-    if isinstance(found, Missing):
-        return (ReportSection(key, title, missing=(found,)),)
+@dataclass(frozen=True)
+class _LeftOut:
+    """What `recon leave-one-out` found.
+
+    Attributes:
+        manifest: Of ``leave_one_out/``.
+        differences: As from `recon_cli.score.leave_one_out.left_out_differences`.
+    """
+
+    manifest: Manifest
+    differences: pl.DataFrame
+
+
+def _title(_: Words) -> str:
+    return "What one's own answer gives away"
+
+
+def _read(findings: Findings) -> _LeftOut | Missing | None:
+    work = findings.work
+    if not work.holds(LEAVE_ONE_OUT):
+        return None
+    folder = work.fresh(LEAVE_ONE_OUT)
+    if isinstance(folder, Missing):
+        return folder
+    differences = pl.read_csv(folder.read_extra("differences.csv"), schema=DIFFERENCE)
+    return _LeftOut(folder.manifest, differences)
+
+
+def _render(found: _LeftOut, words: Words) -> tuple[ReportSection, ...]:
+    """What is learnt of people with and without their answers."""
     notes, totals = found.manifest.notes, found.manifest.totals
     gains = words.listed(notes["gains"])
     text = (
@@ -52,7 +81,7 @@ def leave_one_out_sections(findings: Findings, words: Words) -> tuple[ReportSect
             words,
         ),
     )
-    return (ReportSection(key, title, text, sheets=sheets),)
+    return (ReportSection(_KEY, _title(words), text, sheets=sheets),)
 
 
 def _sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
@@ -72,3 +101,6 @@ def _numbers(row: dict[str, float | None]) -> tuple[str, ...]:
     shares = (percent(row["pct"]), percent(row["pct_without"]))
     cells = (count(row["people"]), *shares, points, span, count(row["undecided"]))
     return tuple(cell.replace("-", "\u2212") for cell in cells)
+
+
+SECTION = Section(_KEY, _title, _read, _render)

@@ -7,17 +7,23 @@ import json
 from recon_cli.plurals import plural
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.findings import Findings
-from recon_cli.report.words import count
+from recon_cli.report.section import Section
+from recon_cli.report.words import Words, count
 from recon_cli.score.sheet import ResultTable
 from recon_cli.store import Manifest
 from recon_cli.store.files import key_of
 
+_KEY = "provenance"
 #: A longer setting is shown by its digest.
 _LONGEST = 300
 _FIXED = "\N{NO-BREAK SPACE}"
 
 
-def provenance_section(findings: Findings) -> ReportSection:
+def _title(_: Words) -> str:
+    return "Provenance"
+
+
+def _render(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
     """The manifests of the work folder."""
     release = findings.release
     text = (
@@ -26,7 +32,7 @@ def provenance_section(findings: Findings) -> ReportSection:
         "anything that the stage's output depends on; equal keys mean equal data.",
     )
     sheets = (_stages(findings), _inputs(findings), _settings(findings))
-    return ReportSection("provenance", "Provenance", text, (), sheets)
+    return (ReportSection(_KEY, _title(words), text, (), sheets),)
 
 
 def _stages(findings: Findings) -> ResultTable:
@@ -88,3 +94,6 @@ def _settings(findings: Findings) -> ResultTable:
             shown = text if len(text) <= _LONGEST else f"sha256 {key_of(value)}"
             rows.append([manifest.stage, name, shown])
     return result_table("Settings", ("stage", "key", "value"), rows, 3)
+
+
+SECTION = Section(_KEY, _title, lambda findings: findings, _render)

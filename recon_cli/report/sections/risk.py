@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
+from recon_cli.pipeline.stages import RISK
 from recon_cli.report.charts import Chart, ChartRow, Mark, Panel
 from recon_cli.report.document import Figure, ReportSection, result_table
-from recon_cli.report.findings import Findings, RiskFindings
+from recon_cli.report.findings import Findings
 from recon_cli.report.palette import BLUE, GREY, Look
+from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count
 from recon_cli.score.sheet import ResultTable
+from recon_cli.store import Manifest
 
+_KEY = "risk"
 _ADVERSARIES = {
     "one_level": "uses one level",
     "two_levels": "uses the level above, too",
@@ -19,11 +25,32 @@ _ADVERSARIES = {
 _POSTERIOR, _PRIOR = Look("after the release", BLUE[0]), Look("before", GREY[1], "diamond")
 
 
-def risk_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """The section, where `recon risk release` was run; else none."""
-    found = findings.risk
-    if found is None:
-        return ()
+@dataclass(frozen=True)
+class _Risk:
+    """What `recon risk release` found.
+
+    Attributes:
+        manifest: Of ``risk/``.
+        summary: As from `recon_cli.risk.release.mean_risks`.
+    """
+
+    manifest: Manifest
+    summary: pl.DataFrame
+
+
+def _title(_: Words) -> str:
+    return "Noisy counts: what an adversary may believe"
+
+
+def _read(findings: Findings) -> _Risk | None:
+    if not findings.work.holds(RISK):
+        return None
+    folder = findings.work.open(RISK)
+    return _Risk(folder.manifest, pl.read_parquet(folder.read_extra("summary.parquet")))
+
+
+def _render(found: _Risk, words: Words) -> tuple[ReportSection, ...]:
+    """What an adversary believes before and after the release."""
     text = (
         f"An adversary knows all of a {words.unit} but one {words.person}, and asks whether it is "
         "in the cell of the histogram where the truth has it. The posterior is what the noisy "
@@ -38,7 +65,7 @@ def risk_sections(findings: Findings, words: Words) -> tuple[ReportSection, ...]
         chart=Chart(tuple(_panel(rows) for rows in _by_prior(found.summary)), 2),
         sheets=(_sheet(found, words),),
     )
-    return (ReportSection("risk", "Noisy counts: what an adversary may believe", text, (figure,)),)
+    return (ReportSection(_KEY, _title(words), text, (figure,)),)
 
 
 def _by_prior(summary: pl.DataFrame) -> list[pl.DataFrame]:
@@ -60,7 +87,7 @@ def _panel(rows: pl.DataFrame) -> Panel:
     return Panel(f"Prior {prior:.3g}%", "posterior, %", shown, is_bars=False)
 
 
-def _sheet(found: RiskFindings, words: Words) -> ResultTable:
+def _sheet(found: _Risk, words: Words) -> ResultTable:
     rows = [
         (
             _ADVERSARIES[row["adversary"]],
@@ -76,3 +103,6 @@ def _sheet(found: RiskFindings, words: Words) -> ResultTable:
     header = ("adversary", "prior", "posterior", "ratio", "right %")
     flags = ("over the flagged posterior", "over the flagged ratio")
     return result_table(f"Means, and {words.people} over a flag", (*header, *flags), rows, 1)
+
+
+SECTION = Section(_KEY, _title, _read, _render)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from recon_cli.evaluate.fresh import Missing
 from recon_cli.evaluate.proven import ONE, OPEN, SEVERAL, UNDECIDED, UNIQUENESS
 from recon_cli.report.charts import Chart, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.findings import Findings, ReconstructionFindings
+from recon_cli.report.findings import ReconstructionFindings
 from recon_cli.report.palette import BLUE, GREY, ORANGE, Look
+from recon_cli.report.section import Section
 from recon_cli.report.words import (
     Words,
     capitalized,
@@ -24,6 +24,7 @@ from recon_cli.report.words import (
 )
 from recon_cli.score.sheet import ResultTable
 
+_KEY = "one-solution"
 _LABELS = {
     ONE: "exactly one, proven",
     SEVERAL: "several, proven",
@@ -33,12 +34,12 @@ _LABELS = {
 _COLOURS = {ONE: BLUE[0], SEVERAL: ORANGE[0], UNDECIDED: GREY[1], OPEN: ORANGE[1]}
 
 
-def uniqueness_section(findings: Findings, words: Words) -> ReportSection:
+def _title(words: Words) -> str:
+    return f"{words.units.capitalize()} with one reconstruction"
+
+
+def _render(found: ReconstructionFindings, words: Words) -> tuple[ReportSection, ...]:
     """How many reconstructions the units have, by size."""
-    key, title = "one-solution", f"{words.units.capitalize()} with one reconstruction"
-    found = findings.reconstruction
-    if isinstance(found, Missing):
-        return ReportSection(key, title, missing=(found,))
     whole = found.whole
     proven = percentage(whole["one_units"], whole["units"])
     text = (
@@ -46,7 +47,7 @@ def uniqueness_section(findings: Findings, words: Words) -> ReportSection:
         f"**{whole['one_units']:,}** ({proven}) are proven to have exactly one reconstruction.",
         *_doubt(whole),
     )
-    return ReportSection(key, title, text, (_figure(found, words),))
+    return (ReportSection(_KEY, _title(words), text, (_figure(found, words),)),)
 
 
 def _doubt(whole: Mapping[str, int]) -> tuple[str, ...]:
@@ -111,3 +112,6 @@ def _sheet(by_size: pl.DataFrame, shown: list[str], words: Words) -> ResultTable
                 cells += [count(part), percent(percent_of(part, row[what]))]
         body.append(cells)
     return result_table("Reconstructions by size", header, body)
+
+
+SECTION = Section(_KEY, _title, lambda findings: findings.reconstruction, _render)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -17,6 +18,7 @@ from recon_cli.report.findings import (
     VariabilityFindings,
 )
 from recon_cli.report.palette import BLUE, GREY, Look
+from recon_cli.report.section import Section
 from recon_cli.report.words import (
     Words,
     capitalized,
@@ -28,17 +30,37 @@ from recon_cli.report.words import (
 )
 from recon_cli.score.sheet import ResultTable
 
+_KEY = "variability"
 #: Percentiles that are drawn; the table has more.
 _PERCENTILES = (10, 25, 50, 75, 90, 95, 99, 100)
 _TWICE = " Between any two reconstructions the difference is at most twice that."
 
 
-def variability_section(findings: Findings, words: Words) -> ReportSection:
-    """Solvar by percentile, and where it is zero."""
-    key, title = "variability", "Solution variability"
+@dataclass(frozen=True)
+class _Variability:
+    """``found``, and what is told beside it; whether the counts are published by laws."""
+
+    found: VariabilityFindings
+    reconstruction: ReconstructionFindings | Missing
+    uniques: UniqueFindings | Missing
+    has_laws: bool
+
+
+def _title(_: Words) -> str:
+    return "Solution variability"
+
+
+def _read(findings: Findings) -> _Variability | Missing:
     found = findings.variability
     if isinstance(found, Missing):
-        return ReportSection(key, title, missing=(found,))
+        return found
+    has_laws = bool(findings.laws)
+    return _Variability(found, findings.reconstruction, findings.uniques, has_laws)
+
+
+def _render(part: _Variability, words: Words) -> tuple[ReportSection, ...]:
+    """Solvar by percentile, and where it is zero."""
+    found = part.found
     whole = found.by_size.row(0, named=True)
     how = (
         f"Each {words.unit} was examined alone, with coarser counts as upper bounds "
@@ -47,25 +69,25 @@ def variability_section(findings: Findings, words: Words) -> ReportSection:
         else "Every count was an equality (`mode: exact`"
         f"{', Eq. 4.6 of the 2010 study' if words.is_study else ''})."
     )
-    text = [f"{_meaning(findings, words)} {_zeros(whole, words)} {how}"]
+    text = [f"{_meaning(words, has_laws=part.has_laws)} {_zeros(whole, words)} {how}"]
     if whole["unproven_units"]:
         text.append(
             f"In {of_units(whole['unproven_units'], words)} the budget ran out or the tables do "
             f"not bound the number of {words.people}; their proven upper bound is shown."
         )
-    more = _proven_elsewhere(findings.reconstruction, whole["zero_solvar_units"])
+    more = _proven_elsewhere(part.reconstruction, whole["zero_solvar_units"])
     if more > 0:
         text.append(
             f"In {of_units(more, words)} more, `recon reconstruct` proved from all counts at once "
             "that there is one reconstruction; the headline counts them, these tables do not."
         )
-    return ReportSection(key, title, tuple(text), (_figure(found, findings, words),))
+    return (ReportSection(_KEY, _title(words), tuple(text), (_figure(part, words),)),)
 
 
-def _meaning(findings: Findings, words: Words) -> str:
+def _meaning(words: Words, *, has_laws: bool) -> str:
     """What the number is: Eq. (solvar), or Eq. (loss) of protected counts."""
     name = words.variability.capitalize()
-    if not findings.laws:
+    if not has_laws:
         return (
             f"{name} is the largest share of a {words.unit}'s records that differ in another "
             "reconstruction."
@@ -97,7 +119,8 @@ def _proven_elsewhere(reconstruction: ReconstructionFindings | Missing, zero: in
     return reconstruction.whole["one_units"] - zero
 
 
-def _figure(found: VariabilityFindings, findings: Findings, words: Words) -> Figure:
+def _figure(part: _Variability, words: Words) -> Figure:
+    found = part.found
     last = found.percentiles.row(-1, named=True)
     middle = found.percentiles.filter(percentile=50).row(0, named=True)
     return Figure(
@@ -105,7 +128,7 @@ def _figure(found: VariabilityFindings, findings: Findings, words: Words) -> Fig
         title="How much another reconstruction could differ",
         caption=(
             f"{words.variability.capitalize()} in percent, as a proven upper bound."
-            + (_TWICE if not findings.laws else "")
+            + (_TWICE if not part.has_laws else "")
         ),
         alt=(
             f"Points over percentiles of {words.units}: {words.variability} is "
@@ -115,7 +138,7 @@ def _figure(found: VariabilityFindings, findings: Findings, words: Words) -> Fig
             + by_size_words(found.by_size, "zero_solvar_units", "units", words)
         ),
         chart=Chart(_panels(found, words)),
-        sheets=(_percentile_sheet(found, words), _size_sheet(found, findings.uniques, words)),
+        sheets=(_percentile_sheet(found, words), _size_sheet(found, part.uniques, words)),
     )
 
 
@@ -216,3 +239,6 @@ def _size_sheet(
         [f"{people} in the {words.unit}", words.units, people, *columns, unsettled],
         body,
     )
+
+
+SECTION = Section(_KEY, _title, _read, _render)

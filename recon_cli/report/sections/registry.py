@@ -1,0 +1,34 @@
+"""The sections of the report, in its order: a new one is a module, and a line here."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from recon_cli.report.section import Section
+from recon_cli.report.sections import (
+    attack,
+    audit,
+    certain,
+    confidence,
+    contributions,
+    disclosure,
+    leave_one_out,
+    provenance,
+    risk,
+    uniqueness,
+    variability,
+)
+
+SECTIONS: Final[tuple[Section[Any], ...]] = (
+    disclosure.SECTION,
+    uniqueness.SECTION,
+    variability.SECTION,
+    certain.SECTION,
+    contributions.SECTION,
+    audit.SECTION,
+    confidence.SECTION,
+    attack.SECTION,
+    leave_one_out.SECTION,
+    risk.SECTION,
+    provenance.SECTION,
+)
