@@ -330,7 +330,7 @@ def test_weights_that_might_overflow_cut_nothing_off(monkeypatch: pytest.MonkeyP
     tight = replace(program, lower=np.array([0, 1]))
     values[1] = 1
     assert len(feasibility_cut(tight, cells, values, 0.5).rows.least)
-    monkeypatch.setattr(cuts, "_SAFE", 1.0)
+    monkeypatch.setattr(cuts, "SAFE", 1.0)
     assert not len(feasibility_cut(tight, cells, values, 0.5).rows.least)
 
 
