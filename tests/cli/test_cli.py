@@ -338,7 +338,7 @@ def test_help_is_enough_to_begin(name: str) -> None:
 
 def test_the_list_of_commands_says_whole_sentences() -> None:
     text = recon("--help", width=60).stdout
-    listed = text.partition("Commands:")[2]
+    listed = text.partition("Begin:")[2]
     assert max(map(len, listed.splitlines())) <= 60
     assert "..." not in listed
     whole = "solvar Measure how far any other solution could differ, and who is in all of them. "
