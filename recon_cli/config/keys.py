@@ -41,7 +41,7 @@ def keys_of(model: type[BaseModel]) -> Iterator[Key]:
     for name, field in model.model_fields.items():
         required = field.is_required()
         default = "" if required else _default(_usual(field))
-        yield Key(name, default, said.get(name, ""), required)
+        yield Key(field.alias or name, default, said.get(name, ""), required)
 
 
 def named_keys(section: str) -> Iterator[Key]:

@@ -176,7 +176,7 @@ def check_levels(names: Iterable[str] | None, release: Release, key: str = "leve
 AnySection = TypeVar("AnySection", bound=Section)
 
 
-class Top(Section):
+class Top(Part):
     """The keys beside the stages' sections.
 
     Attributes:

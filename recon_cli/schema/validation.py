@@ -46,7 +46,7 @@ def _path(loc: tuple[int | str, ...]) -> str:
 def _unknown_key(path: str, key: str, owner: type[BaseModel] | None) -> str:
     if owner is None:
         return f"{path}: unknown key"
-    valid = list(owner.model_fields)
+    valid = [field.alias or name for name, field in owner.model_fields.items()]
     near = difflib.get_close_matches(key, valid, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{path}: unknown key (valid keys: {', '.join(valid)}){hint}"
@@ -56,7 +56,9 @@ def _owner(model: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel
     """The model that refused the last part of ``loc``, as far as the path tells."""
     owner: type[BaseModel] | None = model
     for part in loc[:-1]:
-        if owner is None or not isinstance(part, str) or part not in owner.model_fields:
+        if isinstance(part, int):
+            continue  # of a list: the models in it are those of its key
+        if owner is None or part not in owner.model_fields:
             return None
         owner = _model_of(owner.model_fields[part].annotation)
     return owner

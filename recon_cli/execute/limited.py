@@ -1,0 +1,77 @@
+"""A function in a process of its own that ends in time, whatever it is doing then."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from types import FrameType
+from typing import Any, NoReturn
+
+from recon_cli.errors import WorkerError
+from recon_cli.execute.children import block_interrupts
+
+#: A process that is asked to end has so long to stop its own workers.
+_STOP_SECONDS = 2.0
+
+#: Called with what takes each result.
+Reports = Callable[[Callable[[Any], None]], None]
+
+
+def results_until(end: float, function: Reports) -> Iterator[Any]:
+    """What ``function`` reports until it returns, or the time is over.
+
+    Args:
+        end: By `time.monotonic`; the process is stopped then.
+        function: Can be pickled, and so can what it reports.
+
+    Raises:
+        Exception: What the function raised.
+        WorkerError: The process died.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_run, args=(theirs,), kwargs={"function": function})
+    with block_interrupts():
+        process.start()
+    theirs.close()  # or the pipe would stay open when the process dies
+    try:
+        while ours.poll(max(end - time.monotonic(), 0)):
+            try:
+                kind, value = ours.recv()
+            except EOFError:
+                process.join(_STOP_SECONDS)
+                code = process.exitcode
+                raise WorkerError(f"a process died with exit code {code}") from None
+            if kind == _DONE:
+                return
+            if kind == _FAILED:
+                raise value
+            yield value
+    finally:
+        process.terminate()
+        process.join(_STOP_SECONDS)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        process.close()
+        ours.close()
+
+
+_REPORTED, _DONE, _FAILED = "reported", "done", "failed"
+
+
+def _run(pipe: Connection, function: Reports) -> None:
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        function(lambda value: pipe.send((_REPORTED, value)))
+    except Exception as error:  # noqa: BLE001 - the parent raises it
+        pipe.send((_FAILED, error))
+    else:
+        pipe.send((_DONE, None))
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+    raise SystemExit(128 + number)
