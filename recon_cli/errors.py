@@ -14,6 +14,7 @@ ReconError
 ├── FetchError            10  a download that failed, or a file that is not the one recorded
 └── MemoryShortage        11  memory ran out
 
+`recon check` ends with 20 where a rule is broken, 21 where one is undecided: no errors, verdicts.
 Exit code 1 is left to defects of the program, 130 to an interrupt, 143 to SIGTERM, 141 to a
 reader of stdout that went away, and 134 to a library that ends the process when memory runs out.
 

@@ -28,12 +28,18 @@ def describe_config() -> str:
         names = {inner.__name__: f"keys of `{_path(name, key)}`" for key, inner in _inner(model)}
         purpose = _purpose(sys.modules[model.__module__].__doc__ or "")
         parts += [f"## {name}\n", f"{purpose}\n", describe_model(model, names)]
-        parts += [
-            f"### {_path(name, field)}\n\n{first_line(inner.__doc__ or '')}\n\n"
-            f"{describe_model(inner)}"
-            for field, inner in _inner(model)
-        ]
+        for field, inner in _inner(model):
+            path = _path(name, field)
+            own = {key: each for key, each in _inner(inner) if each.__module__ == model.__module__}
+            names = {each.__name__: f"keys of `{path}.{key}`" for key, each in own.items()}
+            parts.append(_described(path, inner, names))
+            parts += [_described(f"{path}.{key}", each, {}) for key, each in own.items()]
     return "\n".join(parts)
+
+
+def _described(path: str, model: type[BaseModel], names: Mapping[str, str]) -> str:
+    purpose = first_line(model.__doc__ or "")
+    return f"### {path}\n\n{purpose}\n\n{describe_model(model, names)}"
 
 
 def describe_model(model: type[BaseModel], names: Mapping[str, str] | None = None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mdtext import first_line, table
 
-from recon_cli.cli import _signals
+from recon_cli.cli import _signals, check
 from recon_cli.errors import ReconError
 
 #: 128 and SIGABRT, as shells count.
@@ -18,6 +18,8 @@ def describe_exit_codes() -> str:
     meanings = {
         0: ("–", "Done."),
         1: ("–", "A defect of the program; please report it."),
+        check.BROKEN: ("–", "`recon check`: a rule is broken."),
+        check.UNDECIDED: ("–", "`recon check`: no rule is broken, and one is undecided."),
         _signals.INTERRUPTED: ("–", "Interrupted; the same command continues from there."),
         _ABORTED: (
             "–",

@@ -13,8 +13,8 @@ from recon_cli.cli._options import OUTPUT_FILE, ConfiguredCommand, RunOptions, r
 if TYPE_CHECKING:
     from recon_cli.evaluate.check import Verdict
 
-#: Exit codes of verdicts; those below are taken by errors.
-BROKEN, UNDECIDED = 11, 12
+#: Exit codes of verdicts, apart from those of errors.
+BROKEN, UNDECIDED = 20, 21
 
 
 @click.command(cls=ConfiguredCommand, sections=("check",))
@@ -45,9 +45,9 @@ def command(
       recon check --seconds 600 --json check.json
 
     \b
-    Exit codes: 0 all rules are kept, 11 one is
-    broken, 12 none is broken and one is undecided;
-    else a stage's, 1 to 10.
+    Exit codes: 0 all rules are kept, 20 one is
+    broken, 21 none is broken and one is undecided;
+    else a stage's, 1 to 11.
     """  # noqa: D301 - click wants the character itself
     end = None if seconds is None else time.monotonic() + seconds
     from recon_cli.evaluate.check import verdict_of  # noqa: PLC0415

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from recon_cli.config import SECTIONS, Ingest, Reconstruct, load_config
-from recon_cli.config.model import Top
+from recon_cli.config.model import Part, Top
 from recon_cli.config.sections.solvar import Solvar
 from recon_cli.scaffold import compose, recognise, recognition
 from recon_cli.scaffold.document import descriptions

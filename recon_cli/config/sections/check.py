@@ -1,4 +1,4 @@
-"""``check:`` what must not be found in the published tables; see `docs/check.md`."""
+"""``check:`` rules about the published tables, and how many violations each allows."""
 
 from __future__ import annotations
 
