@@ -103,6 +103,8 @@ def write_release(folder: Path, seed: int, *, suppress: bool, wards: bool) -> Gi
     rules = [
         {"recovered": {"from": 1, "below": 3, "published": False}, "most": 0},
         {"interval": {"at_least": 1}, "most": 0},
+        {"recovered": {"from": 1, "below": 3, "published": False}, "most": 4},
+        {"interval": {"at_least": 2}, "most": 6},
         {"certain_records": {}, "most": 0},
         {"certain_records": {"columns": ["sex"]}, "most": 0},
         {"disclosed": {"kind": "attribute", "known": 0}, "most": 0},
