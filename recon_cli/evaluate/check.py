@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from recon_cli.attack.audit.partition import RECOVERED, SAFE, UNDECIDED
+from recon_cli.attack.audit.statuses import RECOVERED, SAFE, UNDECIDED
 from recon_cli.config.sections.check import Disclosed, Rule
 from recon_cli.frames import COUNTS
 from recon_cli.publication import Coverage
@@ -129,17 +129,16 @@ def find_published(counts: pl.DataFrame, least: int, below: int) -> Finding:
     return Finding(found.height, of=found.height, examples=_shown(found.select(COUNTS.names())))
 
 
-def find_narrow(audit: pl.DataFrame, width: int, safety: int) -> Finding:
+def find_narrow(audit: pl.DataFrame, width: int) -> Finding:
     """Withheld counts whose least and greatest are less than ``width`` apart.
 
     Args:
         audit: Rows of ``audit/``.
         width: How far apart they are allowed to be.
-        safety: How far apart two solutions of a safe count are, at least.
     """
     apart = pl.col("greatest") - pl.col("least")
     is_narrow = (apart < width).fill_null(value=False)
-    two_apart = pl.lit(safety >= width) & (pl.col("status") == SAFE)
+    two_apart = (pl.col("required") >= width) & (pl.col("status") == SAFE)
     is_wide = two_apart | (pl.col("is_exact") & (apart >= width)).fill_null(value=False)
     found = audit.filter(is_narrow)
     return Finding(

@@ -75,7 +75,7 @@ class _Gathered:
 
     def recovered(self, rule: Recovered) -> Finding:
         """Of counts that are known though they were withheld, or are published."""
-        found = self._audited(lambda rows, _: find_recovered(rows, rule.from_, rule.below))
+        found = self._audited(lambda rows: find_recovered(rows, rule.from_, rule.below))
         if not rule.published:
             return found
         for name in self.tables.partitions:
@@ -84,7 +84,7 @@ class _Gathered:
 
     def narrow(self, width: int) -> Finding:
         """Of withheld counts of which too little is left open."""
-        return self._audited(lambda rows, safety: find_narrow(rows, width, safety))
+        return self._audited(lambda rows: find_narrow(rows, width))
 
     def certain(self, rule: CertainRecords) -> Finding:
         """Of records that are certain."""
@@ -168,7 +168,7 @@ class _Gathered:
         )
         return ("not every number of people is published",) if unknown else ()
 
-    def _audited(self, find: Callable[[pl.DataFrame, int], Finding]) -> Finding:
+    def _audited(self, find: Callable[[pl.DataFrame], Finding]) -> Finding:
         """What the audit says; with gaps where it says nothing of a withheld count."""
         folder = self._made(AUDIT)
         if isinstance(folder, str):
@@ -178,7 +178,7 @@ class _Gathered:
         found = Finding(gaps=tuple(gaps))
         for name in self.tables.partitions:
             rows = folder.read(name)
-            found += find(rows, notes["safety"])
+            found += find(rows)
             published = read_published(self.work.path, self.release, name)
             if rows.height < _count_withheld(self.release, published, notes["tables"]):
                 found = found.with_gaps("some regions were not audited")

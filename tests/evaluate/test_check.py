@@ -39,27 +39,27 @@ def test_what_reassures_needs_more_proof_than_what_alarms() -> None:
     assert verdict_of([judged(0), judged(0)]) == "kept"
 
 
-def audited(*rows: tuple[int, int | None, bool, str]) -> pl.DataFrame:
+def audited(required: int, *rows: tuple[int, int | None, bool, str]) -> pl.DataFrame:
     columns = ["least", "greatest", "is_exact", "status"]
     frame = pl.DataFrame(rows, schema=columns, orient="row")
-    return frame.with_columns(geoid=pl.lit("A"), table=pl.lit("T"), cell=1)
+    return frame.with_columns(geoid=pl.lit("A"), table=pl.lit("T"), cell=1, required=required)
 
 
 def test_an_audit_that_ended_early_keeps_no_rule() -> None:
-    found = audited(
+    rows = (
         (2, 2, True, "recovered"),
         (5, 5, True, "recovered"),
         (0, 9, False, "undecided"),
         (4, 9, False, "undecided"),
         (0, None, False, "undecided"),
         (0, 9, False, "safe"),
-        (1, 2, True, "within_range"),
+        (1, 2, True, "narrowed"),
     )
-    recovered = find_recovered(found, 1, 3)
+    recovered = find_recovered(audited(1, *rows), 1, 3)
     assert (recovered.proven, recovered.possible) == (1, 2)
-    narrow = find_narrow(found, 2, safety=1)
+    narrow = find_narrow(audited(1, *rows), 2)
     assert (narrow.proven, narrow.possible) == (3, 4)
-    assert find_narrow(found, 2, safety=2).possible == 3, "two solutions two apart are known"
+    assert find_narrow(audited(2, *rows), 2).possible == 3, "two solutions two apart are known"
 
 
 SCHEMA = """\
