@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recon_cli.evaluate.fresh import Missing
-from recon_cli.pipeline.stages import CONTRIBUTIONS
-from recon_cli.report.document import Answer, Hyperlink
-from recon_cli.report.findings import (
+from recon_cli.evaluate.findings import (
     AuditFindings,
     ClaimFindings,
     Findings,
     Place,
     ReconstructionFindings,
 )
+from recon_cli.evaluate.fresh import Missing
+from recon_cli.pipeline.stages import CONTRIBUTIONS
+from recon_cli.report.document import Answer, Hyperlink
 from recon_cli.report.verdict import rule_in_words
 from recon_cli.report.words import Words, enumerate_words, of_people, of_units, percentage
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recon_cli.evaluate.findings import (
+    AuditFindings,
+    Findings,
+    ReconstructionFindings,
+    ScoreFindings,
+)
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.answers import PlacePage, make_answers
 from recon_cli.report.document import KeyFigure, ReportDocument, Term
-from recon_cli.report.findings import AuditFindings, Findings, ReconstructionFindings, ScoreFindings
 from recon_cli.report.headline import make_headline
 from recon_cli.report.sections.registry import SECTIONS
 from recon_cli.report.words import Words, agreement_of, percentage, words_of

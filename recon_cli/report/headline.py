@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from recon_cli.evaluate.fresh import Missing
-from recon_cli.evaluate.proven import proof_conditions
-from recon_cli.pipeline.stages import RISK
-from recon_cli.report.findings import (
+from recon_cli.evaluate.findings import (
     AuditFindings,
     ClaimFindings,
     Findings,
@@ -16,6 +13,9 @@ from recon_cli.report.findings import (
     ScoreFindings,
     VariabilityFindings,
 )
+from recon_cli.evaluate.fresh import Missing
+from recon_cli.evaluate.proven import proof_conditions
+from recon_cli.pipeline.stages import RISK
 from recon_cli.report.verdict import audit_verdict, claims_verdict, records_verdict
 from recon_cli.report.words import (
     Words,

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from recon_cli.evaluate.findings import ScoreFindings
 from recon_cli.report.document import result_table
-from recon_cli.report.findings import ScoreFindings
 from recon_cli.report.palette import Look, looks_by_kind
 from recon_cli.report.words import Words, count, percent, size_label
 from recon_cli.score.sheet import ResultTable

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from recon_cli.evaluate.findings import Findings
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.document import ReportSection
-from recon_cli.report.findings import Findings
 from recon_cli.report.words import Words
 
 Part = TypeVar("Part")

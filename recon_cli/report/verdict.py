@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recon_cli.report.findings import AuditFindings, ClaimFindings, ReconstructionFindings, Rule
+from recon_cli.evaluate.findings import AuditFindings, ClaimFindings, ReconstructionFindings, Rule
 from recon_cli.report.words import Words, percentage
 
 #: Kind of rule → who is given away by it.

@@ -9,6 +9,17 @@ import polars as pl
 
 from recon_cli.config.sections.report import Report
 from recon_cli.config.sections.score import Score
+from recon_cli.evaluate.findings import (
+    AuditFindings,
+    ClaimFindings,
+    Findings,
+    Place,
+    ReconstructionFindings,
+    Rule,
+    ScoreFindings,
+    UniqueFindings,
+    VariabilityFindings,
+)
 from recon_cli.evaluate.fresh import Missing, WorkFolder, own_source
 from recon_cli.evaluate.proven import Proofs, add_up_sizes, uniqueness_by_size
 from recon_cli.frames import is_place
@@ -23,17 +34,6 @@ from recon_cli.pipeline.stages import (
 )
 from recon_cli.plurals import plural
 from recon_cli.progress import Task
-from recon_cli.report.findings import (
-    AuditFindings,
-    ClaimFindings,
-    Findings,
-    Place,
-    ReconstructionFindings,
-    Rule,
-    ScoreFindings,
-    UniqueFindings,
-    VariabilityFindings,
-)
 from recon_cli.schema import Release
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.reconstructed import release_of_records

@@ -21,8 +21,8 @@ from recon_cli.store.manifest import MANIFEST
 from recon_cli.store.published import is_for_study
 
 if TYPE_CHECKING:
+    from recon_cli.evaluate.findings import Place
     from recon_cli.report.answers import PlacePage
-    from recon_cli.report.findings import Place
 
 PAGE = "report.html"
 

@@ -143,6 +143,18 @@ def test_nothing_is_imported_from_above(layer: str) -> None:
     assert above == []
 
 
+def test_of_the_surface_stages_alone_know_the_report_alone() -> None:
+    layers = layer_of()
+    known = {
+        (module.split(".")[1], name.split(".")[1])
+        for module, path in MODULES.items()
+        if layers.get(".".join(module.split(".")[1:2])) == "shell"
+        for name in imported(ast.walk(ast.parse(path.read_text())))
+        if layers[name.split(".")[1]] == "surface"
+    }
+    assert known == {("stages", "report")}, "see docs/architecture.md"
+
+
 def first_circle(depends: Mapping[str, set[str]]) -> list[str]:
     """Names that need each other; empty where there are none."""
     try:

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 from recon_cli.config import load_config
+from recon_cli.evaluate.findings import ClaimFindings, Findings, Rule
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import REPORT
 from recon_cli.report.compose import compose_report
 from recon_cli.report.document import ReportDocument
-from recon_cli.report.findings import ClaimFindings, Findings, Rule
 from recon_cli.report.markup import to_text
 from recon_cli.stages.findings import gather_findings
 from recon_cli.stages.report import reportable

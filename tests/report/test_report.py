@@ -13,17 +13,17 @@ import pytest
 
 from recon_cli.config import load_config
 from recon_cli.errors import StageError
-from recon_cli.evaluate.fresh import Missing
-from recon_cli.evaluate.proven import Mode, add_up_sizes, proven_units, uniqueness_by_size
-from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import REPORT
-from recon_cli.report.compose import compose_report
-from recon_cli.report.findings import (
+from recon_cli.evaluate.findings import (
     Findings,
     ReconstructionFindings,
     ScoreFindings,
     VariabilityFindings,
 )
+from recon_cli.evaluate.fresh import Missing
+from recon_cli.evaluate.proven import Mode, add_up_sizes, proven_units, uniqueness_by_size
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import REPORT
+from recon_cli.report.compose import compose_report
 from recon_cli.report.headline import make_headline
 from recon_cli.report.markup import to_text
 from recon_cli.report.words import words_of

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from recon_cli.evaluate.findings import ScoreFindings
 from recon_cli.report.document import ReportSection
-from recon_cli.report.findings import ScoreFindings
 from recon_cli.report.section import Section
 from recon_cli.report.sections.agreement import agreement_section
 from recon_cli.report.sections.precision import precision_section

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from recon_cli.evaluate.findings import AuditFindings
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.findings import AuditFindings
 from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count, percentage
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from recon_cli.evaluate.findings import Findings, ReconstructionFindings, UniqueFindings
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.charts import Chart, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.findings import Findings, ReconstructionFindings, UniqueFindings
 from recon_cli.report.palette import BLUE, GREY, Look
 from recon_cli.report.section import Section
 from recon_cli.report.words import (

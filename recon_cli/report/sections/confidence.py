@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from recon_cli.evaluate.findings import Findings
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.pipeline.stages import CONFIDENCE, SCORE
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.findings import Findings
 from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count, percent
 from recon_cli.score.confidence import CALIBRATION, count_tenths

@@ -8,10 +8,10 @@ import polars as pl
 
 from recon_cli.attack.contributions.measures import MEASURES
 from recon_cli.attack.contributions.ranking import NOTHING, WHOLE
+from recon_cli.evaluate.findings import Findings
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.findings import Findings
 from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count
 from recon_cli.score.sheet import ResultTable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recon_cli.evaluate.findings import ClaimFindings, Findings
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.findings import ClaimFindings, Findings
 from recon_cli.report.section import Section
 from recon_cli.report.words import Words, capitalized, count, enumerate_words, percentage
 from recon_cli.schema import Release

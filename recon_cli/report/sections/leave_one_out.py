@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from recon_cli.evaluate.findings import Findings
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.pipeline.stages import LEAVE_ONE_OUT
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.findings import Findings
 from recon_cli.report.section import Section
 from recon_cli.report.words import Words, capitalized, count, percent, size_label
 from recon_cli.score.leave_one_out import DIFFERENCE

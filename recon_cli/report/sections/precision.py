@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from recon_cli.evaluate.findings import ScoreFindings
 from recon_cli.report.charts import Chart, rates
 from recon_cli.report.document import Figure, ReportSection
-from recon_cli.report.findings import ScoreFindings
 from recon_cli.report.rates import looks_of, rate_sheet, reading, sizes_of
 from recon_cli.report.words import Words, enumerate_words, percent
 from recon_cli.score.sizes import ALL

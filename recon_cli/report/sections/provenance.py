@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from recon_cli.evaluate.findings import Findings
 from recon_cli.plurals import plural
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.findings import Findings
 from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count
 from recon_cli.score.sheet import ResultTable

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from recon_cli.evaluate.findings import Findings
 from recon_cli.pipeline.stages import RISK
 from recon_cli.report.charts import Chart, ChartRow, Mark, Panel
 from recon_cli.report.document import Figure, ReportSection, result_table
-from recon_cli.report.findings import Findings
 from recon_cli.report.palette import BLUE, GREY, Look
 from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from recon_cli.evaluate.findings import ReconstructionFindings
 from recon_cli.evaluate.proven import ONE, OPEN, SEVERAL, UNDECIDED, UNIQUENESS
 from recon_cli.report.charts import Chart, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.findings import ReconstructionFindings
 from recon_cli.report.palette import BLUE, GREY, ORANGE, Look
 from recon_cli.report.section import Section
 from recon_cli.report.words import (

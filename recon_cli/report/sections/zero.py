@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from recon_cli.evaluate.findings import ScoreFindings
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.charts import Chart, dots
 from recon_cli.report.document import Figure, ReportSection
-from recon_cli.report.findings import ScoreFindings
 from recon_cli.report.rates import looks_of, rate_sheet
 from recon_cli.report.words import Words, percent
 
