@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from recon_cli.attack.variability import largest_distance
+from recon_cli.attack.variability import batch, largest_distance
 from recon_cli.attack.variability.distance import (
     DIAMETER,
     FROM_INCUMBENT,
@@ -18,6 +18,7 @@ from recon_cli.attack.variability.distance import (
     DistanceMeasure,
 )
 from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
+from recon_cli.attack.variability.largest_distance import LargestDistances
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.objectives import LinearFunctionals
@@ -129,3 +130,10 @@ def test_what_others_cannot_follow_is_cut_off(
             if k not in asked:
                 assert found.reached[k] == most == found.bound[k]
     assert sum(cuts) > 5
+
+
+def test_zero_of_all_units_together_rests_on_zero_of_each() -> None:
+    part, nothing = part_of([0, 0, 0, 1, 1, 1]), np.zeros(2, dtype=np.int64)
+    found = LargestDistances(np.array([0, 1]), nothing, np.array([2, 3]), [], (0, 0))
+    believed, _ = batch._confirmed(part, found, DIAMETER)
+    assert believed.together == (0, 5)

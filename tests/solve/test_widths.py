@@ -2,51 +2,63 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from unittest import mock
+
 import numpy as np
 import pytest
+from ortools.linear_solver.python import model_builder_helper
+from ortools.sat.python import cp_model_helper
 from scipy import sparse
 
+from recon_cli.errors import DisagreementError
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.dual_bounds import SCALE, weighted_bounds
 
 
-def knapsacks(seed: int) -> tuple[IntegerProgram, IntArray]:
-    """Rows that take a while, and an objective of large coefficients."""
-    rng = np.random.default_rng(seed)
-    rows, variables = 30, 40
-    A = (rng.random((rows, variables)) < 0.3) * rng.integers(1, 1000, (rows, variables))
-    most = A @ rng.integers(0, 9, variables)
-    program = IntegerProgram(
-        LinearConstraints(sparse.csr_array(A), np.zeros(rows, dtype=np.int64), most),
-        np.zeros(variables, dtype=np.int64),
-        np.full(variables, 50),
-    )
-    return program, rng.integers(2**38, 2**40, variables)
-
-
-@pytest.mark.parametrize("seed", range(1))
-def test_a_bound_of_cp_sat_is_a_whole_number(seed: int) -> None:
-    program, objective = knapsacks(seed)
-    answer = maximize(program, objective, Effort(0, 0.3))
-    assert answer.status is Status.FEASIBLE
-    assert answer.objective <= answer.bound <= program.highest(objective)
-    best = maximize(program, objective, Effort(1, 0.3))
-    assert best.objective <= answer.bound
-
-
-def test_what_scip_takes_for_a_solution_is_looked_at_in_integers() -> None:
-    # 2x = 2·10^8 + 1 misses by less than SCIP sees.
-    side = np.array([2 * 10**8 + 1])
-    program = IntegerProgram(
-        LinearConstraints(sparse.csr_array(np.array([[2]])), side, side),
+def one_number(coefficient: int, least: int, most: int, upper: int) -> IntegerProgram:
+    """``least <= coefficient x <= most`` for one ``0 <= x <= upper``."""
+    return IntegerProgram(
+        LinearConstraints(
+            sparse.csr_array(np.array([[coefficient]])), np.array([least]), np.array([most])
+        ),
         np.zeros(1, dtype=np.int64),
-        np.full(1, 10**9),
+        np.array([upper]),
     )
-    confirm_infeasible(program)  # whether or not it agrees, it is no disagreement
+
+
+def test_a_bound_of_cp_sat_is_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2^53 + 1 is no double: the engine's float bound is below the solution."""
+    reached = 2**53 + 1
+    engine = mock.Mock()
+    engine.return_value.solve.return_value = SimpleNamespace(
+        status=cp_model_helper.FEASIBLE,
+        deterministic_time=0.1,
+        solution=[reached],
+        inner_objective_lower_bound=-(reached + 2),
+        best_objective_bound=float(reached),
+    )
+    monkeypatch.setattr(cp_model_helper, "SolveWrapper", engine)
+    answer = maximize(one_number(1, 0, 2**54, 2**54), np.array([1]), Effort(0, 1.0))
+    assert (answer.status, answer.objective) == (Status.FEASIBLE, reached)
+    assert answer.bound == reached + 2
+
+
+def test_what_scip_takes_for_a_solution_is_looked_at_in_integers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """2x = 2·10^8 + 1 is missed by less than SCIP sees: no disagreement, and no confirmation."""
+    side = 2 * 10**8 + 1
+    engine = mock.Mock()
+    engine.return_value.status.return_value = model_builder_helper.SolveStatus.OPTIMAL
+    engine.return_value.variable_values.return_value = np.array([1e8 + 0.5])
+    monkeypatch.setattr(model_builder_helper, "ModelSolverHelper", engine)
+    assert not confirm_infeasible(one_number(2, side, side, 10**9))
+    with pytest.raises(DisagreementError):
+        confirm_infeasible(one_number(2, side - 1, side - 1, 10**9))
 
 
 def test_weights_whose_sums_do_not_fit_prove_nothing() -> None:

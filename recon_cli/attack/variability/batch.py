@@ -312,8 +312,11 @@ def _confirmed(
     Of a unit that cannot lack anyone the cells cannot fall; they may rise.
 
     That a unit is immovable both engines must find. Where the second one runs out of time, the
-    distance of the unit is only bounded by the intervals of its histogram cells.
+    distance of the unit is only bounded by the intervals of its histogram cells. That nobody moves
+    in all units together is not believed where it was not found of each.
     """
+    if largest.together is not None and largest.together[1] == 0:
+        largest = replace(largest, together=(largest.together[0], int(largest.bound.sum())))
     cells = part.cells
     fixed = np.isin(part.unit, largest.immovable)
     if not fixed.any():

@@ -73,7 +73,7 @@ def _render(part: _Variability, words: Words) -> tuple[ReportSection, ...]:
     if whole["unproven_units"]:
         text.append(
             f"In {of_units(whole['unproven_units'], words)} the budget ran out or the tables do "
-            f"not bound the number of {words.people}; their proven upper bound is shown."
+            f"not bound the number of {words.people}; their upper bound is shown."
         )
     more = _proven_elsewhere(part.reconstruction, whole["zero_solvar_units"])
     if more > 0:
@@ -127,7 +127,7 @@ def _figure(part: _Variability, words: Words) -> Figure:
         name="variability",
         title="How much another reconstruction could differ",
         caption=(
-            f"{words.variability.capitalize()} in percent, as a proven upper bound."
+            f"{words.variability.capitalize()} in percent, as an upper bound."
             + (_TWICE if not part.has_laws else "")
         ),
         alt=(
