@@ -45,7 +45,7 @@ BY_CHANCE = [name for name in PROTECTIONS if name != "suppress"]
 #: Keys of a public manifest.
 TOLD = {
     "stage", "folder", "folders", "key", "tool", "release", "partition_level", "partitions",
-    "extras", "rows", "notes", "publishable",
+    "extras", "rows", "notes", "publishable", "seal",
 }  # fmt: skip
 
 
