@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.errors import SolverError
 from recon_cli.protect.known_changes import Change, KnownChanges
 from recon_cli.protect.least_change import ChangeProgram, SensitiveCells
 from recon_cli.protect.neighbourhoods import Neighbourhoods
@@ -163,11 +164,35 @@ class _Search:
                 break
         else:
             # One more person like those in the cell is always possible.
-            people = np.zeros(len(self.cells.known), dtype=np.int64)
-            people[self.cells.rows.indices[self.cells.rows.indptr[target]]] = self.cells.safety
-            change = Change.of(self.cells, people)
+            change = Change.of(self.cells, self._one_more(target))
         self.hidden[change.touched] = True
         self.changes.add(change)
+
+    def _one_more(self, target: int) -> IntArray:
+        """As many people more in a cell as the safety range asks for, all of them alike.
+
+        Where the columns are tables of cliques, such a person is in one cell of each: what does not
+        agree yet is made to, from clique to clique along the tree, by people who are there already.
+
+        Raises:
+            SolverError: Nobody can be in the cell.
+        """
+        cells = self.cells
+        own = cells.rows.indices[cells.rows.indptr[target] : cells.rows.indptr[target + 1]]
+        people = np.zeros(len(cells.known), dtype=np.int64)
+        people[own[np.argmax(cells.known[own])]] = cells.safety
+        while cells.agreement is not None:
+            missing = cells.agreement @ people
+            differing = np.flatnonzero(missing)
+            if not len(differing):
+                break
+            row = cells.agreement[[int(differing[0])]]
+            amount = int(missing[differing[0]])
+            other = row.indices[row.data * np.sign(amount) < 0]
+            if not len(other):
+                raise SolverError("suppress: nobody can be in a cell that is to be protected")
+            people[other[np.argmax(cells.known[other])]] += abs(amount)
+        return people
 
     def spare_all(self) -> Iterator[float]:
         """Publish what complementary cells can be, those of the greatest count first.
