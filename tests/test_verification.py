@@ -51,7 +51,7 @@ def test_verification_shares_only_the_form_of_a_publication_with_what_it_verifie
         for path in sources
         for found in re.findall(r"^ *from recon_cli\.(\w+)", path.read_text(), re.MULTILINE)
     }
-    assert imported == {"errors", "publication", "schema", "statement", "verification"}
+    assert imported == {"errors", "frames", "publication", "schema", "statement", "verification"}
 
 
 def by_hand(release: Release, published: Publication, records: pl.DataFrame) -> pl.DataFrame:
