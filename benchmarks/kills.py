@@ -53,8 +53,8 @@ seed: 1
 workers: 2
 synth: {people: 1200, people_per_county: 400, people_per_tract: 200}
 swap: {setting: targeted, study_seed: 1}
-tabulate: {records: work/hdf, to: work/published.parquet}
-ingest: {source: tidy, paths: [work/published.parquet]}
+tabulate: {records: work/hdf, to: work/published.study.parquet}
+ingest: {source: tidy, paths: [work/published.study.parquet]}
 reconstruct: {tables: block+tract}
 solvar: {intervals: propagation}
 claims:

@@ -92,7 +92,7 @@ def _tabulate(nation: Nation) -> Cost:
     nation.tables.mkdir(exist_ok=True)
     costs = []
     for part in sorted((nation.work / "hdf").glob("county=*/*.parquet")):
-        name = f"{part.parent.name.partition('=')[2]}-{part.name}"
+        name = f"{part.parent.name.partition('=')[2]}-{part.stem}.study.parquet"
         target = nation.tables / name
         costs.append(recon("tabulate", part, "--release", "sf1_2010", "--to", target))
     return Cost(

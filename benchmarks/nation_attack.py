@@ -61,7 +61,7 @@ class Attack:
 
     def release(self, name: str, config: str) -> list[object]:
         """Make a nation's tables, and reconstruct it from them."""
-        work, tables = self.folder / name, self.folder / f"{name}.parquet"
+        work, tables = self.folder / name, self.folder / f"{name}.study.parquet"
         return [
             *self._shared("run", config, work),
             *("--set", f"synth.people={self.people}"),
@@ -72,7 +72,7 @@ class Attack:
     def steps(self, page: Path) -> Iterator[tuple[str, list[object]]]:
         """The commands, in order, and what they are called."""
         yield "nation, block+tract", self.release("nation", "nation")
-        tables = ("--set", f"ingest.paths=[{self.nation}.parquet]")
+        tables = ("--set", f"ingest.paths=[{self.nation}.study.parquet]")
         block = self._shared("run", "nation_block", self.folder / "nation_b")
         yield "nation, block", [*block, *tables]
         for name in self.others:
@@ -98,7 +98,7 @@ class Attack:
 
     def _topdown(self) -> list[object]:
         """Make records as the 2020 census did, and attack their tables."""
-        groups, tables = self.folder / GROUPS, self.folder / "nation_mdf.parquet"
+        groups, tables = self.folder / GROUPS, self.folder / "nation_mdf.study.parquet"
         return [
             *self._shared("run", "topdown", self.microdata),
             *("--set", f"topdown.records={self.nation / 'persons'}"),

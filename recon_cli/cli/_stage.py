@@ -36,7 +36,12 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage, and last that it is not for publication if so."""
     summary_of(outcome.stage)(run, outcome)
     if outcome.manifest.publishable is False:
-        click.secho("  not for publication: chance follows from a study_seed", bold=True)
+        print_for_study()
+
+
+def print_for_study() -> None:
+    """Print that what was made is not for publication."""
+    click.secho("  not for publication: chance follows from a study_seed", bold=True)
 
 
 def summary_of(stage: Stage) -> Summary:

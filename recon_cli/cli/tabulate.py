@@ -16,7 +16,7 @@ from recon_cli.cli._options import (
     tables_value,
 )
 from recon_cli.cli._output import seconds, show, title_of
-from recon_cli.cli._stage import run_and_print
+from recon_cli.cli._stage import print_for_study, run_and_print
 
 if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
@@ -65,6 +65,7 @@ def command(
         tabulate__levels=None if levels is None else tuple(levels.split(",")),
     )
     from recon_cli.stages.tabulate import write_tables  # noqa: PLC0415 - imports polars
+    from recon_cli.store.study import has_study_name  # noqa: PLC0415 - likewise
 
     if options.load().top.work is not None:
         run_and_print("tabulate", options, force=force)
@@ -73,6 +74,8 @@ def command(
     written = write_tables(run)
     if options.verbosity >= 0:
         _print(run, written, f"tabulate: wrote {written.path}")
+        if has_study_name(written.path):
+            print_for_study()
 
 
 def print_tabulate(run: Run, outcome: StageOutcome) -> None:

@@ -34,6 +34,7 @@ from recon_cli.store import (
     shared_transaction,
     transaction,
 )
+from recon_cli.store.study import is_for_study
 from recon_cli.store.usage import Usage
 
 Shared = TypeVar("Shared")
@@ -123,7 +124,10 @@ class Run:
         partitions: Mapping[str, Mapping[str, str]] | None = None,
         is_study: bool = False,
     ) -> Recipe:
-        """A recipe with the parts filled in that are the same for every stage."""
+        """A recipe with the parts filled in that are the same for every stage.
+
+        What has read something for study is for study, whether the stage says so or not.
+        """
         return Recipe(
             stage=stage,
             release=self.release.name,
@@ -134,8 +138,14 @@ class Run:
             files=files,
             shared=shared or {},
             partitions=partitions or {},
-            is_study=is_study,
+            is_study=is_study or self.reads_study(stage),
         )
+
+    def reads_study(self, stage: Stage) -> bool:
+        """Whether something that a stage may read says that it is not for publication."""
+        section = self.config.sections.get(stage.section)
+        named = () if section is None else section.inputs(self.work)
+        return any(map(is_for_study, (*(self.work / name for name in stage.reads), *named)))
 
     def transaction(self, recipe: Recipe) -> AbstractContextManager[Transaction]:
         """Open a stage for writing.

@@ -19,6 +19,7 @@ from recon_cli.pipeline.stages import CENSUS1980
 from recon_cli.schema import Release
 from recon_cli.stages.protected_file import write_protected
 from recon_cli.store import Manifest, Piece, Staging, Transaction, open_folder
+from recon_cli.store.study import require_study_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +44,10 @@ def census1980(run: Run) -> MadeStage:
     )
 
     config = run.config.section(Census1980)
-    protection = protection_of_1980(run.release)
+    is_study = run.reads_study(CENSUS1980)
+    if is_study:
+        require_study_name("census1980.to", config.to)
+    beside = protection_files(run.release, protection_of_1980(run.release), is_study=is_study)
     origin = Origin(CENSUS1980.section, run.release.tables, config.records or run.work / "persons")
     recipe = run.recipe(CENSUS1980, {}, seed=0, partitions=origin.digests(run.release))
 
@@ -51,7 +55,7 @@ def census1980(run: Run) -> MadeStage:
         pieces, staging = origin.pieces(run.release), transaction.staging
         context = RulesContext(run.release, origin, staging)
         results = run.map_unfinished(transaction, suppress_piece, lambda: context, pieces)
-        write_beside(run.release, staging, pieces, protection_files(run.release, protection))
+        write_beside(run.release, staging, pieces, beside)
         return transaction.publish(pieces, notes={}, usages=results.usages, workers=results.workers)
 
     return MadeStage(recipe, make, lambda: write_protected(run, CENSUS1980, config.to))

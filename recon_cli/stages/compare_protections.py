@@ -20,6 +20,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release
 from recon_cli.store import Stage
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS
+from recon_cli.store.study import STUDY, is_for_study
 
 #: The kind of protection that is none: its tables are the truth's own.
 EXACT: Final = "none"
@@ -132,7 +133,8 @@ def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
     if kind.publishes != "records":
         published = work / kind.folder
     else:
-        published = work / "published.parquet"
+        is_study = kind.folder != "" or is_for_study(truth)
+        published = work / f"published{STUDY if is_study else ''}.parquet"
         levels = None if protection.coarser is None else protection.coarser.levels
         sections["tabulate"] = Tabulate(
             records=work / kind.folder if kind.folder else truth,

@@ -25,6 +25,8 @@ from recon_cli.store.files import file_digest
 from recon_cli.store.manifest import MANIFEST
 from recon_cli.store.pieces import PIECES, pieces_bytes
 from recon_cli.store.published import COVERAGE, NAMES, names_bytes
+from recon_cli.store.study import NOT_FOR_PUBLICATION, has_study_name
+from recon_cli.strict_yaml import parse_yaml, read_text
 
 
 def ingest(run: Run) -> MadeStage:
@@ -43,7 +45,8 @@ def ingest(run: Run) -> MadeStage:
         settings["tables"] = config.tables
     if config.mapping is not None:
         settings["mapping"] = config.mapping.model_dump()
-    recipe = run.recipe(INGEST, settings, files=input_files([*config.paths, *_beside(config)]))
+    files = input_files([*config.paths, *_beside(config)])
+    recipe = run.recipe(INGEST, settings, files=files, is_study=_is_study(config, files))
 
     def make(stage: Transaction) -> Manifest:
         from recon_cli.stages import ingest_partitions as work  # noqa: PLC0415 - loads polars
@@ -87,6 +90,22 @@ def protection_path(config: Ingest) -> Path | None:
         return config.protection
     folders = [path if path.is_dir() else path.parent for path in config.paths]
     return next((each for each in (f / PROTECTION for f in folders) if each.is_file()), None)
+
+
+def _is_study(config: Ingest, files: Iterable[InputFile]) -> bool:
+    """Whether a file, or the laws that the counts were published by, are for study.
+
+    Raises:
+        ConfigError: The laws cannot be read.
+    """
+    names = [Path(file.name) for file in files]
+    if any(has_study_name(name) or name.name == NOT_FOR_PUBLICATION for name in names):
+        return True
+    laws = protection_path(config)
+    if laws is None:
+        return False
+    said = parse_yaml(read_text(laws), source=str(laws)).data
+    return isinstance(said, dict) and said.get("study") is True
 
 
 def _beside(config: Ingest) -> list[Path]:

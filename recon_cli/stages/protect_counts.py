@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from recon_cli.config.protecting_by_chance import require_study_name
 from recon_cli.config.sections.cellkey import Cellkey
 from recon_cli.config.sections.round import Round
 from recon_cli.errors import ConfigError
@@ -20,6 +19,7 @@ from recon_cli.stages.drawing import chance_of
 from recon_cli.stages.protected_file import write_protected
 from recon_cli.store import InputFile, Manifest, Stage, Transaction
 from recon_cli.store.files import file_digest, key_of
+from recon_cli.store.study import require_study_name
 
 if TYPE_CHECKING:
     from recon_cli.protect.counts import Keys
@@ -81,7 +81,7 @@ def _protect(run: Run, stage: Stage, config: Round | Cellkey, law: Law, *, keys:
         counts=config.counts if isinstance(config, Round) else None,
         identifier=config.identifier if isinstance(config, Cellkey) else None,
     )
-    is_study = config.study_seed is not None
+    is_study = config.study_seed is not None or run.reads_study(stage)
     if is_study:
         require_study_name(f"{stage.section}.to", config.to)
     key = f"{stage.section}.geounits"

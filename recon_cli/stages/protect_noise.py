@@ -56,7 +56,7 @@ def add_noise(run: Run) -> MadeStage:
     config = run.config.section(Noise)
     strategy = load_strategy(config.strategy, run.release, config.without)
     levels = _levels(config, strategy, run.release)
-    is_study = config.study_seed is not None
+    is_study = config.study_seed is not None or run.reads_study(NOISE)
     release, beside = _described(run.release, strategy, levels, is_study=is_study)
     names = {measured.table_name(query) for query in strategy.queries.values()}
     tables = tuple(table for table in release.tables if table.name in names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -15,10 +15,9 @@ from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import REPORT
 from recon_cli.pipeline.status import manifests_in
-from recon_cli.store import INGEST, Folder, Manifest, Stage, Transaction, open_folder
+from recon_cli.store import Manifest, Stage, Transaction, open_folder
 from recon_cli.store.files import file_digest, require_writable, write_bytes
 from recon_cli.store.manifest import MANIFEST
-from recon_cli.store.published import is_for_study
 
 if TYPE_CHECKING:
     from recon_cli.evaluate.findings import Place
@@ -39,7 +38,6 @@ def report(run: Run) -> MadeStage:
     if config.to is not None:
         require_writable(config.to)
     found = reportable(run.work, besides=REPORT)
-    is_study = _is_study(run, found)
     recipe = run.recipe(
         REPORT,
         {
@@ -52,7 +50,7 @@ def report(run: Run) -> MadeStage:
         },
         # the whole file: the report shows times too
         shared={f"{path.name}/{MANIFEST}": file_digest(path / MANIFEST) for path in found},
-        is_study=is_study,
+        is_study=any(manifest.publishable is False for manifest in found.values()),
     )
 
     def copy() -> None:
@@ -78,14 +76,6 @@ def _write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...]) -> Man
     for name, data in report_files(document, PAGE).items():
         stage.staging.write_extra("report", name, data)
     return stage.publish([], notes=report_notes(document))
-
-
-def _is_study(run: Run, found: Mapping[Path, Manifest]) -> bool:
-    """Whether something in the work folder, or the published counts, came of a study_seed."""
-    if any(manifest.publishable is False for manifest in found.values()):
-        return True
-    tables = run.work / INGEST.folders[0]
-    return tables in found and is_for_study(Folder(tables, found[tables]))
 
 
 def _place_pages(run: Run, places: Sequence[Place]) -> dict[PlacePage, bytes]:

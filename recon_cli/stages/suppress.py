@@ -14,6 +14,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import SUPPRESS
 from recon_cli.stages.protected_file import write_protected
 from recon_cli.store import Manifest, Transaction
+from recon_cli.store.study import require_study_name
 
 #: People that are worth a process: each takes 5 ms and more.
 _GRAIN = 300
@@ -59,7 +60,10 @@ def suppress(run: Run) -> MadeStage:
         counts=config.counts,
         identifier=config.value,
     )
-    beside = protection_files(run.release, suppression_protection(rules))
+    is_study = run.reads_study(SUPPRESS)
+    if is_study:
+        require_study_name("suppress.to", config.to)
+    beside = protection_files(run.release, suppression_protection(rules), is_study=is_study)
     recipe = run.recipe(
         SUPPRESS, _settings(config, tables), seed=seed, partitions=origin.digests(run.release)
     )

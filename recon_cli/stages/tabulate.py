@@ -24,6 +24,7 @@ from recon_cli.sources.damage import columns_found, why_unreadable
 from recon_cli.sources.records import open_records
 from recon_cli.store import INGEST, InputFile, Manifest, Recipe, Transaction, open_folder
 from recon_cli.store.files import file_digest, written_whole
+from recon_cli.store.study import is_for_study, require_study_name
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,8 @@ def _request(run: Run) -> _Request:
         raise ConfigError(f"tabulate.to: {target} is the file of records itself")
     if form == "tidy" and target.suffix.lower() not in {".csv", ".parquet"}:
         raise ConfigError(f"tabulate.to: {target}: a .csv, .parquet or .zip file is expected")
+    if is_for_study(config.records or run.work / "microdata"):
+        require_study_name("tabulate.to", target)
     return _Request(config, target, form, release.select_tables(config.tables))
 
 

@@ -159,7 +159,7 @@ class Manifest(_Record):
         statuses: Likewise.
         totals: Likewise.
         notes: What else a reader should know.
-        publishable: False where chance follows from a seed.
+        publishable: False where chance follows from a seed, in the stage or in what it has read.
         identity: Of a folder that is given away: what stands there in place of the key.
         run: What differs from run to run.
     """

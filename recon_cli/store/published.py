@@ -96,23 +96,6 @@ def has_statements(tables: Folder) -> bool:
     return PROTECTION in tables.manifest.extras
 
 
-def is_for_study(tables: Folder) -> bool:
-    """Whether the counts of ``tables`` say that chance followed from a seed.
-
-    Raises:
-        StageError: What is said of them is damaged.
-    """
-    if not has_statements(tables):
-        return False
-    try:
-        said = json.loads(tables.read_extra(PROTECTION))
-        return isinstance(said, dict) and said.get("study") is True
-    except ValueError as error:
-        raise StageError(
-            f"{tables.path / PROTECTION} is damaged ({error}); run `{INGEST.command} --force`"
-        ) from error
-
-
 def open_published(work: Path, release: Release) -> tuple[Folder, Folder]:
     """The folders ``tables/`` and ``geounits/``.
 

@@ -106,7 +106,7 @@ class Recipe:
             its partitions from its input.
         outside: Files beyond the work folder that the stage writes, by name. Where they are is
             not part of any key; a run looks whether they are as they were written.
-        is_study: Whether what is left to chance follows from the seed: not for publication.
+        is_study: Whether chance follows from a seed, here or in what is read: not for publication.
     """
 
     stage: Stage
@@ -143,4 +143,5 @@ class Recipe:
             "seed": self.seed,
             "files": [file.as_json() for file in self.files],
             "shared": dict(self.shared),
+            "study": self.is_study,
         }

@@ -127,6 +127,8 @@ def changes(last: Manifest, recipe: Recipe) -> Iterator[str]:
         yield f"{len(settings) - _NAMED} more settings changed"
     if last.seed != recipe.seed:
         yield f"seed: {last.seed} → {recipe.seed}"
+    if (last.publishable is False) != recipe.is_study:
+        yield "it is for study now" if recipe.is_study else "it is no longer for study"
     before = {file["name"]: file["sha256"] for file in last.inputs.get("files", [])}
     now = {file.name: file.sha256 for file in recipe.files}
     yield from _changed("input file", before, now)

@@ -34,15 +34,10 @@ from recon_cli.store.manifest import (
 from recon_cli.store.piece import Piece
 from recon_cli.store.recipe import Recipe, Stage, manifests_folder
 from recon_cli.store.staging import COMMIT, Staging, intact
+from recon_cli.store.study import NOT_FOR_PUBLICATION, WHY_NOT
 from recon_cli.store.usage import Usage, peak_mb
 
 STAGING = ".staging"
-#: A file in every public folder whose chance follows from a seed.
-NOT_FOR_PUBLICATION = "NOT_FOR_PUBLICATION"
-_WHY_NOT = b"""\
-Made for study: what was left to chance follows from a seed (study_seed), and whoever guesses the
-seed has the true counts again. To publish, leave study_seed out and run the protection again.
-"""
 #: Digits of the stage key in the name of its staging folder.
 KEY_DIGITS = 16
 
@@ -98,8 +93,8 @@ class Transaction:
         facts = self._facts(entries, list(usages), workers)
         self._remove_unlisted(entries)
         if self.recipe.is_study:
-            for folder in self.recipe.stage.public:
-                self.staging.write_extra(folder, NOT_FOR_PUBLICATION, _WHY_NOT)
+            for folder in self.recipe.stage.folders:
+                self.staging.write_extra(folder, NOT_FOR_PUBLICATION, WHY_NOT)
         for path in self.recipe.outside.values():
             files.remove_unfinished(path)
         outside = {name: _entry_of(path) for name, path in self.recipe.outside.items()}

@@ -176,7 +176,7 @@ def test_the_whole_attack_from_one_config(tmp_path: Path) -> None:
         assert makers <= before[each.short_name], f"{each.name} reads what it declares"
     again = lines_of(recon("run", *shared))
     assert again[-1].startswith("run: 9 stages: all up to date, nothing to do, ")
-    (config.work / "published.parquet").unlink()
+    (config.work / "published.study.parquet").unlink()
     third = lines_of(recon("run", *shared))
     assert third[-1].startswith("run: 9 stages: 1 done, 8 up to date, "), "the same bytes again"
 

@@ -315,8 +315,8 @@ def test_the_limits_of_agreement_are_of_the_records_that_solvar_measured(tmp_pat
     path = tmp_path / "recon.yaml"
     path.write_text(
         "release: sf1_2010\nwork: work\nseed: 1\nsynth: {people: 400}\nswap: {study_seed: 1}\n"
-        "tabulate: {records: work/hdf, to: tables.parquet}\n"
-        "ingest: {source: tidy, paths: [tables.parquet]}\nreconstruct:\n"
+        "tabulate: {records: work/hdf, to: tables.study.parquet}\n"
+        "ingest: {source: tidy, paths: [tables.study.parquet]}\nreconstruct:\n"
         "link: {sources: {rHDF_bt: microdata, copy: work/hdf}}\n"
         "score: {bootstrap: 0, threshold: 0, alternatives: [copy]}\n"
     )

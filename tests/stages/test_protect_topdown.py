@@ -45,7 +45,7 @@ def test_records_are_the_same_for_any_number_of_workers(config: Path, levels: st
     assert one.equals(two)
     assert one.height > 50
     recon("tabulate", "-c", config, "--set", f"tabulate.records={folder / 'work/mdf'}",
-          "--to", folder / "mdf.parquet")  # fmt: skip
+          "--to", folder / "mdf.study.parquet")  # fmt: skip
 
 
 def test_an_invariant_is_exact(config: Path) -> None:

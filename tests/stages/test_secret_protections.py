@@ -24,7 +24,7 @@ from recon_cli.stages import protect_noise, protect_topdown
 from recon_cli.statement import load_protection
 from recon_cli.statement.noise import Gaussian
 from recon_cli.store import chance_key
-from recon_cli.store.transaction import NOT_FOR_PUBLICATION
+from recon_cli.store.study import NOT_FOR_PUBLICATION
 from tests.protect.test_topdown import FINE
 from tests.protect.test_topdown import STRATEGY as TOPDOWN
 from tests.stages.test_protect_noise import STRATEGY as NOISE

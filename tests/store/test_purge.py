@@ -20,7 +20,7 @@ release: sf1_2010
 work: work
 synth: {people: 400}
 swap: {setting: targeted, study_seed: 1}
-tabulate: {records: work/hdf, to: work/published.parquet}
+tabulate: {records: work/hdf, to: work/published.study.parquet}
 """
 
 
@@ -48,7 +48,7 @@ def test_a_run_is_told_then_removed_whole(home: Path) -> None:
     before = everything(home)
     told = recon("purge", "-c", home / "recon.yaml").stdout
     assert "nothing is removed yet; --yes removes this" in told
-    for name in ("hdf", "persons", "private/swap", ".staging", "log.jsonl", "published.parquet"):
+    for name in ("hdf", "persons", "private/swap", ".staging", "log.jsonl", "published.study"):
         assert name in told
     assert everything(home) == before
     done = recon("purge", "-c", home / "recon.yaml", "--yes").stdout
@@ -91,7 +91,7 @@ def test_folders_of_others_are_refused(tmp_path: Path, home: Path) -> None:
 
 
 def test_a_file_written_elsewhere_is_named(home: Path) -> None:
-    (home / "work" / "published.parquet").rename(home / "given away.parquet")
+    (home / "work" / "published.study.parquet").rename(home / "given away.parquet")
     told = recon("purge", "-c", home / "recon.yaml", "--yes").stdout
     assert "remove it yourself" in told
     assert (home / "given away.parquet").is_file()
@@ -123,10 +123,10 @@ def test_a_stage_that_is_running_is_left_alone(home: Path) -> None:
 
 def test_what_a_kill_left_beside_a_written_file_is_removed(home: Path) -> None:
     work = home / "work"
-    (work / "published.parquet").unlink()
-    (work / ".tmp.1.published.parquet").write_text("half of the counts")
+    (work / "published.study.parquet").unlink()
+    (work / ".tmp.1.published.study.parquet").write_text("half of the counts")
     (work / ".tmp.1.other.parquet").write_text("another's")
     recon("run", "-c", home / "recon.yaml", "-q", "--only", "tabulate")
-    assert (work / "published.parquet").is_file()
-    assert not (work / ".tmp.1.published.parquet").exists()
+    assert (work / "published.study.parquet").is_file()
+    assert not (work / ".tmp.1.published.study.parquet").exists()
     assert (work / ".tmp.1.other.parquet").exists()

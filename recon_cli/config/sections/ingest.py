@@ -96,6 +96,6 @@ class Ingest(Section):
                 raise ConfigError(f"absent: no table {name!r} in release {release.name!r}")
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The published files, the list of geounits, and their names."""
-        beside = (self.geounits, self.names)
+        """The published files, the list of geounits, their names, and the laws."""
+        beside = (self.geounits, self.names, self.protection)
         return (*self.paths, *(each for each in beside if each is not None))
