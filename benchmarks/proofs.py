@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from recon_cli import reconcheck
-from recon_cli.proofs.derivation import prove_end
-from tests.proofs.certificates import program
+from tests.proofs.certificates import derived, program, prover
 
 
 def mutated(lines: list[str], random: np.random.Generator) -> list[str]:
@@ -55,13 +54,13 @@ def outcome(seed: int) -> str:
     random = np.random.default_rng(seed)
     text, solutions, size = program(random)
     tables: Any = reconcheck.Tables(text.splitlines())
-    scope: Any = reconcheck.Proof(tables, ["in all"]).scope
     mask = int(random.integers(1, 1 << size))
     values = [sum(n for kind, n in enumerate(x) if mask >> kind & 1) for x in solutions]
     is_least = bool(random.integers(2))
     end = min(values) if is_least else max(values)
-    lines = prove_end(scope, 0, f"{mask:x}", end, is_least=is_least) or ["p 0:0.0"]
-    proof = ["in all", f"{'least' if is_least else 'most'} {end} 0 {mask:x}", *lines]
+    word = "least" if is_least else "most"
+    unproven = ["in all", f"{word} {end} 0 {mask:x}", "p 0:0.0"]
+    proof = derived(prover(text), f"{mask:x}", end, is_least=is_least) or unproven
     changed = mutated(proof, random)
     try:
         results = reconcheck.Proof(tables, changed).results

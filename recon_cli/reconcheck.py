@@ -328,8 +328,6 @@ class Proof:
                 self.scope = Scope(self.tables, self.cliques, units)
             case ["p", *terms] if self.scope:
                 self.scope.broken |= self.scope.add(*map(self.term, terms))
-            case ["set", name] if self.scope:
-                self.scope.sets[name] = self.records()
             case _:
                 demand(self.scope, f"not understood here: {words[0][:40]}")
                 demand("".join(words).isprintable(), "what cannot be printed is no statement")
@@ -347,6 +345,9 @@ class Proof:
                 return is_proven
             case ["contradiction"]:
                 return scope.broken
+            case ["set", name]:
+                scope.sets[name] = self.records()
+                return scope.sets[name][1]
             case ["unique", unit]:
                 joint = [n for n, c in enumerate(self.cliques) if len(c.of_atom) == len(self.atoms)]
                 start, kinds = scope.open[whole(unit), joint[0]]

@@ -44,7 +44,7 @@ def command(
 
     A bare `solvar:` is a section, too. The order follows from what the stages read and make:
     synth and attacker; swap, round, cellkey, suppress, census1980, noise, topdown, randomize;
-    tabulate, ingest; capacity, audit, frontier; reconstruct, estimate; solvar, claims,
+    tabulate, ingest; capacity, audit, frontier; reconstruct, estimate; solvar, claims, prove,
     contributions, confidence, leave-one-out; link, risk, score; compare, report. A stage that is up
     to date is skipped; --force runs the chosen stages again. If the command is killed, the same
     command continues from there and makes the same files.

@@ -12,6 +12,7 @@ from recon_cli.pipeline.stages import (
     CONFIDENCE,
     CONTRIBUTIONS,
     LEAVE_ONE_OUT,
+    PROVE,
     RECONSTRUCT,
     SOLVAR,
 )
@@ -21,7 +22,7 @@ from recon_cli.store import INGEST, Folder, Manifest, Stage, open_folder
 #: ones may be made from tables that prove less.
 _SOURCES = {
     **dict.fromkeys((RECONSTRUCT, AUDIT, CONTRIBUTIONS), (INGEST,)),
-    **dict.fromkeys((SOLVAR, CLAIMS, CONFIDENCE, LEAVE_ONE_OUT), (RECONSTRUCT, INGEST)),
+    **dict.fromkeys((SOLVAR, CLAIMS, CONFIDENCE, LEAVE_ONE_OUT, PROVE), (RECONSTRUCT, INGEST)),
 }
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
-from recon_cli.store import Folder, Manifest, Piece, Recipe, Transaction
+from recon_cli.store import Folder, Manifest, Piece, Recipe, Staging, Transaction
 from recon_cli.store.pieces import read_pieces
 
 
@@ -55,6 +55,11 @@ def load(name: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
+def _nothing_beside(staging: Staging) -> Mapping[str, Any]:  # noqa: ARG001
+    """Nothing lies beside the answers."""
+    return {}
+
+
 @dataclass(frozen=True)
 class QuestionStage(OpenedStage):
     """A stage that asks a question of every piece.
@@ -69,6 +74,7 @@ class QuestionStage(OpenedStage):
         notes: What else the manifest says.
         grain: People that are worth starting a process for.
         pieces: What is worked on at a time; default the pieces that ``geounits/`` was cut into.
+        beside: Writes what lies beside the answers of all pieces, and gives further notes.
     """
 
     run: Run
@@ -80,6 +86,7 @@ class QuestionStage(OpenedStage):
     notes: Mapping[str, Any] = field(default_factory=dict)
     grain: int = PEOPLE_PER_PROCESS
     pieces: Sequence[Piece] | None = None
+    beside: Callable[[Staging], Mapping[str, Any]] = _nothing_beside
 
     def planned(self) -> Recipe:
         """The recipe."""
@@ -111,7 +118,7 @@ class QuestionStage(OpenedStage):
         )
         seed = self.recipe.seed or 0
         asking.write_tables(kind, stage.staging, self.geounits.partitions, seed)
-        notes = {**self.notes, **question().notes}
+        notes = {**self.notes, **question().notes, **self.beside(stage.staging)}
         return stage.publish(pieces, notes=notes, usages=results.usages, workers=results.workers)
 
 

@@ -146,6 +146,18 @@ CLAIMS = Stage(
     function="recon_cli.stages.claims:claims",
     can_shard=True,
 )
+#: ``proofs`` has a row a statement, and beside it the texts that anybody can check.
+PROVE = Stage(
+    "prove",
+    reads=(
+        *("tables", "geounits", "microdata", "blocks"),
+        *("audit", "solvar", "intervals", "claims"),
+    ),
+    folders=("proofs", "proof_texts"),
+    section="prove",
+    function="recon_cli.stages.prove:prove",
+    can_shard=True,
+)
 #: It attacks anew what is left of the tables.
 CONTRIBUTIONS = Stage(
     "contributions",
@@ -207,7 +219,8 @@ REPORT = Stage(
     "report",
     reads=(
         *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
-        *("audit", "solvar", "claims", "contributions", "confidence", "leave_one_out", "risk"),
+        *("audit", "solvar", "claims", "proofs", "contributions", "confidence"),
+        *("leave_one_out", "risk"),
         *("links", "score"),
     ),
     folders=("report",),
@@ -235,6 +248,7 @@ STAGES = (
     ESTIMATE,
     SOLVAR,
     CLAIMS,
+    PROVE,
     CONTRIBUTIONS,
     CONFIDENCE,
     LEAVE_ONE_OUT,

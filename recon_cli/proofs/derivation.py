@@ -6,247 +6,362 @@ of `recon_cli.reconcheck.Scope`, in Python integers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
-from recon_cli.reconcheck import Refused, Scope
+from recon_cli.proofs.scope_rows import OPEN, RowSource, ScopeRows
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 #: Multiples of the goal, so that the weights of duals are whole.
-_MULTIPLES: Final = (*range(1, 13), 60, 2520)
+_MULTIPLES: Final = (*range(1, 13), 60, 2520, 10**6)
 #: More records than a bound that is open stands for; only a proposal rests on it.
-_OPEN: Final = 10**7
-_PASSES: Final = 40
-#: Deterministic seconds of one relaxation.
-_SECONDS: Final = 1.0
+_MANY: Final = 10**7
+_PASSES: Final = 60
+
+GOAL: Final = -1
+"""Stands for the row to be refuted, among the numbers of rows."""
 
 Row = tuple[dict[int, int], int | None, int | None]
-Bound = tuple[bool, int]
-"""Whether it is an upper one, and of which unknown."""
+Terms = Sequence[tuple[int, int]]
+"""Weights, and numbers of rows."""
 
 
 @dataclass(frozen=True)
-class _Line:
-    """A line `p`, and the places in the log of the lines that it rests on."""
+class Line:
+    """A line `p`.
+
+    Attributes:
+        text: As a proof has it.
+        rests_on: The places in the log of the lines that it rests on.
+        before: For each end that it narrowed the line that had made it, if one had.
+    """
 
     text: str
-    rests_on: set[int]
+    rests_on: frozenset[int]
+    before: dict[tuple[bool, int], int | None]
 
 
+@dataclass(frozen=True)
+class Count:
+    """A count over a scope's unknowns.
+
+    Attributes:
+        coefficients: Unknown → how often it counts.
+        is_whole: Whether no unit that it counts in lies outside of the scope.
+    """
+
+    coefficients: dict[int, int]
+    is_whole: bool = True
+
+
+@dataclass
+class Effort:
+    """Deterministic seconds that are left."""
+
+    left: float
+    spent: float = 0.0
+
+    def spend(self, seconds: float) -> None:
+        """Take from what is left."""
+        self.left -= seconds
+        self.spent += seconds
+
+
+@dataclass
 class ScopeProver:
-    """Looks for lines in one scope of a proof."""
+    """Looks for lines in one scope of a proof.
 
-    def __init__(self, scope: Scope) -> None:
-        """The rows are the published cells that the grain tells apart, each sum once.
+    Attributes:
+        scope: The checker's (`recon_cli.reconcheck.Scope`), without bounds so far.
+        rows: Its rows.
+        effort: What relaxations may take.
+        log: Lines that changed a bound.
+        made_by: For an upper (true) or lower end of an unknown, the line that made it.
+    """
 
-        Args:
-            scope: Without bounds so far.
-        """
-        self.scope: Any = scope
-        self.rows: dict[str, Row] = {}
-        seen: dict[tuple[Any, ...], str] = {}
-        tables = self.scope.tables
-        places = {place for unit in self.scope.units for place in tables.home[unit]}
-        for place in sorted(places):
-            for table, number in sorted(tables.cells_at[place]):
-                name = f"{place}:{table}.{number}"
-                try:
-                    row = self.scope.published(place, f"{table}.{number}", None)
-                except Refused:  # finer than the grain
-                    continue
-                key = *sorted(row[0].items()), row[1] is None, row[2]
-                if row[0] and seen.setdefault(key, name) == name:
-                    self.rows[name] = row
-        self.log: list[_Line] = []
-        self.made_by: dict[Bound, int] = {}
-        self.unknowns = sorted({v for row, _, _ in self.rows.values() for v in row})
-        self._column = {v: at for at, v in enumerate(self.unknowns)}
+    scope: Any
+    rows: ScopeRows
+    effort: Effort
+    log: list[Line] = field(default_factory=list)
+    made_by: dict[tuple[bool, int], int] = field(default_factory=dict)
 
-    def add(self, terms: Sequence[tuple[int, str]]) -> bool:
+    @classmethod
+    def of(cls, source: RowSource, scope: Any, effort: Effort) -> ScopeProver:
+        """For a scope of a publication."""
+        return cls(scope, source.rows(scope), effort)
+
+    def __post_init__(self) -> None:
+        unknowns = self.rows.unknowns
+        self.low = np.zeros(len(unknowns), dtype=np.int64)
+        self.high = np.full(len(unknowns), OPEN, dtype=np.int64)
+        self.column = dict(zip(unknowns.tolist(), range(len(unknowns)), strict=True))
+        self._made: dict[int, Row] = {}
+        self._entry_row = np.repeat(np.arange(len(self.rows.names)), np.diff(self.rows.A.indptr))
+        self._relaxation: LinearRelaxation | None = None
+        self._bounded = (self.low, self.high)
+
+    def row(self, number: int) -> Row:
+        """A row as the checker has it."""
+        if number == GOAL:
+            goal: Row = self.scope.goal
+            return goal
+        if number not in self._made:
+            A, rows = self.rows.A, self.rows
+            start, end = A.indptr[number : number + 2]
+            unknowns = rows.unknowns[A.indices[start:end]].tolist()
+            low, high = int(rows.least[number]), int(rows.most[number])
+            self._made[number] = (
+                dict(zip(unknowns, A.data[start:end].tolist(), strict=True)),
+                None if low < 0 else low,
+                None if high == OPEN else high,
+            )
+        return self._made[number]
+
+    def add(self, terms: Terms) -> bool:
         """Apply a line, and keep it if it changed a bound; whether it is a contradiction."""
         scope, mark = self.scope, len(self.scope.trail)
-        total: dict[int, int] = {}
-        for weight, name in terms:
-            for v, a in self._row(name)[0].items():
-                total[v] = total.get(v, 0) + weight * a
-        is_end = scope.add(*((weight, self._row(name)) for weight, name in terms))
-        changed = {(ends is scope.high, v) for ends, v, _ in scope.trail[mark:]}
+        is_end = scope.add(*((weight, self.row(number)) for weight, number in terms))
+        changed = self._follow(mark)
         if is_end or changed:
-            used = ((a < 0, v) for v, a in total.items() if a)
-            rests_on = {self.made_by[bound] for bound in used if bound in self.made_by}
+            rests_on = self._rests_on(terms)
+            before = {end: self.made_by.get(end) for end in changed}
             self.made_by.update(dict.fromkeys(changed, len(self.log)))
-            self.log.append(_Line(" ".join(["p", *map(_term, terms)]), rests_on))
+            self.log.append(Line(self.text(terms), rests_on, before))
         return bool(is_end)
 
-    def _row(self, name: str) -> Row:
-        row: Row = self.scope.goal if name == "goal" else self.rows[name]
-        return row
+    def _follow(self, mark: int) -> set[tuple[bool, int]]:
+        """Take over the bounds that the checker changed since."""
+        scope, changed = self.scope, set()
+        for ends, unknown, _ in scope.trail[mark:]:
+            is_high = ends is scope.high
+            changed.add((is_high, unknown))
+            (self.high if is_high else self.low)[self.column[unknown]] = ends[unknown]
+        return changed
+
+    def _rests_on(self, terms: Terms) -> frozenset[int]:
+        total: dict[int, int] = {}
+        for weight, number in terms:
+            for unknown, a in self.row(number)[0].items():
+                total[unknown] = total.get(unknown, 0) + weight * a
+        used = ((a < 0, unknown) for unknown, a in total.items() if a)
+        return frozenset(self.made_by[end] for end in used if end in self.made_by)
+
+    def text(self, terms: Terms) -> str:
+        """A line `p`."""
+        words = ["p"]
+        for weight, number in terms:
+            name = "goal" if number == GOAL else self.rows.names[number]
+            words.append({1: "", -1: "-*"}.get(weight, f"{weight}*") + name)
+        return " ".join(words)
+
+    def undo(self, mark: int, lines: int) -> None:
+        """Take back bounds since a mark, and lines."""
+        touched = {unknown for _, unknown, _ in self.scope.trail[mark:]}
+        self.scope.undo(mark)
+        for unknown in touched:
+            at = self.column[unknown]
+            self.low[at] = self.scope.low.get(unknown, 0)
+            high = self.scope.high.get(unknown)
+            self.high[at] = OPEN if high is None else high
+        while len(self.log) > lines:
+            for end, line in self.log.pop().before.items():
+                if line is None:
+                    del self.made_by[end]
+                else:
+                    self.made_by[end] = line
 
     def propagate(self) -> bool:
         """Apply single rows until nothing changes; whether there is a contradiction."""
-        signs = [(name, sign) for name in self.rows for sign in (1, -1)]
-        ends = [(name, s) for name, s in signs if self.rows[name][1 + (s > 0)] is not None]
         for _ in range(_PASSES):
             before = len(self.log)
-            if any(self.add([(sign, name)]) for name, sign in ends if self._may_change(name)):
+            if any(self.add([(sign, row)]) for sign, row in self._improving()):
                 return True
             if len(self.log) == before:
-                break
+                return False
         return False
 
-    def _may_change(self, name: str) -> bool:
-        low, high = self.scope.low, self.scope.high
-        return any(low.get(v, 0) != high.get(v) for v in self.rows[name][0])
+    def _improving(self) -> Iterable[tuple[int, int]]:
+        """Signs and numbers of rows that narrow something, or contradict the bounds."""
+        rows, A = self.rows, self.rows.A
+        if not A.shape[0]:
+            return []
+        row, column = self._entry_row, A.indices
+        low, high = self.low[column], self.high[column]
+        is_open = high == OPEN
+        often = np.bincount(row, is_open, len(rows.names))
+        room = rows.most - np.bincount(row, A.data * low, len(rows.names)).astype(np.int64)
+        falls = (rows.most < OPEN)[row] & (low + room[row] // A.data < high)
+        held = np.bincount(row, np.where(is_open, 0, A.data * high), len(rows.names))
+        lack = rows.least - held.astype(np.int64)
+        alone = lack[row] + np.where(is_open, 0, A.data * high)
+        may_rise = (rows.least >= 0)[row] & (often[row] == is_open)
+        rises = may_rise & (-(-alone // A.data) > low)
+        broken = ((rows.most < OPEN) & (room < 0), (rows.least >= 0) & (often == 0) & (lack > 0))
+        upper = np.union1d(row[falls], np.flatnonzero(broken[0])).tolist()
+        lower = np.union1d(row[rises], np.flatnonzero(broken[1])).tolist()
+        return [*((1, r) for r in upper), *((-1, r) for r in lower)]
 
-    def duals(self, cost: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], ...]:
+    def duals(
+        self, cost: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Values and duals of the least cost within the bounds; empty where none was found."""
-        names = list(self.rows)
-        rows = [self.rows[name][0] for name in names]
-        entries = [(at, self._column[v], a) for at, row in enumerate(rows) for v, a in row.items()]
-        i, j, a = np.array(entries, dtype=np.int64).reshape(-1, 3).T
-        A = sparse.csr_array((a, (i, j)), shape=(len(names), len(self.unknowns)))
-        low, high = self.scope.low, self.scope.high
-        least = np.array([self.rows[n][1] or 0 for n in names])
-        most = np.array([_OPEN if (end := self.rows[n][2]) is None else end for n in names])
-        lower = np.array([low.get(v, 0) for v in self.unknowns])
-        upper = np.array([high.get(v, _OPEN) for v in self.unknowns])
-        program = IntegerProgram(LinearConstraints(A, least, most), lower, upper)
-        vertex = LinearRelaxation(program).solve(cost.astype(np.float64), _SECONDS)
+        lower, upper = self.low, np.where(self.high == OPEN, _MANY, self.high)
+        if self._relaxation is None:
+            rows = self.rows
+            most = np.where(rows.most == OPEN, _MANY, rows.most)
+            constraints = LinearConstraints(rows.A, np.maximum(rows.least, 0), most)
+            self._relaxation = LinearRelaxation(IntegerProgram(constraints, lower.copy(), upper))
+            self._bounded = lower.copy(), upper
+        elif any((a != b).any() for a, b in zip(self._bounded, (lower, upper), strict=True)):
+            self._relaxation.bound(lower.copy(), upper)
+            self._bounded = lower.copy(), upper
+        vertex = self._relaxation.solve(cost.astype(np.float64), self.effort.left)
+        self.effort.spend(vertex.deterministic_time)
         return vertex.values, vertex.duals
 
-    def terms(self, duals: npt.NDArray[np.float64], multiple: int) -> list[tuple[int, str]]:
+    def weighted(self, duals: npt.NDArray[np.float64], multiple: int) -> list[tuple[int, int]]:
         """Rows with whole weights that add up to no less than ``multiple`` times a cost."""
-        found = []
-        for name, dual in zip(self.rows, duals.tolist(), strict=True):
-            weight = -round(multiple * dual)
-            if weight and self.rows[name][1 + (weight > 0)] is not None:
-                found.append((weight, name))
-        return found
+        weights = -np.rint(multiple * duals).astype(np.int64)
+        has_end = np.where(weights > 0, self.rows.most < OPEN, self.rows.least >= 0)
+        used = np.flatnonzero((weights != 0) & has_end)
+        return list(zip(weights[used].tolist(), used.tolist(), strict=True))
 
     def settle(self, cost: npt.NDArray[np.int64]) -> None:
         """Narrow bounds by what the least of a cost shows: no goal is needed."""
         _, duals = self.duals(cost)
-        if not len(duals):
-            return
-        for multiple in _MULTIPLES:
-            terms = self.terms(duals, multiple)
+        for multiple in _MULTIPLES if len(duals) else ():
+            terms = self.weighted(duals, multiple)
             if terms and np.abs(duals * multiple - np.rint(duals * multiple)).max() < 1e-6:
                 self.add(terms)
                 return
 
-    def needed(self, lines: set[int]) -> list[str]:
-        """Some lines of the log and those that they rest on, in order."""
+    def cost(self, coefficients: dict[int, int]) -> IntArray:
+        """A cost of each unknown."""
+        cost = np.zeros(len(self.column), dtype=np.int64)
+        for unknown, a in coefficients.items():
+            cost[self.column[unknown]] = a
+        return cost
+
+    def closure(self, lines: Iterable[int]) -> set[int]:
+        """Lines of the log, and those that they rest on."""
         kept = set(lines)
         for at in range(len(self.log) - 1, -1, -1):
             if at in kept:
                 kept |= self.log[at].rests_on
-        return [self.log[at].text for at in sorted(kept)]
+        return kept
+
+    def makers(self, ends: Iterable[tuple[bool, int]]) -> set[int]:
+        """The lines that made some ends of unknowns."""
+        return {self.made_by[end] for end in ends if end in self.made_by}
 
 
-def _term(term: tuple[int, str]) -> str:
-    weight, name = term
-    return {1: "", -1: "-*"}.get(weight, f"{weight}*") + name
+@dataclass(frozen=True)
+class Refutation:
+    """Lines that refute the contrary of a statement.
+
+    Attributes:
+        lines: They follow the statement.
+        shared: Lines of the log before, which they rest on.
+        how: ``bounds``, ``combination`` or ``steps``.
+    """
+
+    lines: tuple[str, ...]
+    shared: frozenset[int]
+    how: str
 
 
-def prove_unique(scope: Scope, unit: int, present: dict[int, int]) -> list[str] | None:
-    """Lines after which the least number of each kind in a unit is the greatest.
+def prove_unique(prover: ScopeProver, unit: int, present: dict[int, int]) -> set[int] | None:
+    """Narrow the bounds until the least number of each kind in a unit is the greatest.
 
     Args:
-        scope: One without bounds, that holds the unit.
+        prover: Of a scope that holds the unit; it has been propagated.
         unit: Its number.
         present: Unknown → number of records, in some solution.
 
     Returns:
-        None where no lines were found.
+        The lines that are needed; None where none were found.
     """
-    each: Any = scope
-    prover = ScopeProver(scope)
-    start, kinds = each.open[unit, 0]
+    start, kinds = prover.scope.open[unit, 0]
     mine = [start + at for at, bit in enumerate(bin(kinds)[:1:-1]) if bit == "1"]
-    at = {v: place for place, v in enumerate(prover.unknowns)}
-    if any(v not in at for v in mine):
-        return None  # no row has this kind
-    if prover.propagate():
-        return None
 
     def open_ones() -> list[int]:
-        return [v for v in mine if each.low.get(v, 0) != each.high.get(v)]
+        at = [prover.column[v] for v in mine]
+        return [
+            v for v, is_open in zip(mine, prover.low[at] < prover.high[at], strict=True) if is_open
+        ]
 
     absent = [v for v in open_ones() if not present.get(v)]
     if absent:
-        cost = np.zeros(len(at), dtype=np.int64)
-        cost[[at[v] for v in absent]] = -1
-        prover.settle(cost)
+        prover.settle(prover.cost(dict.fromkeys(absent, -1)))
         prover.propagate()
-    for v in mine:
+    for unknown in open_ones():
         for sign in (1, -1):
-            if each.low.get(v, 0) != each.high.get(v):
-                cost = np.zeros(len(at), dtype=np.int64)
-                cost[at[v]] = sign
-                prover.settle(cost)
+            at = prover.column[unknown]
+            if prover.low[at] < prover.high[at]:
+                prover.settle(prover.cost({unknown: sign}))
                 prover.propagate()
-        if each.low.get(v, 0) != each.high.get(v):
+        if prover.low[at] < prover.high[at]:
             return None
-    ends = ((upper, v) for v in mine for upper in (True, False))
-    return prover.needed({prover.made_by[end] for end in ends if end in prover.made_by})
+    return prover.makers((upper, unknown) for unknown in mine for upper in (True, False))
 
 
-def prove_end(
-    scope: Scope, place: int, masks: str, bound: int, *, is_least: bool
-) -> list[str] | None:
-    """Lines that refute the contrary of "at least", or "at most", so many records.
+def refute(prover: ScopeProver, count: Count, bound: int, *, is_least: bool) -> Refutation | None:
+    """Refute the contrary of "at least", or "at most", so many records.
 
     Args:
-        scope: One with the bounds that are known; they are left as they are.
-        place: Number of the place that is counted in.
-        masks: Whose records, as a line has them.
+        prover: It is left as it was.
+        count: What is counted.
         bound: How many.
         is_least: Whether "at least" is meant.
 
     Returns:
-        None where no lines were found.
+        None where nothing was found.
     """
-    each: Any = scope
-    tables = each.tables
-    predicate = place, (tables.masks(masks.split()),)
-    row, is_whole = each.count(*predicate)
-    if not is_least and not is_whole:
+    if not is_least and not count.is_whole:
         return None
-    prover = ScopeProver(scope)
-    more = {v: -a for v, a in row.items()}
-    each.goal = (row, None, bound - 1) if is_least else (more, None, -bound - 1)
-    mark = len(each.trail)
+    scope, row = prover.scope, count.coefficients
+    more = {unknown: -a for unknown, a in row.items()}
+    goal: Row = (row, None, bound - 1) if is_least else (more, None, -bound - 1)
+    mark, lines = len(scope.trail), len(prover.log)
+    scope.goal = goal
     try:
-        return _refute(prover, row if is_least else more)
+        return _refute(prover, goal[0], mark, lines)
     finally:
-        each.undo(mark)
-        each.goal = None
+        prover.undo(mark, lines)
+        scope.goal = None
 
 
-def _refute(prover: ScopeProver, goal: dict[int, int]) -> list[str] | None:
+def _refute(prover: ScopeProver, goal: dict[int, int], mark: int, lines: int) -> Refutation | None:
     """Lines that contradict the goal within the bounds."""
-    scope, cost = prover.scope, np.zeros(len(prover.unknowns), dtype=np.int64)
-    at = {v: n for n, v in enumerate(prover.unknowns)}
-    if any(v not in at for v in goal):
-        return None
-    for v, a in goal.items():
-        cost[at[v]] = a
-    _, duals = prover.duals(cost)  # before the goal narrows bounds, as there may be none then
-    if scope.add((1, scope.goal)):
-        return []
-    mark = len(scope.trail)
+    if prover.add([(1, GOAL)]):
+        return Refutation((), prover.log[-1].rests_on, "bounds")
+    prover.undo(mark, lines)
+    _, duals = prover.duals(prover.cost(goal))  # before the goal narrows bounds
+    prover.add([(1, GOAL)])
+    start = len(prover.log)
     for multiple in _MULTIPLES if len(duals) else ():
-        if prover.add([(multiple, "goal"), *prover.terms(duals, multiple)]):
-            return [prover.log[-1].text]
-        scope.undo(mark)
-        prover.log, prover.made_by = [], {}
+        terms = prover.weighted(duals, multiple)
+        at, before = len(prover.scope.trail), len(prover.log)
+        if prover.add([(multiple, GOAL), *terms]):
+            return _kept(prover, lines, start, "combination")
+        prover.undo(at, before)
     if prover.propagate():
-        return prover.needed({len(prover.log) - 1})
+        return _kept(prover, lines, start, "steps")
     return None
+
+
+def _kept(prover: ScopeProver, lines: int, start: int, how: str) -> Refutation:
+    """What the last line of the log rests on, apart in what was there before.
+
+    The goal itself narrows bounds by the statement; it is no line.
+    """
+    needed = prover.closure({len(prover.log) - 1})
+    own = tuple(prover.log[at].text for at in sorted(needed) if at >= start)
+    return Refutation(own, frozenset(at for at in needed if at < lines), how)

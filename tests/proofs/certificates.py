@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from recon_cli import reconcheck
+from recon_cli.proofs.derivation import Count, Effort, ScopeProver, refute
+from recon_cli.proofs.scope_rows import RowSource
 
 SOURCE = Path(reconcheck.__file__).read_text(encoding="utf-8")
 
@@ -23,13 +25,36 @@ def patched(old: str, new: str) -> ModuleType:
 
 
 def check(tables: str, proof: str, checker: Any = reconcheck) -> list[bool]:
-    """What a checker says of each statement.
+    """What a checker says of each statement but sets of records.
 
     Raises:
         Refused: The checker's own: a line is refused.
     """
     read = checker.Tables(tables.splitlines())
-    return [proven for *_, proven in checker.Proof(read, proof.splitlines()).results]
+    results = checker.Proof(read, proof.splitlines()).results
+    return [proven for _, words, proven in results if not words.startswith("set ")]
+
+
+def prover(tables: str, seconds: float = 10.0) -> ScopeProver:
+    """A prover of the bounds that single cells leave in a scope of everything."""
+    read: Any = reconcheck.Tables(tables.splitlines())
+    atoms = [[1 << value for value in range(size)] for size in read.sizes]
+    clique: Any = reconcheck.Clique(read, atoms, range(len(atoms)))
+    scope: Any = reconcheck.Scope(read, [clique], set(range(len(read.counts))))
+    found = ScopeProver.of(RowSource(read, clique), scope, Effort(seconds))
+    found.propagate()
+    return found
+
+
+def derived(found: ScopeProver, masks: str, bound: int, *, is_least: bool) -> list[str] | None:
+    """A proof that place 0 has at least, or at most, so many records, if one is found."""
+    count = Count(*found.scope.count(0, (found.scope.tables.masks(masks.split()),)))
+    refutation = refute(found, count, bound, is_least=is_least)
+    if refutation is None:
+        return None
+    shared = [found.log[at].text for at in sorted(found.closure(refutation.shared))]
+    word = "least" if is_least else "most"
+    return ["in all", *shared, f"{word} {bound} 0 {masks}", *refutation.lines]
 
 
 def program(random: np.random.Generator) -> tuple[str, list[tuple[int, ...]], int]:

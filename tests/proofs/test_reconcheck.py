@@ -98,6 +98,14 @@ p goal -*#0 -*1:0.1
     assert check(TABLES, proof) == [True] * 4
 
 
+def test_a_set_is_a_statement_where_no_area_reaches_beyond() -> None:
+    tables: Any = reconcheck.Tables(TABLES.splitlines())
+    whole = reconcheck.Proof(tables, f"in all\nset s\n{U_RECORDS}{V_RECORDS}end".splitlines())
+    assert [result[1:] for result in whole.results] == [["set s", True]]
+    part = reconcheck.Proof(tables, f"in 1\nset s\n{U_RECORDS}end".splitlines())
+    assert [result[1:] for result in part.results] == [["set s", False]]
+
+
 def test_unique() -> None:
     exact = ONE + "count 0 0 0 3\ncount 0 0 1 1\n"
     proof = "in 0\np 0:0.1\np -*0:0.1\np 0:0.0 -*0:0.1\np -*0:0.0 0:0.1\n"

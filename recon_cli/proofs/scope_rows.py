@@ -1,0 +1,194 @@
+"""The published cells of a scope of a proof as sparse rows, over the kinds that may have people."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from recon_cli.model.grain import IntArray
+from recon_cli.proofs.tables import runs
+from recon_cli.reconcheck import Clique, Tables
+
+BoolArray = npt.NDArray[np.bool_]
+
+#: Stands for an end that is open; more than any count.
+OPEN: Final = 10**12
+
+Cell = tuple[int, int]
+"""Number of a table and of a cell in it."""
+
+
+@dataclass(frozen=True)
+class ScopeRows:
+    """Rows over the unknowns of a scope, each combination of coefficients and ends once.
+
+    Attributes:
+        names: Of each row, as a proof has them: ``2:0.13``.
+        A: Sparse (rows × unknowns), no negative coefficient.
+        least: At least; −1 where the row has no lower end.
+        most: At most; `OPEN` where it has no upper end.
+        unknowns: What the checker calls each unknown.
+    """
+
+    names: tuple[str, ...]
+    A: sparse.csr_array
+    least: IntArray
+    most: IntArray
+    unknowns: IntArray
+
+
+@dataclass(frozen=True)
+class _PatternRows:
+    """The cells that are published together, those finer than the grain as sums of such.
+
+    Attributes:
+        cells: Of each row, its cells.
+        texts: Of each row, its cells as a proof has them.
+        matrix: Sparse (rows × kinds): how often a record of the kind is counted.
+    """
+
+    cells: tuple[tuple[Cell, ...], ...]
+    texts: tuple[str, ...]
+    matrix: sparse.csc_array
+
+
+@dataclass
+class RowSource:
+    """Makes the rows of scopes of one publication.
+
+    Attributes:
+        tables: The publication, as the checker read it.
+        clique: Its kinds of records: atoms of all features.
+    """
+
+    tables: Tables
+    clique: Clique
+    _patterns: dict[frozenset[Cell], _PatternRows] = field(default_factory=dict)
+
+    def rows(self, scope: Any) -> ScopeRows:
+        """The rows of a scope (`recon_cli.reconcheck.Scope`) over kinds that no zero excludes."""
+        tables: Any = self.tables
+        units = sorted(scope.units)
+        kinds = {unit: places_of_bits(scope.open[unit, 0][1]) for unit in units}
+        first = dict(zip(units, np.cumsum([0, *map(len, kinds.values())]).tolist(), strict=False))
+        unknowns = [scope.open[unit, 0][0] + kinds[unit] for unit in units]
+        places: defaultdict[int, list[int]] = defaultdict(list)
+        for unit in units:
+            for place in tables.home[unit]:
+                places[place].append(unit)
+        names, least, most = list[str](), list[int](), list[int]()
+        data, columns, ends = list[IntArray](), list[IntArray](), [0]
+        seen: set[tuple[bytes, bytes, int, int]] = set()
+        for place in sorted(places):
+            pattern = self._pattern(tables.cells_at[place])
+            parts = [pattern.matrix[:, kinds[unit]] for unit in places[place]]
+            at = np.concatenate([first[u] + np.arange(len(kinds[u])) for u in places[place]])
+            whole = sparse.csr_array(sparse.hstack(parts))
+            whole.sort_indices()
+            is_whole = tables.units[place] <= scope.units
+            for row in np.flatnonzero(np.diff(whole.indptr)).tolist():
+                low, high = self._ends(place, pattern.cells[row], is_whole=is_whole)
+                start, end = whole.indptr[row : row + 2]
+                key = at[whole.indices[start:end]], whole.data[start:end]
+                if (low <= 0 and high == OPEN) or (found := (*_bytes(key), low, high)) in seen:
+                    continue
+                seen.add(found)
+                names.append(f"{place}:{pattern.texts[row]}")
+                least.append(low)
+                most.append(high)
+                columns.append(key[0])
+                data.append(key[1])
+                ends.append(ends[-1] + end - start)
+        empty = np.empty(0, dtype=np.int64)
+        width = sum(map(len, kinds.values()))
+        A = sparse.csr_array(
+            (np.concatenate([empty, *data]), np.concatenate([empty, *columns]), ends),
+            shape=(len(names), width),
+        )
+        return ScopeRows(
+            tuple(names),
+            A,
+            np.array(least, dtype=np.int64),
+            np.array(most, dtype=np.int64),
+            np.concatenate([empty, *unknowns]),
+        )
+
+    def _ends(self, place: int, cells: Sequence[Cell], *, is_whole: bool) -> tuple[int, int]:
+        tables: Any = self.tables
+        lows, highs = zip(*(tables.ends(place, cell) for cell in cells), strict=True)
+        return sum(lows) if is_whole else -1, OPEN if None in highs else sum(highs)
+
+    def _pattern(self, cells: frozenset[Cell]) -> _PatternRows:
+        if cells not in self._patterns:
+            self._patterns[cells] = self._make_pattern(cells)
+        return self._patterns[cells]
+
+    def _make_pattern(self, cells: frozenset[Cell]) -> _PatternRows:
+        groups = list[tuple[Cell, ...]]()
+        data, columns, rows = list[IntArray](), list[IntArray](), list[IntArray]()
+        for group, predicates in self._resolved(sorted(cells)):
+            kinds: Iterable[int] = self.clique.kinds(predicates)
+            at = np.concatenate([places_of_bits(each) for each in kinds])
+            found, often = np.unique(at, return_counts=True)
+            rows.append(np.full(len(found), len(groups)))
+            columns.append(found)
+            data.append(often)
+            groups.append(group)
+        empty = np.empty(0, dtype=np.int64)
+        entries = (np.concatenate([empty, *rows]), np.concatenate([empty, *columns]))
+        shape = (len(groups), int(self.clique.size))
+        matrix = sparse.csc_array((np.concatenate([empty, *data]), entries), shape=shape)
+        texts = (f"{group[0][0]}.{runs([n for _, n in group])}" for group in groups)
+        return _PatternRows(tuple(groups), tuple(texts), matrix)
+
+    def _resolved(self, cells: Sequence[Cell]) -> Iterator[tuple[tuple[Cell, ...], Any]]:
+        """Cells that the grain tells apart, and sums of such that it does not."""
+        tables, clique = self.tables, self.clique
+        fine: defaultdict[tuple[Any, ...], list[tuple[Cell, int]]] = defaultdict(list)
+        for cell in cells:
+            predicates = tables.cells[cell]
+            if clique.kinds(predicates):
+                yield (cell,), predicates
+            elif len(predicates) == 1:
+                (masks,) = predicates
+                finer = [f for f, mask in enumerate(masks) if not self._is_union(f, mask)]
+                if len(finer) == 1:
+                    (f,) = finer
+                    fine[cell[0], f, *masks[:f], 0, *masks[f + 1 :]].append((cell, masks[f]))
+        for (_, f, *others), members in fine.items():
+            yield from self._sums(f, others, members)
+
+    def _is_union(self, feature: int, mask: int) -> bool:
+        return all(atom & mask in (0, atom) for atom in self.clique.atoms[feature])
+
+    def _sums(
+        self, feature: int, others: Sequence[int], members: Sequence[tuple[Cell, int]]
+    ) -> Iterator[tuple[tuple[Cell, ...], Any]]:
+        """For each atom of a feature the cells inside that partition it."""
+        for atom in self.clique.atoms[feature]:
+            inside = [(cell, mask) for cell, mask in members if mask & ~atom == 0]
+            together = 0
+            for _, mask in inside:
+                if mask & together:
+                    break
+                together |= mask
+            else:
+                if together == atom:
+                    masks = (*others[:feature], atom, *others[feature + 1 :])
+                    yield tuple(cell for cell, _ in inside), (masks,)
+
+
+def places_of_bits(number: int) -> IntArray:
+    """Which bits of a number are set, rising."""
+    data = np.frombuffer(number.to_bytes(number.bit_length() // 8 + 1, "little"), dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(data, bitorder="little")).astype(np.int64)
+
+
+def _bytes(arrays: tuple[IntArray, IntArray]) -> tuple[bytes, bytes]:
+    return arrays[0].tobytes(), arrays[1].tobytes()

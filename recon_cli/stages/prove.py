@@ -1,0 +1,87 @@
+"""`recon prove`: what a run found → ``proofs/``, for anyone to check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from recon_cli.config.sections.prove import Prove
+from recon_cli.evaluate.fresh import WorkFolder
+from recon_cli.pipeline.declaration import QuestionStage, load
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, SOLVAR
+from recon_cli.stages.reconstruct import input_digests
+from recon_cli.stages.reconstructed import open_reconstructed
+from recon_cli.store import Folder
+from recon_cli.store.published import has_statements
+
+#: People that are worth a process: each takes about a millisecond.
+_GRAIN = 2_000
+
+
+def prove(run: Run) -> QuestionStage:
+    """Prove what the stages found, as far as they were made from what is there now.
+
+    Raises:
+        ConfigError: The config is wrong.
+        StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
+    """
+    config = run.config.section(Prove)
+    made = open_reconstructed(run)
+    made.require_bounded(PROVE.command)
+    folders = _folders(WorkFolder(run.work), made.blocks)
+    recipe = made.recipe(run, PROVE, config.model_dump(mode="json"), 0)
+    digests = input_digests(made.tables, made.geounits, made.microdata, *folders.values())
+    texts = "recon_cli.stages.prove_texts:"
+    return QuestionStage(
+        run,
+        replace(recipe, partitions=digests),
+        made.geounits,
+        question="recon_cli.proofs.question:ProofQuestion",
+        arguments=lambda: {
+            "release": made.release,
+            "tables": made.used,
+            "coverage": made.coverage,
+            "is_exact": not has_statements(made.tables),
+            "read_found": FoundFolders(folders),
+            "what": config.what,
+            "seconds": config.seconds,
+        },
+        records=(made.microdata, made.blocks),
+        notes={"tables": made.table_names},
+        grain=_GRAIN,
+        beside=lambda staging: load(f"{texts}write_texts")(staging, made.geounits.partitions),
+    )
+
+
+def _folders(work: WorkFolder, blocks: Folder) -> dict[str, Folder]:
+    """The folders that have something to prove, by name."""
+    found = {"blocks": blocks}
+    for stage, names in (
+        (SOLVAR, ("solvar", "intervals")),
+        (CLAIMS, ("claims",)),
+        (AUDIT, ("audit",)),
+    ):
+        if isinstance(work.fresh(stage), Folder):
+            found |= {name: work.open(stage, name) for name in names}
+    return found
+
+
+@dataclass(frozen=True)
+class FoundFolders:
+    """Reads what stages found of a partition; pickles.
+
+    Attributes:
+        folders: By name.
+    """
+
+    folders: dict[str, Folder]
+
+    def __call__(self, partition: str) -> Any:
+        """See `recon_cli.proofs.statements.Found`.
+
+        Raises:
+            StageError: A folder is damaged.
+        """
+        found = load("recon_cli.proofs.statements:Found")
+        return found(**{name: each.read(partition) for name, each in self.folders.items()})

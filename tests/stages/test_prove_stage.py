@@ -1,0 +1,75 @@
+"""`recon prove` as a user runs it: what is proven, by whom, and what another Python says of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.command_line import recon
+from tests.support.paths import ROOT
+
+HOSPITAL = ROOT / "fixtures" / "hospital"
+CONFIG = f"""\
+release: {HOSPITAL}/stays.yaml
+work: work
+ingest: {{source: tidy, paths: [{HOSPITAL}/suppressed/tables.csv]}}
+reconstruct:
+solvar: {{unit_seconds: 0.2, intervals: propagation}}
+claims: {{unit_seconds: 0.2}}
+prove:
+"""
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("prove")
+    (folder / "run.yaml").write_text(CONFIG)
+    recon("run", "-c", folder / "run.yaml", "-q")
+    return folder / "work"
+
+
+def read(work: Path, folder: str) -> pl.DataFrame:
+    return pl.read_parquet(work / folder / "**/*.parquet", hive_partitioning=False)
+
+
+def checked(folder: Path, region: str) -> subprocess.CompletedProcess[str]:
+    names = ["reconcheck.py", f"{region}.tables", f"{region}.proof"]
+    command = [sys.executable, "-I", "-S", *names]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_every_claim_is_certified(work: Path) -> None:
+    rows, claims = read(work, "proofs"), read(work, "claims")
+    of_claims = rows.filter(source="claims")
+    assert of_claims.height == claims.height > 500
+    assert set(of_claims["status"]) == {"certified"}
+
+
+def test_python_alone_accepts_the_texts_and_no_others(work: Path, tmp_path: Path) -> None:
+    rows = read(work, "proofs")
+    for region in ("N", "S"):
+        done = checked(work / "proofs", region)
+        assert done.returncode == 0
+        proven = {
+            int(line.split()[2].rstrip(":"))
+            for line in done.stdout.splitlines()
+            if line.startswith("proven")
+        }
+        lines = rows.filter(region=region, status="certified")["line"]
+        assert set(lines) <= proven
+    for name in ("reconcheck.py", "N.tables", "N.proof"):
+        text = (work / "proofs" / name).read_text()
+        (tmp_path / name).write_text(text.replace("\nmost 1 ", "\nmost 0 ", 1))
+    assert checked(tmp_path, "N").returncode == 1
+
+
+def test_the_summary_says_who_checked(work: Path) -> None:
+    shown = recon("prove", "-c", work.parent / "run.yaml").stdout
+    rows = read(work, "proofs")
+    accepted = rows.filter(pl.col("status").is_in(["certified", "shown"])).height
+    assert "Checked by reconcheck 1 (SHA-256 " in shown
+    assert f"{accepted:,} of {rows.height:,} statements" in " ".join(shown.split())
