@@ -6,6 +6,7 @@ ReconError
 ├── SourceError            4  a published file that cannot be read as what it claims to be
 │   └── UnknownValueError  4  a value of a record that the schema does not know
 ├── StageError             5  a stage folder that is missing, damaged or out of date
+│   └── OtherFormatError   5  a stage folder of an older or newer version of the program
 ├── ContradictionError     6  published counts that no set of records can have
 ├── VerificationError      7  records that do not reproduce the published counts
 ├── SolverError            8  a solver that failed, ran out of budget, or was contradicted
@@ -68,6 +69,10 @@ class StageError(ReconError):
     """A stage folder is missing, damaged, or was made from other inputs."""
 
     exit_code = 5
+
+
+class OtherFormatError(StageError):
+    """A stage folder's files have the form of another version of the program."""
 
 
 class ContradictionError(ReconError):

@@ -1,3 +1,6 @@
-"""The version of the program; its own module, so that every folder may know it."""
+"""The version of the program and of its files; its own module, so that every folder may know it."""
 
 __version__ = "0.2.0"
+#: The form of stage folders. Raised whenever a file of one gets other columns, types or meaning:
+#: folders of another form are not read, but made again.
+FORMAT = 1

@@ -85,8 +85,6 @@ class WorkFolder:
         if not self.holds(stage):
             return Missing(f"there is no {name}/ in the work folder", commands)
         folder = self.open(stage)
-        if stage == RECONSTRUCT and "columns" not in folder.manifest.notes:
-            return Missing(f"{name}/ was made by an older version", (f"{stage.command} --force",))
         for source in _SOURCES[stage]:
             before = self._source(source, partition)
             if before is not None and (

@@ -108,6 +108,9 @@ def _stages_in(work: Path) -> tuple[Stage, ...]:
     """The stages that have folders in ``work``: published ones as they were made, then others."""
     manifests, _ = manifests_in(work)
     found = {each.stage: Stage(each.stage, each.folders) for each in manifests.values()}
+    for stage in STAGES:  # whose manifests cannot be read
+        if any((work / name / MANIFEST).is_file() for name in stage.folders):
+            found.setdefault(stage.name, stage)
     for root in sorted((work / STAGING).glob("*-*")):
         named = _STAGED.fullmatch(root.name)
         folders = tuple(sorted(each.name for each in root.glob("new/*") if each.name != PRIVATE))
@@ -127,14 +130,14 @@ def _status_in_folder(work: Path, stage: Stage) -> StageStatus:
 
     Published folders are compared with the folders that they were made from, as these are now.
     """
-    last, damage = published_manifest(work, stage)
+    last, wrong, why = published_manifest(work, stage)
     if pending_publication(work, stage) is not None:
         reason = ("its publication was interrupted; a run completes it",)
         return StageStatus(stage, State.HALF, reason, last=last)
     begun = sum(1 for root in stagings(work, stage) for _ in (root / "done").glob("*.json"))
     count = 0 if last is None else len(last.partitions)
-    if damage:
-        return StageStatus(stage, State.DAMAGED, (damage,), begun, 0, last)
+    if wrong is not None:
+        return StageStatus(stage, wrong, (why,), begun, 0, last)
     reasons = () if last is None else tuple(_changed_inputs(work, last))
     if begun:
         return StageStatus(stage, State.HALF, reasons, begun, 0, last)

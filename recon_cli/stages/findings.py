@@ -233,8 +233,6 @@ def _outdated(score: Folder, links: Folder, solvar: Manifest | None) -> str | No
         return "score/ was made from other links/ than those there now"
     if solvar is not None and shared.get("solvar/", solvar.key) != solvar.key:
         return "solvar/ changed after score/ was made from it"
-    if "gains.parquet" not in score.manifest.extras:
-        return "score/ was made by an older version (`recon score --force`)"
     return None
 
 

@@ -102,11 +102,6 @@ def open_reconstructed(run: Run) -> Reconstructed:
     """
     tables, geounits = open_published(run.work, run.release)
     microdata, blocks = (open_folder(run.work, RECONSTRUCT, name) for name in RECONSTRUCT.folders)
-    if "is_fitted" not in microdata.manifest.notes:
-        raise StageError(
-            f"microdata/ in {run.work} was made by an older version; "
-            f"run `{RECONSTRUCT.command} --force`"
-        )
     if microdata.partitions != tables.partitions:
         raise StageError(
             f"microdata/ and tables/ in {run.work} have different partitions; "

@@ -16,12 +16,12 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from recon_cli.errors import StageError
+from recon_cli.errors import OtherFormatError, StageError
 from recon_cli.schema import Release
 from recon_cli.schema.validation import describe
 from recon_cli.store.files import json_bytes, key_of
 from recon_cli.store.recipe import Recipe, manifests_folder
-from recon_cli.version import __version__
+from recon_cli.version import FORMAT, __version__
 
 MANIFEST = "_manifest.json"
 
@@ -146,6 +146,7 @@ class Manifest(_Record):
         folders: All folders that the stage publishes together.
         key: The stage's key; equal in all of them.
         tool: Version of the program.
+        format: Form of the files, `recon_cli.version.FORMAT`.
         release: Schema name and digest.
         config: The settings that matter.
         config_hash: Their digest.
@@ -169,6 +170,7 @@ class Manifest(_Record):
     folders: tuple[str, ...]
     key: str
     tool: str
+    format: int
     release: ReleaseEntry
     config: dict[str, Any] = Field(default_factory=dict)
     config_hash: str = ""
@@ -205,6 +207,7 @@ class Manifest(_Record):
             folders=public,
             key=self.identity,
             tool=self.tool,
+            format=self.format,
             release=self.release,
             partition_level=self.partition_level,
             partitions=tuple(
@@ -242,6 +245,7 @@ def read_manifest(folder: Path, *, command: str) -> Manifest:
     Of a public folder that lies where it was made, it is the whole one, which is kept apart.
 
     Raises:
+        OtherFormatError: The folder is of an older or newer version.
         StageError: It is missing or damaged.
     """
     path = folder / MANIFEST
@@ -291,9 +295,31 @@ def _parsed(path: Path, _inode: int, _modified: int, _size: int) -> tuple[Manife
     Parsed once: a nation has thousands of partitions.
     """
     text = path.read_text(encoding="utf-8")
+    _require_format(path, text)
     manifest = Manifest.model_validate_json(text)
     said = json.loads(text, parse_constant=str)
     return manifest, said.get("seal") == _seal(said)
+
+
+class _Form(_Record):
+    """What manifests of all versions say."""
+
+    stage: str
+    tool: str
+    format: int = 0
+
+
+def _require_format(path: Path, text: str) -> None:
+    """Pass silently if this version reads the form of a folder's files, or nobody knows it."""
+    try:
+        form = _Form.model_validate_json(text)
+    except ValidationError:
+        return
+    if form.format != FORMAT:
+        raise OtherFormatError(
+            f"{path.parent} was made by recon-cli {form.tool}, whose files this version does not "
+            f"read (form {form.format} found, {FORMAT} expected); run `recon {form.stage}` again"
+        )
 
 
 def _seal(said: Mapping[str, Any]) -> str:
@@ -326,6 +352,7 @@ def compose(
         folders=recipe.stage.folders,
         key=recipe.key,
         tool=__version__,
+        format=FORMAT,
         release=ReleaseEntry(name=recipe.release, digest=recipe.release_digest),
         config=dict(recipe.config),
         config_hash=key_of(dict(recipe.config)),

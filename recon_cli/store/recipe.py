@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recon_cli.store.files import key_of
-from recon_cli.version import __version__
+from recon_cli.version import FORMAT, __version__
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,7 @@ class Recipe:
             "stage": self.stage.name,
             "folders": list(self.stage.folders),
             "tool": __version__,
+            "format": FORMAT,
             "release": self.release_digest,
             "partition_level": self.partition_level,
             "config": dict(self.config),

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from recon_cli.errors import StageError
+from recon_cli.errors import OtherFormatError, StageError
 from recon_cli.store.folder import open_folder
 from recon_cli.store.manifest import MANIFEST, Manifest, PartitionEntry, read_entry, read_manifest
 from recon_cli.store.recipe import Recipe, Stage
@@ -63,26 +63,26 @@ def stage_status(work: Path, recipe: Recipe, *, force: bool = False) -> StageSta
         StageError: A folder cannot be read.
     """
     stage = recipe.stage
-    last, damage = published_manifest(work, stage)
-    if last is not None and not damage and (lost := changed_outside(last, recipe)):
-        damage = f"{lost[0]} is missing, or not as it was written"
+    last, wrong, why = published_manifest(work, stage)
+    if last is not None and wrong is None and (lost := changed_outside(last, recipe)):
+        wrong, why = State.DAMAGED, f"{lost[0]} is missing, or not as it was written"
     if force:
         again = () if last is None else ("it is asked for again",)
         state = State.ABSENT if last is None else State.STALE
         return StageStatus(stage, state, again, 0, len(recipe.partitions), last)
-    if last is not None and not damage and last.key == recipe.key:
+    if last is not None and wrong is None and last.key == recipe.key:
         return StageStatus(stage, State.DONE, (), len(last.partitions), len(last.partitions), last)
     pending = pending_publication(work, stage)
     if pending is not None:
-        last, damage = pending, ""
+        last, wrong = pending, None
         if pending.key == recipe.key:
             reason = ("its publication was interrupted; a run completes it",)
             found = len(pending.partitions)
             return StageStatus(stage, State.HALF, reason, found, found, last)
     finished = _reusable(work, recipe)
     reasons = tuple(changes(last, recipe)) if last is not None else ()
-    if damage:
-        state, reasons = State.DAMAGED, (damage, *reasons)
+    if wrong is not None:
+        state, reasons = wrong, (why, *reasons)
     elif _begun(work, recipe):
         state = State.HALF
     else:
@@ -90,18 +90,24 @@ def stage_status(work: Path, recipe: Recipe, *, force: bool = False) -> StageSta
     return StageStatus(stage, state, reasons, len(finished), len(recipe.partitions), last)
 
 
-def published_manifest(work: Path, stage: Stage) -> tuple[Manifest | None, str]:
-    """Manifest of the stage's first folder, if there is one, and what is wrong with the folders."""
+def published_manifest(
+    work: Path, stage: Stage
+) -> tuple[Manifest | None, Literal[State.DAMAGED, State.STALE] | None, str]:
+    """Manifest of the stage's first folder, if there is one; what is wrong with them, and why."""
     present = [name for name in stage.folders if (work / name / MANIFEST).is_file()]
     if not present:
-        return None, ""
+        return None, None, ""
     try:
         folders = [open_folder(work, stage, name) for name in stage.folders]
+    except OtherFormatError as error:
+        return None, State.STALE, str(error)
     except StageError as error:
-        return _readable(work / present[0], stage), str(error)
+        return _readable(work / present[0], stage), State.DAMAGED, str(error)
     broken = [folder.manifest.folder for folder in folders if not folder.is_whole()]
-    damage = f"files of {broken[0]}/ are missing or changed" if broken else ""
-    return folders[0].manifest, damage
+    if broken:
+        why = f"files of {broken[0]}/ are missing or changed"
+        return folders[0].manifest, State.DAMAGED, why
+    return folders[0].manifest, None, ""
 
 
 def pending_publication(work: Path, stage: Stage) -> Manifest | None:

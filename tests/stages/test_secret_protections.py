@@ -44,8 +44,8 @@ PROTECTIONS = {
 BY_CHANCE = [name for name in PROTECTIONS if name != "suppress"]
 #: Keys of a public manifest.
 TOLD = {
-    "stage", "folder", "folders", "key", "tool", "release", "partition_level", "partitions",
-    "extras", "rows", "notes", "publishable", "seal",
+    "stage", "folder", "folders", "key", "tool", "format", "release", "partition_level",
+    "partitions", "extras", "rows", "notes", "publishable", "seal",
 }  # fmt: skip
 
 
