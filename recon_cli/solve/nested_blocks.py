@@ -58,7 +58,7 @@ def find_ends(
             level has one block with all of them.
         effort: Its limit is for everything together.
     """
-    search = _Search(program, functionals, known, levels, effort)
+    search = _Search(Ledger(program, functionals, [known]), levels, effort)
     search.explore(min(1, len(levels) - 1))
     search.reach_ends(0)
     # First whether each functional varies at all; then how far.
@@ -69,6 +69,19 @@ def find_ends(
     search.settle(only_undecided=True)
     search.settle(only_undecided=False)
     return search.ledger
+
+
+def reach_in_blocks(ledger: Ledger, blocks: Sequence[IntArray], effort: Effort) -> None:
+    """Prove and reach ends in a ledger, block by block and by no engine: Eq. (near).
+
+    Args:
+        ledger: The functionals; those that no block holds whole stay as they are.
+        blocks: The variables of each, rising.
+        effort: Its limit is for all blocks together.
+    """
+    search = _Search(ledger, [blocks], effort)
+    search.explore(0)
+    search.reach_ends(0)
 
 
 #: Wall-clock seconds for the second engine to confirm one end; after that the end stays open.
@@ -98,21 +111,18 @@ class _Search:
     """The ledger so far, and the known solution that blocks are looked at around."""
 
     def __init__(
-        self,
-        program: IntegerProgram,
-        functionals: sparse.csr_array,
-        known: IntArray,
-        levels: Sequence[Sequence[IntArray]],
-        effort: Effort,
+        self, ledger: Ledger, levels: Sequence[Sequence[IntArray]], effort: Effort
     ) -> None:
+        program, known = ledger.program, ledger.known[0]
         self.program = program
-        self.ledger = Ledger(program, functionals, [known])
-        self.effort = effort
+        self.ledger = ledger
+        self.effort = replace(effort, limit=effort.limit + ledger.effort)
         self.levels = levels
         self.known = known
-        self.values = functionals @ known
-        self.C = functionals
-        self.C_by_column = sparse.csc_array(functionals)
+        self.base = 0
+        self.C = ledger.functionals
+        self.values = self.C @ known
+        self.C_by_column = sparse.csc_array(self.C)
         self.total = program.constraints.A @ known
         self.view = BlockView.of(program)
         self.random = np.random.default_rng(effort.seed)
@@ -143,6 +153,7 @@ class _Search:
         """Vertices of each block for random costs, others as they are; each is walked to."""
         for asked in self.asked(level):
             self._explore(asked)
+        self.base = len(self.ledger.known)
         self.ledger.known.append(self.known)
 
     def _explore(self, asked: _Asked) -> None:
@@ -224,7 +235,7 @@ class _Search:
         if len(answer.values):
             change = answer.values - self.known[columns]
             moved = np.flatnonzero(change)
-            witness = Witness(1, columns[moved], change[moved])
+            witness = Witness(self.base, columns[moved], change[moved])
             ledger.see(self.values + self.C_by_column[:, columns] @ change, witness)
         bound = -answer.bound
         end = ledger.end(k, sign)
@@ -300,7 +311,7 @@ class _Reach:
         if not self.block.is_solution(change):
             return False
         moved = np.flatnonzero(change)
-        witness = Witness(1, self.block.columns[moved], change[moved])
+        witness = Witness(self.search.base, self.block.columns[moved], change[moved])
         values = self.search.values[self.touched] + self.every @ change
         self.ledger.see(values, witness, self.touched)
         return True

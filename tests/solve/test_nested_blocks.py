@@ -14,7 +14,7 @@ from recon_cli.model.ledger import Combination, Ledger, Witness
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility
-from recon_cli.solve.nested_blocks import find_ends
+from recon_cli.solve.nested_blocks import find_ends, reach_in_blocks
 from recon_cli.solve.nested_feasibility import solve_nested
 
 Levels = tuple[tuple[IntArray, ...], ...]
@@ -74,6 +74,21 @@ def test_without_effort_bounds_stay_valid() -> None:
     values = every @ functionals.T
     assert (ledger.lower <= values.min(axis=0)).all()
     assert (ledger.upper >= values.max(axis=0)).all()
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_blocks_alone_go_on_from_every_known_solution(seed: int) -> None:
+    program, every, functionals, blocks = nested(seed)
+    known = [every[0], every[len(every) // 2], every[-1]]
+    ledger = Ledger(program, sparse.csr_array(functionals), known)
+    before = ledger.least.copy(), ledger.greatest.copy()
+    reach_in_blocks(ledger, blocks[0], Effort(seed, 100.0))
+    ledger.recheck()
+    values = every @ functionals.T
+    assert (ledger.lower <= values.min(axis=0)).all()
+    assert (ledger.upper >= values.max(axis=0)).all()
+    assert (ledger.least <= before[0]).all()
+    assert (ledger.greatest >= before[1]).all()
 
 
 def one_row() -> Ledger:

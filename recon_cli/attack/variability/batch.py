@@ -17,6 +17,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.variability.distance import (
@@ -39,8 +40,11 @@ from recon_cli.model.bounds import propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
+from recon_cli.model.ledger import Confirmation, Ledger, Witness
 from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.certificates import confirm_infeasible
+from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.nested_blocks import reach_in_blocks
 from recon_cli.solve.objectives import LinearFunctionals
 
 #: Wall-clock seconds for the second engine to confirm that nothing moves; after that it may.
@@ -228,13 +232,15 @@ class _Measurement:
         effort = self.account.effort(part.units, budget.unit * len(part.units))
         if not budget.exact_intervals:
             effort = replace(effort, limit=0.0)
-        tightened = tighten_bounds(part.program, cells, known, effort)
-        self.account.spend(part.units, tightened.deterministic_time)
+        ledger = _ledger(part, cells, known)
+        reach_in_blocks(ledger, [part.variables_of(int(unit)) for unit in part.units], effort)
+        _tighten(ledger, effort)
+        self.account.spend(part.units, ledger.effort)
         numbers, fixed = part.numbers, self.fixed[part.numbers]
-        self.intervals.lower[numbers] = fixed + tightened.lower
-        self.intervals.upper[numbers] = fixed + tightened.upper
-        self.intervals.is_exact[numbers] = tightened.is_exact
-        self.intervals.lowest[numbers] = fixed + tightened.least
+        self.intervals.lower[numbers] = fixed + ledger.lower
+        self.intervals.upper[numbers] = fixed + ledger.upper
+        self.intervals.is_exact[numbers] = ~ledger.is_open_anywhere
+        self.intervals.lowest[numbers] = fixed + ledger.least
 
     def leave(self, component: Component) -> None:
         """Count a component that no solver is started on: the bounds of propagation stay."""
@@ -335,6 +341,38 @@ def _confirmed(
     if together is not None and together[1] == 0:
         together = (together[0], int(bound.sum()))
     return replace(largest, bound=bound, together=together), cells
+
+
+def _ledger(part: ComponentHistogram, cells: LinearFunctionals, known: list[IntArray]) -> Ledger:
+    """The ends of a component's histogram cells, from what is proven and known of them."""
+    ledger = Ledger(part.program, cells.coefficients, known)
+    for sign, ends, proven in ((1, ledger.lower, cells.lower), (-1, ledger.upper, cells.upper)):
+        for k in np.flatnonzero(sign * proven > sign * ends).tolist():
+            ledger.prove(k, sign, sign * int(proven[k]), Confirmation())
+    return ledger
+
+
+def _tighten(ledger: Ledger, effort: Effort) -> None:
+    """What engines prove and find of the ends that are open."""
+    is_open = np.flatnonzero(ledger.is_open_anywhere)
+    if not len(is_open):
+        return
+    cells = LinearFunctionals(
+        sparse.csr_array(ledger.functionals[is_open]), ledger.lower[is_open], ledger.upper[is_open]
+    )
+    seen = (ledger.end(k, sign).witness for k in is_open.tolist() for sign in (1, -1))
+    known = [ledger.known[0], *(ledger.solution(witness) for witness in seen)]
+    left = replace(effort, limit=effort.limit - ledger.effort)
+    found = tighten_bounds(ledger.program, cells, known, left)
+    ledger.effort += found.deterministic_time
+    nothing = np.empty(0, dtype=np.int64)
+    for solution in found.solutions:
+        ledger.known.append(solution)
+        witness = Witness(len(ledger.known) - 1, nothing, nothing)
+        ledger.see(ledger.functionals @ solution, witness)
+    for place, k in enumerate(is_open.tolist()):
+        ledger.prove(k, 1, int(found.lower[place]), Confirmation())
+        ledger.prove(k, -1, -int(found.upper[place]), Confirmation())
 
 
 def _by_unit(unit: IntArray, values: IntArray, units: int) -> IntArray:

@@ -18,6 +18,7 @@ import numpy as np
 
 from recon_cli.attack.variability.distance import (
     DIAMETER,
+    FROM_INCUMBENT,
     ComponentHistogram,
     DistanceMeasure,
 )
@@ -25,6 +26,8 @@ from recon_cli.attack.variability.effort import EffortAccount
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import fix_others, with_rows
 from recon_cli.solve.cp_sat import SolveResult, Status
+from recon_cli.solve.dual_bounds import least_value
+from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 #: Mostly one or two are enough; after that the whole region is solved.
 _MOST_CUTS = 10
@@ -64,6 +67,11 @@ def maximize_jointly(
         SolverError: The solver returned what is no solution.
     """
     progress = _Progress(part, measure)
+    farthest = _farthest_vertex(part, measure, account)
+    if len(farthest):
+        progress.add(farthest)
+        progress.bound = progress.reached
+        return LargestDistances(part.units, progress.reached, progress.bound, progress.solutions)
     problem = measure.problem(part, part.cells)
     answer = account.maximize(problem, part.units, account.budget.unit * len(part.units))
     progress.add(answer.values)
@@ -82,6 +90,8 @@ def maximize_each_unit(
     Raises:
         SolverError: The solver returned what is no solution.
     """
+    if len(part.units) == 1:
+        return _alone(maximize_jointly(part, measure, account), measure)
     progress = _Progress(part, measure)
     relaxed = [part.relax_others(int(unit)) for unit in part.units]
     answers = [_maximize_relaxed(progress, k, unit, account) for k, unit in enumerate(relaxed)]
@@ -97,6 +107,42 @@ def maximize_each_unit(
     return LargestDistances(
         part.units, progress.reached, progress.bound, progress.solutions, together
     )
+
+
+def _alone(largest: LargestDistances, measure: DistanceMeasure) -> LargestDistances:
+    """The distances of a part with one unit: all of its units together."""
+    if measure is DIAMETER:
+        return largest
+    return replace(largest, together=(int(largest.reached[0]), int(largest.bound[0])))
+
+
+def _farthest_vertex(
+    part: ComponentHistogram, measure: DistanceMeasure, account: EffortAccount
+) -> IntArray:
+    """A solution of which it is proven without any search that none is farther; or nothing.
+
+    It shares with the incumbent only what all solutions do, and has as many people as any has.
+    """
+    cells, effort = part.cells, account.effort(part.units, account.budget.unit)
+    incumbent = cells.coefficients @ part.incumbent
+    shared = (incumbent > cells.lower).astype(np.int64)
+    if measure is DIAMETER or effort.limit <= 0:
+        return np.empty(0, dtype=np.int64)
+    vertex = LinearRelaxation(part.program).solve(
+        cells.coefficients.T @ shared.astype(np.float64), effort.limit
+    )
+    account.spend(part.units, vertex.deterministic_time)
+    values = np.rint(vertex.values).astype(np.int64)
+    if not len(values) or not part.program.is_feasible(values):
+        return np.empty(0, dtype=np.int64)
+    people = cells.coefficients @ values
+    is_farthest = bool((shared * (people - cells.lower) == 0).all())
+    if measure is FROM_INCUMBENT and is_farthest:
+        everyone = cells.coefficients.T @ np.ones(len(incumbent), dtype=np.int64)
+        most = least_value(part.program, -everyone, effort.limit)
+        account.spend(part.units, most.deterministic_time)
+        is_farthest = int(people.sum()) == -most.bound
+    return values if is_farthest else np.empty(0, dtype=np.int64)
 
 
 class _Progress:
@@ -135,6 +181,12 @@ def _maximize_relaxed(
 ) -> SolveResult:
     """Bound a unit by what it could do by itself; its values then."""
     problem = progress.measure.problem(relaxed, relaxed.cells)
+    farthest = _farthest_vertex(relaxed, progress.measure, account)
+    if len(farthest):
+        distance = int(progress.measure.distance(relaxed, relaxed.cells, farthest).sum())
+        progress.bound[k] = min(progress.bound[k], distance)
+        bound = distance - problem.constant
+        return SolveResult(Status.OPTIMAL, farthest, bound, bound, 0.0)
     answer = account.maximize(problem, relaxed.units, account.budget.unit)
     progress.bound[k] = min(progress.bound[k], answer.bound + problem.constant)
     return answer
@@ -143,6 +195,9 @@ def _maximize_relaxed(
 def _maximize_together(progress: _Progress, account: EffortAccount) -> tuple[int, int]:
     """All units at once; the distance reached, and a bound."""
     part = progress.part
+    progress.add(_farthest_vertex(part, progress.measure, account))
+    if progress.reached_together == progress.bound.sum():
+        return progress.reached_together, progress.reached_together
     problem = progress.measure.problem(part, part.cells).capped(progress.group, progress.bound)
     answer = account.maximize(problem, part.units, account.budget.unit)
     progress.add(answer.values)
