@@ -58,16 +58,16 @@ def command(
         rule_in_words,
     )
     from recon_cli.stages.check import GivenConfig, check  # noqa: PLC0415
-    from recon_cli.store.files import require_writable, write_bytes  # noqa: PLC0415
+    from recon_cli.store.files import require_writable, write_named  # noqa: PLC0415
 
     for path in filter(None, (json_file, junit_file)):
         require_writable(path)
     given = GivenConfig(options.config, options.settings, options.work, options.workers)
     judged = check(given, end)
     if json_file is not None:
-        write_bytes(json_file, check_json(judged, show_counts=show_counts))
+        write_named(json_file, check_json(judged, show_counts=show_counts))
     if junit_file is not None:
-        write_bytes(junit_file, check_junit(judged, show_counts=show_counts))
+        write_named(junit_file, check_junit(judged, show_counts=show_counts))
     verdict: Verdict = verdict_of(judged)
     if options.verbosity >= 0:
         click.secho(f"check: {verdict}", bold=True)

@@ -72,7 +72,7 @@ def command(
         schema_file,
     )
     from recon_cli.sources import FileMapping  # noqa: PLC0415
-    from recon_cli.store.files import write_bytes  # noqa: PLC0415
+    from recon_cli.store.files import write_named  # noqa: PLC0415
 
     said = FileMapping(header=header, place=place)
     found = recognise(paths, release, said)
@@ -94,7 +94,7 @@ def command(
                 f"{path}: is there already; choose another with --to, or give --force"
             )
     for path, text in drafts.items():
-        write_bytes(path, text.encode())
+        write_named(path, text.encode())
     show(f"init: wrote {to}", _facts(found))
     chosen = "" if to == Path(_DEFAULT) else f" -c {shlex.quote(str(to))}"
     click.echo(f"next: recon run{chosen}")

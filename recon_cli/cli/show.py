@@ -54,9 +54,9 @@ def command(
         print_view(console(), view)
         return
     from recon_cli.report.show_page import show_page  # noqa: PLC0415 - imports jinja2
-    from recon_cli.store.files import write_bytes  # noqa: PLC0415
+    from recon_cli.store.files import write_named  # noqa: PLC0415
 
-    write_bytes(html, show_page(view).encode())
+    write_named(html, show_page(view).encode())
     if options.verbosity >= 0:
         click.echo(f"page  {html}")
 

@@ -6,6 +6,8 @@ The order of a run follows from ``reads`` and ``folders``; see `recon_cli.pipeli
 
 from __future__ import annotations
 
+from typing import Final
+
 from recon_cli.store import INGEST, Stage
 
 SYNTH = Stage(
@@ -89,6 +91,7 @@ RANDOMIZE = Stage(
 TABULATE = Stage(
     "tabulate",
     folders=("tabulated",),
+    public=("tabulated",),
     section="tabulate",
     function="recon_cli.stages.tabulate:tabulate",
 )
@@ -224,6 +227,7 @@ REPORT = Stage(
         *("links", "score"),
     ),
     folders=("report",),
+    public=("report",),
     section="report",
     function="recon_cli.stages.report:report",
 )
@@ -258,6 +262,20 @@ STAGES = (
     COMPARE,
     REPORT,
 )
+
+
+def _of_published() -> frozenset[str]:
+    names, folders = {INGEST.name}, set(INGEST.folders)
+    for stage in STAGES:
+        if stage.reads and folders.issuperset(stage.reads):
+            names.add(stage.name)
+            folders.update(stage.folders)
+    return frozenset(names)
+
+
+#: Names of the stages that read what is published, and what was made of it, alone. Digests of what
+#: others read may be of records.
+OF_PUBLISHED: Final = _of_published()
 
 
 def stage_named(short_name: str) -> Stage:

@@ -30,7 +30,7 @@ from recon_cli.pipeline.stages import ATTACKER, SWAP, SYNTH
 from recon_cli.schema import Release
 from recon_cli.stages.attacker import age_bins
 from recon_cli.store import Piece, open_folder
-from recon_cli.store.files import write_bytes
+from recon_cli.store.files import write_named
 
 PAGE = "calibration.md"
 
@@ -70,7 +70,7 @@ def calibrate(run: Run) -> Calibrated:
         measures.append(_measured(nation, seed))
     judged = judge(pl.concat(measures))
     page = config.page or run.work / PAGE
-    write_bytes(page, calibration_page(judged, people, config.seeds).encode())
+    write_named(page, calibration_page(judged, people, config.seeds).encode())
     return Calibrated(page, judged, people, config.seeds)
 
 

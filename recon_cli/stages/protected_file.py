@@ -7,7 +7,7 @@ from typing import Final
 
 from recon_cli.pipeline.run import Run
 from recon_cli.store import Stage, open_folder
-from recon_cli.store.files import written_whole
+from recon_cli.store.files import remove_unfinished, written_whole
 
 #: What stands in place of a suppressed count.
 _SUPPRESSED: Final = "*"
@@ -30,6 +30,7 @@ def write_protected(run: Run, stage: Stage, to: Path | None) -> None:
 
     folder = open_folder(run.work, stage, stage.folders[0])
     shown = pl.col("count").cast(pl.String).fill_null(_SUPPRESSED)
+    remove_unfinished(to)
     with written_whole(to) as aside, aside.open("wb") as file:
         for number, partition in enumerate(folder.partitions):
             counts = folder.read(partition).select("geoid", "table", "cell", "count")

@@ -16,7 +16,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import REPORT
 from recon_cli.pipeline.status import manifests_in
 from recon_cli.store import Manifest, Stage, Transaction, open_folder
-from recon_cli.store.files import file_digest, require_writable, write_bytes
+from recon_cli.store.files import file_digest, require_writable, write_named
 from recon_cli.store.manifest import MANIFEST
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def report(run: Run) -> MadeStage:
 
     def copy() -> None:
         if config.to is not None:
-            write_bytes(config.to, open_folder(run.work, REPORT, "report").read_extra(PAGE))
+            write_named(config.to, open_folder(run.work, REPORT, "report").read_extra(PAGE))
 
     return MadeStage(recipe, lambda stage: _write(run, stage, tuple(found.values())), copy)
 

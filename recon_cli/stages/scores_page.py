@@ -14,7 +14,7 @@ from recon_cli.pipeline.stages import LINK, SCORE
 from recon_cli.report.score_tables import lay_out, table_title
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.store import open_folder
-from recon_cli.store.files import write_bytes
+from recon_cli.store.files import write_named
 
 #: Differences of this many points are listed, for somebody to explain.
 LARGE = 5.0
@@ -39,7 +39,7 @@ def write_page(run: Run, rates: pl.DataFrame, path: Path, notes: Path | None = N
             text = notes.read_text(encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"--notes: {notes} cannot be read: {error.strerror}") from error
-    write_bytes(path, page(run, rates, text).encode())
+    write_named(path, page(run, rates, text).encode())
 
 
 def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:

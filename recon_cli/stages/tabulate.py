@@ -23,7 +23,7 @@ from recon_cli.schema import Release, Table, column_dtype
 from recon_cli.sources.damage import columns_found, why_unreadable
 from recon_cli.sources.records import open_records
 from recon_cli.store import INGEST, InputFile, Manifest, Recipe, Transaction, open_folder
-from recon_cli.store.files import file_digest, written_whole
+from recon_cli.store.files import file_digest, remove_unfinished, written_whole
 from recon_cli.store.study import is_for_study, require_study_name
 
 
@@ -60,7 +60,7 @@ def tabulate(run: Run) -> MadeStage:
     def make(stage: Transaction) -> Manifest:
         written = _write(run, request)
         counted = {"people": written.people, "cells": written.cells}
-        return stage.publish([], notes=counted)
+        return stage.publish([], totals=counted)
 
     return MadeStage(_recipe(run, request), make)
 
@@ -79,7 +79,7 @@ def write_tables(run: Run) -> Tabulated:
 def tabulated(run: Run, outcome: StageOutcome) -> Tabulated:
     """What a finished stage wrote."""
     request, manifest = _request(run), outcome.manifest
-    counts = manifest.notes["people"], manifest.notes["cells"]
+    counts = manifest.totals["people"], manifest.totals["cells"]
     return Tabulated(request.to, request.format, *counts, manifest.run.wall_seconds)
 
 
@@ -162,6 +162,7 @@ def _write(run: Run, request: _Request) -> Tabulated:
             units.append(records.select(release.geoid_column).unique())
             bar.advance(units[-1].height, records.height)
     _note_violations(run, violations)
+    remove_unfinished(request.to)
     counts = pl.concat(parts)
     if request.format == "legacy":
         geounits = _geounits(run, request.config, pl.concat(units))

@@ -66,6 +66,11 @@ class CellKey(Law):
         """Always."""
         return True
 
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether the row of zero has no other offset."""
+        return self.perturbation.keeps_zeros
+
     def fits(self, published: IntArray) -> BoolArray:
         """A number that the table can give."""
         return self.perturbation.preimages(published)[0]

@@ -45,6 +45,11 @@ class Law(BaseModel, ABC):
         """Whether some published numbers make one count in their interval likelier than another."""
         return False
 
+    @property
+    @abstractmethod
+    def keeps_zeros(self) -> bool:
+        """Whether a true count of zero is published as zero, whatever chance decides."""
+
     @abstractmethod
     def fits(self, published: IntArray) -> BoolArray:
         """Whether some true count gives this published number."""
@@ -98,6 +103,11 @@ class Exact(Law):
     """The published number is the count."""
 
     name: ClassVar[str] = "exact"
+
+    @property
+    def keeps_zeros(self) -> bool:
+        """Always."""
+        return True
 
     def fits(self, published: IntArray) -> BoolArray:
         """Any count."""

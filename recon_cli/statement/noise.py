@@ -69,6 +69,11 @@ class _Noise(Law):
         """Always."""
         return True
 
+    @property
+    def keeps_zeros(self) -> bool:
+        """Never."""
+        return False
+
     @abstractmethod
     def _offset_cost(self, offset: IntArray) -> FloatArray:
         """−log p(offset) up to a constant."""

@@ -80,6 +80,12 @@ class PerturbationTable:
         )
         return table
 
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether a count of zero has the offset zero alone."""
+        row = self.rows_of(np.array(0))
+        return not ((self.offsets[row] != 0) & (self.widths[row] > 0)).any()
+
     def rows_of(self, counts: IntArray) -> IntArray:
         """The row of each count."""
         height = len(self.widths)

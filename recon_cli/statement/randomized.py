@@ -45,6 +45,11 @@ class Randomized(Law):
         """Unless answers are true."""
         return self.inside < 1 or self.outside > 0
 
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether nobody else is ever reported."""
+        return self.people == 0 or self.outside == 0
+
     def fits(self, published: IntArray) -> BoolArray:
         """As many as there are people, at most."""
         found: BoolArray = (published >= 0) & (published <= self.people)

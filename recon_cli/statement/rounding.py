@@ -32,6 +32,11 @@ class Rounded(Law):
         """Where chance decides."""
         return self.how == "random"
 
+    @property
+    def keeps_zeros(self) -> bool:
+        """Always: a multiple stays."""
+        return True
+
     def fits(self, published: IntArray) -> BoolArray:
         """A multiple of the base."""
         found: BoolArray = (published >= 0) & (published % self.base == 0)

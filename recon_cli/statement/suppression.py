@@ -49,6 +49,11 @@ class Suppressed(Law):
     def _least(self) -> int:
         return 1 if self.flagged == "positive" else 0
 
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether a flag never hides one."""
+        return self.flagged == "positive"
+
     def fits(self, published: IntArray) -> BoolArray:
         """A flag, a zero, or a count that is not below the threshold."""
         threshold = 0 if self.below is None else self.below
@@ -96,6 +101,11 @@ class Zeroed(Law):
     name: ClassVar[str] = "zeroed"
 
     below: Annotated[int, Field(ge=2)]
+
+    @property
+    def keeps_zeros(self) -> bool:
+        """Always."""
+        return True
 
     def fits(self, published: IntArray) -> BoolArray:
         """A zero, or a count that is not below the threshold."""

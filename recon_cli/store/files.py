@@ -164,6 +164,16 @@ def write_bytes(path: Path, data: bytes) -> None:
         aside.write_bytes(data)
 
 
+def write_named(path: Path, data: bytes) -> None:
+    """Write a file that a user has named, and remove what killed processes left beside it.
+
+    Raises:
+        StageError: It cannot be written.
+    """
+    remove_unfinished(path)
+    write_bytes(path, data)
+
+
 def move(source: Path, target: Path) -> None:
     """Rename ``source`` to ``target`` and make both folders remember it."""
     with disk(target):

@@ -215,6 +215,7 @@ class Manifest(_Record):
                 for p in self.partitions
             ),
             extras=self.extras,
+            outside=self.outside,
             rows=self.rows,
             notes=self.notes,
             publishable=self.publishable,
@@ -343,6 +344,7 @@ def compose(
     extras: dict[str, FileEntry],
     outside: dict[str, FileEntry],
     notes: Mapping[str, Any],
+    totals: Mapping[str, int],
     run: RunFacts,
 ) -> Manifest:
     """The manifest of one folder of a stage whose partitions are all finished."""
@@ -368,18 +370,22 @@ def compose(
         outside=outside,
         rows=sum(entry.folders[folder].rows for entry in entries),
         statuses=add_up(entry.statuses for entry in entries),
-        totals=add_up(entry.totals for entry in entries),
+        totals=add_up([*(entry.totals for entry in entries), totals]),
         notes=dict(notes),
         publishable=False if recipe.is_study else None,
-        identity=_identity(recipe.stage.public, entries),
+        identity=_identity(recipe.stage.public, entries, outside or extras),
         run=run,
     )
 
 
-def _identity(public: Iterable[str], entries: Iterable[PartitionEntry]) -> str:
-    """A digest of what is given away; empty where nothing is."""
+def _identity(
+    public: Sequence[str], entries: Sequence[PartitionEntry], files: Mapping[str, FileEntry]
+) -> str:
+    """A digest of the partitions that are given away, or else of the files; empty without any."""
+    if not public:
+        return ""
     digests = {f"{e.partition}/{name}": e.folders[name].digest for name in public for e in entries}
-    return key_of(digests) if digests else ""
+    return key_of(digests or {name: file.sha256 for name, file in files.items()})
 
 
 def _row(entry: PartitionEntry, folder: str) -> PartitionRow:

@@ -28,8 +28,8 @@ class Stage:
         function: ``module:function``, so that only a stage that runs is imported.
         can_shard: Whether its pieces can be divided among processes with ``--shard``.
         called: What options call it; default the last word of its command.
-        public: Those of its folders that are made to be given away: their manifests say nothing
-            of the records that they were made from.
+        public: Those of its folders that are made to be given away, or to be shown: their manifests
+            say nothing of the records that they were made from.
     """
 
     name: str

@@ -72,6 +72,7 @@ class Transaction:
         pieces: Iterable[Piece],
         *,
         notes: Mapping[str, Any] | None = None,
+        totals: Mapping[str, int] | None = None,
         usages: Iterable[Usage] = (),
         workers: int = 0,
     ) -> Manifest:
@@ -80,6 +81,7 @@ class Transaction:
         Args:
             pieces: All that the stage consists of; each must be finished.
             notes: What else the manifest should say; values that JSON can express.
+            totals: Counts beside those of the pieces.
             usages: What the partitions cost.
             workers: How many processes made them; 0 for this one alone.
 
@@ -95,8 +97,6 @@ class Transaction:
         if self.recipe.is_study:
             for folder in self.recipe.stage.folders:
                 self.staging.write_extra(folder, NOT_FOR_PUBLICATION, WHY_NOT)
-        for path in self.recipe.outside.values():
-            files.remove_unfinished(path)
         outside = {name: _entry_of(path) for name, path in self.recipe.outside.items()}
         for folder in self.recipe.stage.folders:
             manifest = compose(
@@ -106,6 +106,7 @@ class Transaction:
                 extras=self._extras(folder),
                 outside=outside,
                 notes=notes or {},
+                totals=totals or {},
                 run=facts,
             )
             self._write_manifest(manifest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,13 @@ import pytest
 import recon_cli as recon
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
-from recon_cli.protect.counts import PROTECTED, count_records, protect_counts, tidy_counts
+from recon_cli.protect.counts import (
+    PROTECTED,
+    count_records,
+    protect_counts,
+    require_zeros_kept,
+    tidy_counts,
+)
 from recon_cli.schema import load_release
 from recon_cli.statement import Protection, Statement, parse_law
 from tests.support.populations import random_records, random_units
@@ -131,3 +138,20 @@ def test_laws_hold_where_they_are_declared() -> None:
 def test_laws_that_need_more_than_counts_are_refused(law: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         protect_counts(CLINIC, RECORDS, under(law), chance=study(1))
+
+
+def test_a_zero_that_seldom_changes_is_refused_too(tmp_path: Path) -> None:
+    """One of 256 cell keys, or five zeros in a million."""
+    ons = ["pcv,ckey,pvalue", *(f"{n},{key},0" for n in range(3) for key in range(256))]
+    for name, lines, keeps in (
+        ("seldom", ["i,j,p", "0,0,0.999995", "0,1,0.000005", "1,1,1"], False),
+        ("never", ["i,j,p", "0,0,1", "0,1,0", "1,0,0.5", "1,2,0.5"], True),
+        ("key", [*ons[:256], "0,255,2", *ons[257:]], False),
+        ("keys", ons, True),
+    ):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        law = parse_law({"cellkey": {"table": f"{name}.csv"}}, tmp_path)
+        assert law.keeps_zeros == keeps
+        if not keeps:
+            with pytest.raises(ConfigError, match="other than zero for true zeros"):
+                require_zeros_kept(law)

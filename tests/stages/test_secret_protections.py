@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import re
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,10 +22,9 @@ from recon_cli.noise.strategy import Measurement, Query
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.schema import Release, load_release, parse_release
-from recon_cli.stages import protect_noise, protect_topdown
 from recon_cli.statement import load_protection
 from recon_cli.statement.noise import Gaussian
-from recon_cli.store import chance_key
+from recon_cli.store import PartitionEntry, Piece, Staging, chance_key, files
 from recon_cli.store.study import NOT_FOR_PUBLICATION
 from tests.protect.test_topdown import FINE
 from tests.protect.test_topdown import STRATEGY as TOPDOWN
@@ -40,18 +41,22 @@ PROTECTIONS = {
     "noise": ("noisy",),
     "topdown": ("mdf",),
     "randomize": ("randomized", "randomized_counts"),
+    "swap": ("hdf", "hdf_households"),
 }
+TOWN = "{people: 900, people_per_county: 300, people_per_tract: 150}"
+#: Whose key is kept for later tables of the same records.
+KEPT = ("round", "cellkey")
 BY_CHANCE = [name for name in PROTECTIONS if name != "suppress"]
 #: Keys of a public manifest.
 TOLD = {
     "stage", "folder", "folders", "key", "tool", "format", "release", "partition_level",
-    "partitions", "extras", "rows", "notes", "publishable", "seal",
+    "partitions", "extras", "outside", "rows", "notes", "publishable", "seal",
 }  # fmt: skip
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    units = random_units(CLINIC, 5, 6)
+    units = [*random_units(CLINIC, 5, 3), *random_units(CLINIC, 6, 3)]  # in two districts
     records = random_records(CLINIC, 5, 90, units)
     records.write_csv(tmp_path / "patients.csv")
     (tmp_path / "all.csv").write_text("\n".join(["geoid_clinic", *sorted({*units, "001999"}), ""]))
@@ -69,11 +74,30 @@ def home(tmp_path: Path) -> Path:
         "release: clinic_visits\nwork: work\nseed: 424242\nworkers: 1\n"
         + "".join(f"{name}: {{records: patients.csv{more}}}\n" for name, more in lines.items())
     )
+    (tmp_path / "swap.yaml").write_text(
+        "release: sf1_2010\nwork: work\nseed: 424242\nworkers: 1\n"
+        f"synth: {TOWN}\nswap: {{setting: hi, population: people}}\n"
+    )
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A work folder with persons and households, in several counties."""
+    home = tmp_path_factory.mktemp("town")
+    (home / "town.yaml").write_text(f"release: sf1_2010\nwork: work\nsynth: {TOWN}\n")
+    recon("synth", "-c", home / "town.yaml")
+    return home / "work"
+
+
+@pytest.fixture
+def people(home: Path, town: Path) -> None:
+    (home / "people").symlink_to(town)
+
+
 def protect(home: Path, name: str, *given: object, work: str = "work", code: int = 0) -> Any:
-    return recon("protect", name, "-c", home / "run.yaml", "--work", home / work, *given, code=code)
+    config = home / ("swap.yaml" if name == "swap" else "run.yaml")
+    return recon("protect", name, "-c", config, "--work", home / work, *given, code=code)
 
 
 def data(home: Path, name: str, work: str = "work") -> list[bytes]:
@@ -97,36 +121,83 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return keys
 
 
+def digests(value: Any) -> list[str]:
+    """All digests in some JSON."""
+    if isinstance(value, dict):
+        return [each for inner in value.values() for each in digests(inner)]
+    if isinstance(value, list):
+        return [each for inner in value for each in digests(inner)]
+    return [value] if isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) else []
+
+
+def secrets_of(whole: Path, drawn: list[bytes]) -> list[str]:
+    """What nobody may learn: keys, and what a whole manifest knows of the inputs and settings."""
+    said = json.loads(whole.read_text())
+    known = [said["key"], said["config_hash"], *digests(said["inputs"])]
+    assert len(known) > 2  # something of the inputs
+    known += [row["key"] for row in said["partitions"]]
+    return [key.hex() for key in drawn] + [each[:12] for each in known] + ["424242"]
+
+
+def require_silent(folder: Path, secret: list[str], drawn: list[bytes]) -> None:
+    """Pass if no file of a folder holds any of it, and its manifest only what may be told."""
+    said = json.loads((folder / "_manifest.json").read_text())
+    assert said.keys() <= TOLD
+    assert {key for row in said["partitions"] for key in row} <= {
+        "partition", "rows", "digest", "files"
+    }  # fmt: skip
+    for path in folder.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert not any(key in content for key in drawn)
+            assert not [text for text in secret if text.encode() in content], path
+
+
+@pytest.mark.usefixtures("people")
 @pytest.mark.parametrize("name", PROTECTIONS)
 def test_nothing_secret_stands_in_what_is_given_away(
     home: Path, drawn: list[bytes], name: str
 ) -> None:
     protect(home, name)
-    work, patients = home / "work", (home / "patients.csv").read_bytes()
-    private = work / "private" / name
-    whole = json.loads((private / f"manifests/{PROTECTIONS[name][0]}.json").read_text())
-    secret = [key.hex() for key in drawn] + [hashlib.sha256(patients).hexdigest()]
-    secret += [whole["key"], whole["config_hash"], "424242"]
-    secret += [row["key"] for row in whole["partitions"]]
+    work, private = home / "work", home / "work" / "private" / name
+    secret = secrets_of(private / f"manifests/{PROTECTIONS[name][0]}.json", drawn)
+    secret.append(hashlib.sha256((home / "patients.csv").read_bytes()).hexdigest())
     for folder in PROTECTIONS[name]:
-        said = json.loads((work / folder / "_manifest.json").read_text())
-        assert said.keys() <= TOLD
-        assert {key for row in said["partitions"] for key in row} == {
-            "partition", "rows", "digest", "files"
-        }  # fmt: skip
-        for path in (work / folder).rglob("*"):
-            if path.is_file():
-                content = path.read_bytes()
-                assert not any(key in content for key in drawn)
-                assert not any(text.encode() in content for text in secret), path
+        require_silent(work / folder, secret, drawn)
         assert not (work / folder / NOT_FOR_PUBLICATION).exists()
     assert (work / "private").stat().st_mode & 0o777 == 0o700
     kept = set(work.rglob("key*.json"))
-    assert kept == ({private / "key.json"} if name in ("round", "cellkey") else set())
+    assert kept == ({private / "key.json"} if name in KEPT else set())
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in kept)
     assert "up to date" in protect(home, name).stdout
 
 
+def test_nothing_of_the_records_stands_in_tabulated_and_report(
+    home: Path, drawn: list[bytes]
+) -> None:
+    records, config = home / "patients.csv", home / "run.yaml"
+    protect(home, "round")
+    recon("tabulate", records, "-c", config, "--to", home / "counts.csv")
+    given = f"ingest={{source: tidy, paths: [{home / 'work/rounded'}]}}"
+    for stage in ("ingest", "reconstruct", "report"):
+        recon(stage, "-c", config, "--set", given)
+    private = home / "work/private"
+    secret = secrets_of(private / "round/manifests/rounded.json", drawn)
+    secret += secrets_of(private / "tabulate/manifests/tabulated.json", drawn)
+    secret.append(hashlib.sha256(records.read_bytes()).hexdigest())
+    for folder in ("rounded", "tabulated", "report"):
+        require_silent(home / "work" / folder, [each for each in secret if each != "424242"], drawn)
+    require_silent(
+        home / "work/report",
+        secrets_of(private / "report/manifests/report.json", drawn)[:-1],
+        drawn,
+    )
+    again = recon("tabulate", records, "-c", config, "--to", home / "counts.csv")
+    assert "up to date" in again.stdout
+    assert "up to date" in recon("report", "-c", config, "--set", given).stdout
+
+
+@pytest.mark.usefixtures("people")
 @pytest.mark.parametrize("name", BY_CHANCE)
 def test_two_secret_runs_differ_and_the_seed_of_the_run_is_none_of_theirs(
     home: Path, name: str
@@ -136,6 +207,7 @@ def test_two_secret_runs_differ_and_the_seed_of_the_run_is_none_of_theirs(
     assert data(home, name) != data(home, name, "again")
 
 
+@pytest.mark.usefixtures("people")
 @pytest.mark.parametrize("name", BY_CHANCE)
 def test_what_is_for_study_repeats_itself_and_says_so(home: Path, name: str) -> None:
     given = ("--set", f"{name}.study_seed=1")
@@ -152,35 +224,31 @@ def test_what_is_for_study_repeats_itself_and_says_so(home: Path, name: str) -> 
     assert (name in ("round", "cellkey", "noise")) == law.exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "module", "function"),
-    [
-        ("noise", protect_noise, "measure_piece"),
-        ("topdown", protect_topdown, "make_partition"),
-    ],
-)
+@pytest.mark.usefixtures("people")
+@pytest.mark.parametrize("name", BY_CHANCE)
 def test_a_killed_run_repeats_itself_with_its_key(
-    home: Path, monkeypatch: pytest.MonkeyPatch, name: str, module: Any, function: str
+    home: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    """For any number of workers: it is begun by one and ended by two."""
     keys = iter([b"a" * 32, b"a" * 32, b"b" * 32])
     monkeypatch.setattr(chance_key, "new_key", lambda: next(keys))
     protect(home, name)
-    work: Callable[..., None] = getattr(module, function)
-    calls: list[str] = []
+    write, written = Staging.write, list[str]()
 
-    def killed(context: Any, piece: Any, tick: Any) -> None:
-        if calls:
+    def killed(staging: Staging, piece: Piece, *given: Any, **named: Any) -> PartitionEntry:
+        if written:
             raise KeyboardInterrupt
-        calls.append(piece.partition)
-        work(context, piece, tick)
+        written.append(piece.partition)
+        return write(staging, piece, *given, **named)
 
-    monkeypatch.setattr(module, function, killed)
+    monkeypatch.setattr(Staging, "write", killed)
     protect(home, name, work="again", code=130)
-    assert len(calls) == 1
-    monkeypatch.setattr(module, function, work)
-    protect(home, name, work="again")
+    assert len(written) == 1
+    monkeypatch.setattr(Staging, "write", write)
+    protect(home, name, "--workers", "2", work="again")
     assert data(home, name) == data(home, name, "again")
-    assert not list((home / "again").rglob("key.json"))
+    kept = list((home / "again").rglob("key.json"))
+    assert kept == ([home / f"again/private/{name}/key.json"] if name in KEPT else [])
 
 
 def test_other_inputs_get_another_key(home: Path, drawn: list[bytes]) -> None:
@@ -262,4 +330,43 @@ def test_noise_comes_off_where_a_seed_is_guessed_and_nowhere_else(home: Path) ->
 def test_every_protection_has_a_public_folder() -> None:
     named = {stage.short_name for stage in STAGES if stage.public}
     protecting = {stage.short_name for stage in STAGES if stage.name.startswith("protect ")}
-    assert named == protecting
+    assert named == protecting | {"tabulate", "report"}
+
+
+#: A process that ends at once where a file would take its place.
+_KILLED = """\
+import os
+from pathlib import Path
+replace = Path.replace
+Path.replace = lambda own, to: os._exit(9) if to.name == {name!r} else replace(own, to)
+from recon_cli.cli import main
+main({words!r})
+"""
+
+
+def test_what_a_killed_run_left_beside_a_named_file_is_removed(home: Path) -> None:
+    """Until then it is for its owner alone."""
+    config = home / "run.yaml"
+    given = f"ingest={{source: tidy, paths: [{home / 'work/rounded'}]}}"
+    protect(home, "round")
+    recon("ingest", "-c", config, "--set", given)
+    alone = ("tabulate", home / "patients.csv", "--release", "clinic_visits")
+    commands: dict[str, tuple[object, ...]] = {
+        "rounded.csv": ("protect", "round", "-c", config, "--set", "round.to={to}"),
+        "counts.csv": ("tabulate", home / "patients.csv", "-c", config, "--to", "{to}"),
+        "alone.csv": (*alone, "--to", "{to}"),
+        "page.html": ("report", "-c", config, "--set", given, "--to", "{to}"),
+    }
+    for name, command in commands.items():
+        words = [str(word).replace("{to}", str(home / name)) for word in command]
+        code = _KILLED.format(name=name, words=words)
+        killed = subprocess.run(
+            [sys.executable, "-c", code], umask=0, capture_output=True, check=False
+        )
+        assert killed.returncode == 9, killed.stderr
+        left = list(home.glob(f"{files.UNFINISHED}*"))
+        assert [each.stat().st_mode & 0o777 for each in left] == [0o600]
+        assert not (home / name).exists()
+        recon(*words)
+        assert (home / name).stat().st_mode & 0o777 == 0o600
+        assert not list(home.glob(f"{files.UNFINISHED}*"))

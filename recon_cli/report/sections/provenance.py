@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from recon_cli.evaluate.findings import Findings
+from recon_cli.pipeline.stages import OF_PUBLISHED
 from recon_cli.plurals import plural
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.section import Section
@@ -28,8 +29,10 @@ def _render(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
     release = findings.release
     text = (
         f"Release `{release.name}`: {release.title}. Schema sha256 `{release.digest}`.",
-        "Every folder of the work folder says this in its `_manifest.json`. A key changes with "
-        "anything that the stage's output depends on; equal keys mean equal data.",
+        "Every folder of the work folder says this in its `_manifest.json`, or what keeps records "
+        "of people to itself in `private/`. A key changes with anything that the stage's output "
+        "depends on; equal keys mean equal data. Keys and digests are shown of what is published "
+        "and was made of it alone: who guesses records could check the guess by theirs.",
     )
     sheets = (_stages(findings), _inputs(findings), _settings(findings))
     return (ReportSection(_KEY, _title(words), text, (), sheets),)
@@ -44,7 +47,7 @@ def _stages(findings: Findings) -> ResultTable:
         [
             manifest.stage,
             manifest.run.created.replace("T", _FIXED).replace("+00:00", f"{_FIXED}UTC"),
-            manifest.key[:16],
+            manifest.key[:16] if manifest.stage in OF_PUBLISHED else "–",
             manifest.tool,
             "–" if manifest.seed is None else str(manifest.seed),
             count(manifest.rows or None),
@@ -65,6 +68,8 @@ def _inputs(findings: Findings) -> ResultTable:
 
 def _inputs_of(manifest: Manifest) -> list[list[str]]:
     """Files from outside, what all partitions share, and each folder as one digest."""
+    if manifest.stage not in OF_PUBLISHED:
+        return _names_of_inputs(manifest)
     rows = [
         [manifest.stage, file["name"], f"{file['size']:,}{_FIXED}bytes", file["sha256"]]
         for file in manifest.inputs["files"]
@@ -84,6 +89,17 @@ def _inputs_of(manifest: Manifest) -> list[list[str]]:
         size = f"{len(found):,}{_FIXED}{noun}"
         rows.append([manifest.stage, name, size, key_of(found)])
     return rows
+
+
+def _names_of_inputs(manifest: Manifest) -> list[list[str]]:
+    """The same without digests, and without sizes: both may be of records."""
+    partitions = manifest.inputs["partitions"].values()
+    names = [
+        *(file["name"] for file in manifest.inputs["files"]),
+        *sorted(manifest.inputs["shared"]),
+        *sorted({name.partition("/")[0] for digests in partitions for name in digests}),
+    ]
+    return [[manifest.stage, name, "", "–"] for name in names]
 
 
 def _settings(findings: Findings) -> ResultTable:
