@@ -137,33 +137,33 @@ class Trial:
 
     def killed(self, kills: int) -> None:
         """Runs stage by stage, and in shards, until there were enough kills."""
-        ways = itertools.cycle(KILLS)
         for ride in itertools.count():
             config = self.new_run()
             for stage in STAGES:
                 if len(self.lives) >= kills:
                     break
                 if ride % 2 and stage in SHARDED:
-                    self._kill_shards(config, stage, ways)
+                    self._kill_shards(config, stage)
                 else:
-                    self._kill_stage(config, stage, ways)
+                    self._kill_stage(config, stage)
             self.undisturbed(config, "run")
             self.compare(config)
             _say(f"{config.parent.name}: {len(self.lives)} stopped, wrong: {self.wrong or 'none'}")
             if len(self.lives) >= kills:
                 return
 
-    def _kill_stage(self, config: Path, stage: str, ways: Iterator[Stop]) -> None:
-        stop = next(way for way in ways if way.victim != "worker" or stage not in _IN_PARENT)
+    def _kill_stage(self, config: Path, stage: str) -> None:
+        ways = [way for way in KILLS if way.victim != "worker" or stage not in _IN_PARENT]
+        stop = self.rng.choice(ways)
         arguments = ["-c", str(config), "--until", stage]
         self.note(stage, live(arguments, self.rng, (stage,), (), (stop,)))
         self.undisturbed(config, "run", "--until", stage)
 
-    def _kill_shards(self, config: Path, stage: str, ways: Iterator[Stop]) -> None:
+    def _kill_shards(self, config: Path, stage: str) -> None:
         """Two shards at once, one of which is killed; then the merge, too."""
         shards = [(stage, "--shard", f"{number}/2") for number in (1, 2)]
         with started([*shards[1], "-c", str(config), "-q"]) as other:
-            self._kill_command(config, shards[0], next(ways))
+            self._kill_command(config, shards[0], self.rng.choice(KILLS))
             other.communicate(timeout=_START)
         for shard in shards:
             self.undisturbed(config, *shard)

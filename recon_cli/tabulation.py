@@ -59,6 +59,9 @@ def tabulate(
         known = ", ".join(release.geography.by_name)
         raise VerificationError(f"tabulate: no level {unknown[0]!r} (levels: {known})")
     tabulation = Tabulation.of(release, records, release.tables if tables is None else tables)
+    alike = release.geography.alike(records[release.geoid_column].unique())
+    if alike is not None:
+        raise VerificationError(alike)
     return _frame(tabulation, levels).cast(COUNTS)
 
 

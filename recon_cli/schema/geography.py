@@ -119,6 +119,26 @@ class Geography:
         length = geoids.str.len_chars().cast(pl.Int64)
         return length.replace_strict(names, default=None, return_dtype=pl.String)
 
+    def alike(self, geoids: pl.Series) -> str | None:
+        """What is wrong if two geounits, of these or that enclose some, differ in case alone.
+
+        Args:
+            geoids: Of any levels.
+        """
+        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
+
+        for level in reversed(self.levels):
+            of_level = level.enclosing(geoids.filter(geoids.str.len_chars() >= level.digits))
+            lower = pl.col("geoid").str.to_lowercase()
+            frame = of_level.unique().sort().alias("geoid").to_frame()
+            twice = frame.filter(lower.is_duplicated()).sort(lower, "geoid")["geoid"]
+            if len(twice):
+                return (
+                    f"geoids {twice[0]} and {twice[1]} differ in case alone; write one place in "
+                    "one way, and two places so that case does not tell them apart"
+                )
+        return None
+
     @overload
     def inside(self, geoids: str, place: str) -> bool: ...
     @overload

@@ -85,6 +85,8 @@ class RecordFile:
         digest = file_digest(self.path)
         if counts["name"].null_count():
             raise SourceError(f"{self.path}: column {self.place!r} is null in some records")
+        if counts["name"].str.to_lowercase().is_duplicated().any():
+            raise SourceError(f"{self.path}: {self.level.name}s' geoids differ in case alone")
         return {name: Slice(rows, digest) for name, rows in sorted(counts.iter_rows())}
 
     def read(self, partition: str, columns: Sequence[str], span: Span = EVERYWHERE) -> pl.DataFrame:

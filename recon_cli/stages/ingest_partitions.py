@@ -114,11 +114,15 @@ class PartitionBuffer:
         self._frames: dict[tuple[str, str], list[pl.DataFrame]] = {}
         self._empty: dict[str, pl.DataFrame] = {}
         self._started: dict[str, float] = {}
+        self._lettered: list[pl.Series] = []
         self._rows = 0
 
     def add(self, folder: str, frame: pl.DataFrame) -> None:
         """Take the rows of one folder; what waits is written when there is much of it."""
         self._empty.setdefault(folder, frame.clear())
+        if folder == "geounits":
+            geoids = frame["geoid"]
+            self._lettered.append(geoids.filter(geoids.str.contains("[A-Za-z]")))
         for partition, rows in _partitions(frame, self._release.geography.partition_level):
             self._started.setdefault(partition, time.perf_counter())
             self._frames.setdefault((folder, partition), []).append(rows)
@@ -141,6 +145,9 @@ class PartitionBuffer:
         partitions = self.writer.partitions()
         if not partitions:
             raise SourceError("the files hold no geounits of the release's levels")
+        alike = self._release.geography.alike(pl.concat(self._lettered))
+        if alike is not None:
+            raise SourceError(alike)
         with ThreadPoolExecutor(_FINISHED_AT_ONCE, "recon-finish") as pool:
             cuts = pool.map(lambda each: self._finish(each, piece_people), partitions)
             return list(itertools.chain.from_iterable(cuts))

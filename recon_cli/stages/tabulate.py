@@ -161,6 +161,8 @@ def _write(run: Run, request: _Request) -> Tabulated:
             violations = [a + b for a, b in zip(violations, found, strict=True)]
             units.append(records.select(release.geoid_column).unique())
             bar.advance(units[-1].height, records.height)
+    if (alike := release.geography.alike(pl.concat(units)[release.geoid_column])) is not None:
+        raise SourceError(alike)
     _note_violations(run, violations)
     remove_unfinished(request.to)
     counts = pl.concat(parts)

@@ -19,7 +19,9 @@ from recon_cli.schema import Cell, Release, Table, load_release
 from recon_cli.schema.cell_sums import is_sum
 from recon_cli.sources import Absent, open_tidy, with_zeros, write_tidy
 from recon_cli.tabulation import tabulate
+from tests.support.command_line import recon
 from tests.support.paths import DATA, needs_shared
+from tests.support.populations import random_records
 
 BLOCK, OTHER, TRACT = "010010001001000", "010010001001001", "01001000100"
 
@@ -471,3 +473,44 @@ def test_a_folder_of_tidy_files_is_one_publication(tmp_path: Path) -> None:
     found = pl.concat([batch.counts for batch in source.batches()])
     key = ["geoid", "table", "cell"]
     assert found.sort(key).equals(counts.sort(key).select(found.columns).cast(found.schema))
+
+
+# geoids in another case
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        (["D01001"], "geoids D01 and d01 differ in case alone"),
+        (["D01A01", "D01a01"], "geoids D01A01 and D01a01 differ in case alone"),
+        (["D01A01", "D01a02"], ""),
+    ],
+)
+def test_geoids_that_differ_in_case_alone_are_refused(
+    tmp_path: Path, others: list[str], message: str
+) -> None:
+    """As two places they would each have a part of the people."""
+    first = "d01002" if len(others) == 1 else others[0]
+    lines = ["geoid,table,cell,count"]
+    lines += [f"{geoid},PATIENTS,1,5" for geoid in dict.fromkeys((first, *others))]
+    (tmp_path / "counts.csv").write_text("\n".join(lines) + "\n")
+    config = tmp_path / "run.yaml"
+    config.write_text(
+        "release: clinic_visits\nwork: work\n"
+        "ingest: {source: tidy, paths: [counts.csv], absent: unpublished}\n"
+    )
+    told = recon("ingest", "-c", config, code=4 if message else 0).output
+    assert message in " ".join(told.split())
+    people = tmp_path / "people.csv"
+    records = random_records(load_release("clinic_visits"), 3, 60, [first, *others])
+    records.write_csv(people)
+    made = tmp_path / "made.csv"
+    told = recon(
+        "tabulate", people, "--release", "clinic_visits", "--to", made, code=4 if message else 0
+    ).output
+    assert message in " ".join(told.split())
+    told = recon(
+        "protect", "round", "-c", config, "--set", f"round={{records: {people}}}",
+        code=4 if message else 0,
+    ).output  # fmt: skip
+    assert not message or "differ in case alone" in " ".join(told.split())
