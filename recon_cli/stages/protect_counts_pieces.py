@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.chance import KeyedChance
-from recon_cli.errors import ConfigError
+from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.execute import OnProgress
 from recon_cli.frames import COUNTS
 from recon_cli.markdown import markdown_table
@@ -73,7 +73,11 @@ class Origin:
         return [Piece(name, people=each.rows) for name, each in slices.items()]
 
     def read(self, release: Release, partition: str) -> tuple[Publication, pl.DataFrame | None]:
-        """The true counts of a partition, and the records where there are any."""
+        """The true counts of a partition, and the records where there are any.
+
+        Raises:
+            SourceError: The records do not fit the schema.
+        """
         if self.counts is not None:
             return read_published(self.counts, release, partition), None
         names = [*record_columns(release)]
@@ -81,7 +85,11 @@ class Origin:
         frame = self._file(release).read(partition, names)
         records = typed_records(frame, self.records, release)
         others = [frame[name] for name in frame.columns if name not in records.columns]
-        return count_records(release, records, self.tables), records.with_columns(others)
+        try:
+            truth = count_records(release, records, self.tables)
+        except VerificationError as error:
+            raise SourceError(str(error)) from error
+        return truth, records.with_columns(others)
 
     def nothing(self, release: Release) -> Publication:
         """The true counts of a partition without records."""

@@ -502,7 +502,9 @@ def test_geoids_that_differ_in_case_alone_are_refused(
     told = recon("ingest", "-c", config, code=4 if message else 0).output
     assert message in " ".join(told.split())
     people = tmp_path / "people.csv"
-    records = random_records(load_release("clinic_visits"), 3, 60, [first, *others])
+    units = sorted({first, *others})
+    records = random_records(load_release("clinic_visits"), 3, 60, units, skew=False)
+    assert records["geoid_clinic"].n_unique() == 2
     records.write_csv(people)
     made = tmp_path / "made.csv"
     told = recon(
