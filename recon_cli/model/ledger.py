@@ -9,7 +9,10 @@ See *end* and *certificate* in docs/glossary.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +24,22 @@ from recon_cli.model.program import IntegerProgram
 BoolArray = npt.NDArray[np.bool_]
 
 
+class Grounds(Enum):
+    """What an end rests on, by rising effort."""
+
+    #: The bounds of the variables alone.
+    PROPAGATION = "propagation"
+    #: Equations, added and subtracted.
+    ROWS = "rows"
+    #: Weighted sums of rows and of bounds of variables, added up in integers.
+    LP = "lp"
+    #: CP-SAT, which SCIP confirms.
+    SOLVER = "solver"
+
+
+GROUNDS: Final = tuple(Grounds)
+
+
 @dataclass(frozen=True)
 class Combination:
     """Rows of a program, added up: Eq. (dual) of docs/method.md.
@@ -29,6 +48,7 @@ class Combination:
         scale: How often the functional is taken, at least once.
         rows: The rows, rising.
         weights: How often each is added, not 0; a negative weight takes the row's greatest value.
+        grounds: `Grounds.ROWS` where the rows are equations that add up to the functional.
 
     Raises:
         ValueError: When made: nothing that could be added up.
@@ -37,6 +57,13 @@ class Combination:
     scale: int
     rows: IntArray
     weights: IntArray
+    grounds: Grounds = Grounds.LP
+
+    @classmethod
+    def of(cls, scale: int, weights: IntArray, grounds: Grounds = Grounds.LP) -> Combination:
+        """From a weight for each row, most of them 0."""
+        rows = np.flatnonzero(weights)
+        return cls(scale, rows, weights[rows], grounds)
 
     def __post_init__(self) -> None:
         if self.scale < 1 or self.rows.shape != self.weights.shape or not self.weights.all():
@@ -60,6 +87,15 @@ class Combination:
 @dataclass(frozen=True)
 class Confirmation:
     """Two engines agree that no solution is below; there is no proof to add up."""
+
+    @property
+    def grounds(self) -> Grounds:
+        """The engines."""
+        return Grounds.SOLVER
+
+
+#: What proves an end, where the bounds of the variables alone do not.
+Reason = Combination | Confirmation
 
 
 @dataclass(frozen=True)
@@ -99,7 +135,7 @@ class End:
     """
 
     proven: int
-    why: Combination | Confirmation | None
+    why: Reason | None
     seen: int
     witness: Witness
 
@@ -120,7 +156,7 @@ class Ledger:
     Attributes:
         program: Its variables between the bounds that propagation proved.
         functionals: Sparse (functionals × variables).
-        known: Solutions that witnesses differ from.
+        known: Solutions that witnesses differ from: the first, and those that showed more.
         effort: Deterministic seconds that were spent.
     """
 
@@ -128,13 +164,14 @@ class Ledger:
     functionals: sparse.csr_array
     known: list[IntArray]
     effort: float = 0.0
-    _ends: dict[tuple[int, int], Combination | Confirmation] = field(default_factory=dict)
+    _ends: dict[tuple[int, int], Reason] = field(default_factory=dict)
     _witnesses: dict[tuple[int, int], Witness] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         A, C = self.program.constraints.A, self.functionals
-        if not all(self.program.is_feasible(each) for each in self.known) or not self.known:
-            raise ValueError("a ledger begins with solutions of its program")
+        given = self.known
+        if not all(self.program.is_feasible(each) for each in given) or not given:
+            raise ValueError("a ledger begins with a known solution, and with nothing else")
         if A.shape[1] != C.shape[1]:
             raise ValueError(f"functionals over {C.shape[1]} of {A.shape[1]} variables")
         rises = sparse.csr_array((np.maximum(C.data, 0), C.indices, C.indptr), shape=C.shape)
@@ -142,12 +179,12 @@ class Ledger:
         low, high = self.program.lower, self.program.upper
         self.lower: IntArray = rises @ low + falls @ high
         self.upper: IntArray = rises @ high + falls @ low
-        self.least: IntArray = C @ self.known[0]
+        self.least: IntArray = C @ given[0]
         self.greatest: IntArray = self.least.copy()
-        here = Witness(0, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        self._here = here
-        for at in range(1, len(self.known)):
-            self.see(C @ self.known[at], Witness(at, here.columns, here.change))
+        self._here = Witness(0, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        self.known = given[:1]
+        for each in given[1:]:
+            self.add(each)
 
     @property
     def is_open_below(self) -> BoolArray:
@@ -172,15 +209,16 @@ class Ledger:
         undecided: BoolArray = (self.least == self.greatest) & (self.lower < self.upper)
         return undecided
 
+    def proven(self, functional: int, sign: int) -> int:
+        """What no solution is below; with sign −1 of the functional's negative."""
+        return sign * int((self.lower if sign > 0 else self.upper)[functional])
+
     def is_open(self, functional: int, sign: int) -> bool:
         """Whether one end is not known: the least value, or with sign −1 the greatest."""
-        if sign > 0:
-            return bool(self.lower[functional] < self.least[functional])
-        return bool(self.greatest[functional] < self.upper[functional])
+        seen = (self.least if sign > 0 else self.greatest)[functional]
+        return self.proven(functional, sign) < sign * int(seen)
 
-    def prove(
-        self, functional: int, sign: int, bound: int, why: Combination | Confirmation
-    ) -> None:
+    def prove(self, functional: int, sign: int, bound: int, why: Reason) -> None:
         """``sign`` times a functional is at least ``bound`` in all solutions."""
         ends = self.lower if sign > 0 else self.upper
         if bound > sign * ends[functional]:
@@ -203,11 +241,39 @@ class Ledger:
         self._witnesses.update(dict.fromkeys(((int(at), -1) for at in k[above]), witness))
         return bool(below.any() or above.any())
 
+    def add(self, solution: IntArray) -> bool:
+        """Keep a solution if it shows anything new; whether it does."""
+        witness = replace(self._here, known=len(self.known))
+        is_new = self.see(self.functionals @ solution, witness)
+        if is_new:
+            self.known.append(solution)
+        return is_new
+
+    def row(self, functional: int) -> IntArray:
+        """The coefficient of each variable."""
+        return self.side_by_side(np.array([functional]), np.array([1]))
+
+    def side_by_side(self, functionals: IntArray, signs: IntArray) -> IntArray:
+        """The coefficients of functionals that share no variable, each times its sign."""
+        C = self.functionals
+        starts, ends = C.indptr[functionals], C.indptr[functionals + 1]
+        sizes = ends - starts
+        at = np.arange(sizes.sum()) + np.repeat(ends - np.cumsum(sizes), sizes)
+        row = np.zeros(C.shape[1], dtype=np.int64)
+        row[C.indices[at]] = C.data[at] * np.repeat(signs, sizes)
+        return row
+
+    def grounds(self, functionals: Iterable[int], sign: int) -> IntArray:
+        """For each of some ends the place in `GROUNDS` of what it rests on."""
+        whys = (self._ends.get((k, sign)) for k in functionals)
+        places = [0 if why is None else GROUNDS.index(why.grounds) for why in whys]
+        return np.array(places, dtype=np.int64)
+
     def end(self, functional: int, sign: int) -> End:
         """The least value of a functional, or with sign −1 that of its negative."""
-        proven, seen = (self.lower, self.least) if sign > 0 else (self.upper, self.greatest)
+        seen = self.least if sign > 0 else self.greatest
         return End(
-            proven=sign * int(proven[functional]),
+            proven=self.proven(functional, sign),
             why=self._ends.get((functional, sign)),
             seen=sign * int(seen[functional]),
             witness=self._witnesses.get((functional, sign), self._here),
@@ -226,8 +292,7 @@ class Ledger:
             ValueError: One of them does not show what it is there for.
         """
         for at in range(len(self.lower)):
-            row = self.functionals[[at]]
-            functional = row.toarray()[0]
+            functional = self.row(at)
             for sign in (1, -1):
                 end = self.end(at, sign)
                 values = self.solution(end.witness)

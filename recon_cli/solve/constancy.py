@@ -18,8 +18,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.model.grain import IntArray
-from recon_cli.model.program import IntegerProgram, connected_parts
-from recon_cli.solve.dual_bounds import SAFE, SCALE, largest_sums
+from recon_cli.model.ledger import Combination
+from recon_cli.model.program import IntegerProgram
+from recon_cli.solve.dual_bounds import SAFE, SCALE, WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
 
 BoolArray = npt.NDArray[np.bool_]
@@ -41,20 +42,26 @@ class TightConstraints:
     Attributes:
         rows: Whether each row is among them.
         variables: Whether each variable is.
+        weights: For each row a weight: the weighted rows and bounds come to 0 at the ends that they
+            are weighted at, so that all of them are there in every solution.
     """
 
     rows: BoolArray
     variables: BoolArray
+    weights: IntArray
 
     @classmethod
     def given(cls, program: IntegerProgram) -> TightConstraints:
         """Equations, and variables with one possible value."""
         rows = program.constraints
-        return cls(rows.least == rows.most, program.lower == program.upper)
+        nothing = np.zeros(program.shape[0], dtype=np.int64)
+        return cls(rows.least == rows.most, program.lower == program.upper, nothing)
 
     def __or__(self, other: TightConstraints) -> TightConstraints:
         """What either holds."""
-        return TightConstraints(self.rows | other.rows, self.variables | other.variables)
+        return TightConstraints(
+            self.rows | other.rows, self.variables | other.variables, self.weights + other.weights
+        )
 
     def __len__(self) -> int:
         """How many there are."""
@@ -62,24 +69,44 @@ class TightConstraints:
 
 
 @dataclass(frozen=True)
+class Span:
+    """Functionals as sums of tight rows and variables.
+
+    Attributes:
+        is_constant: For each functional whether all solutions are proven to agree.
+        weights: (functionals × rows) weights of tight rows, in 1/`SCALE`; what they leave of a
+            constant functional is over tight variables.
+    """
+
+    is_constant: BoolArray
+    weights: IntArray
+
+    @classmethod
+    def nothing(cls, functionals: int, rows: int) -> Span:
+        """Nothing is shown."""
+        weights = np.zeros((functionals, rows), dtype=np.int64)
+        return cls(np.zeros(functionals, dtype=bool), weights)
+
+
+@dataclass(frozen=True)
 class Constancy:
     """What one attempt showed.
 
     Attributes:
-        is_constant: For each functional whether all solutions are proven to agree.
+        span: Weights of tight rows and variables that add up to functionals.
         tight: What the proofs may rest on, for the next attempt.
         vertices: Of the relaxation; solutions where they are whole.
         deterministic_time: Seconds.
     """
 
-    is_constant: BoolArray
+    span: Span
     tight: TightConstraints
     vertices: tuple[FloatArray, ...]
     deterministic_time: float
 
 
 def prove_constant(
-    program: IntegerProgram,
+    added: WeightedRows,
     functionals: sparse.csr_array,
     tight: TightConstraints | None,
     relaxation: LinearRelaxation,
@@ -90,7 +117,7 @@ def prove_constant(
     """Which functionals are proven to be constant, by two relaxations for all together.
 
     Args:
-        program: The program; it has a solution.
+        added: The rows of a program that has a solution.
         functionals: Sparse (functionals × variables) integer coefficients, each over variables of
             one connected part.
         tight: Of the attempt before; None for the first.
@@ -98,6 +125,7 @@ def prove_constant(
         seed: Of the random combination.
         limit: Deterministic seconds.
     """
+    program = added.program
     random = np.random.default_rng(seed)
     factors = random.integers(1, _WEIGHTS, functionals.shape[0])
     combined = functionals.T @ (factors * random.choice([-1, 1], len(factors)))
@@ -109,23 +137,23 @@ def prove_constant(
         elapsed += vertex.deterministic_time
         if len(vertex.duals):
             vertices.append(vertex.values)
-            weights.append(np.rint(SCALE * vertex.duals).astype(np.int64))
+            weights.append(whole_weights(vertex.duals))
     found = TightConstraints.given(program) if tight is None else tight
     if len(weights) == 2:
-        found |= tight_constraints(program, combined, weights[0], weights[1])
-    constant = np.zeros(functionals.shape[0], dtype=bool)
+        found |= tight_constraints(added, combined, weights[0], weights[1])
+    span = Span.nothing(functionals.shape[0], program.shape[0])
     if tight is None or len(found) > len(tight):
-        constant = in_span(program, found, functionals, random)
-    return Constancy(constant, found, tuple(vertices), elapsed)
+        span = in_span(program, found, functionals, random)
+    return Constancy(span, found, tuple(vertices), elapsed)
 
 
 def tight_constraints(
-    program: IntegerProgram, functional: IntArray, below: IntArray, above: IntArray
+    added: WeightedRows, functional: IntArray, below: IntArray, above: IntArray
 ) -> TightConstraints:
     """Rows and variables that every solution has at one end: Eq. (constant).
 
     Args:
-        program: The program.
+        added: The rows of a program.
         functional: Integer coefficient of each variable.
         below: For each row its weight, in units of 1/`SCALE`, in a bound of the functional from
             below: any integers.
@@ -135,23 +163,19 @@ def tight_constraints(
         Of each connected part in which the two bounds meet, all that has a weight in them; nothing
         where the sums might not fit into 64 bits.
     """
-    rows = program.constraints
-    weights = np.stack([below, above])
-    if largest_sums(program, np.stack([functional, -functional]), weights).max() >= SAFE:
-        nothing = np.zeros(program.shape[0], dtype=bool), np.zeros(program.shape[1], dtype=bool)
-        return TightConstraints(*nothing)
-    row_part, part = connected_parts(rows.A)
-    gap = np.zeros(int(max(row_part.max(initial=-1), part.max(initial=-1))) + 1, dtype=np.int64)
-    used_rows = np.zeros(len(row_part), dtype=bool)
-    used_variables = np.zeros(len(part), dtype=bool)
-    for sign, weights in ((1, below), (-1, above)):
-        rest = sign * SCALE * functional - rows.A.T @ weights
-        np.add.at(gap, row_part, np.where(weights > 0, weights * rows.least, weights * rows.most))
-        np.add.at(gap, part, np.where(rest > 0, rest * program.lower, rest * program.upper))
-        used_rows |= weights != 0
-        used_variables |= rest != 0
-    meets = gap == 0
-    return TightConstraints(used_rows & meets[row_part], used_variables & meets[part])
+    parts, proofs = added.parts, ((functional, below), (-functional, above))
+    nothing = (np.zeros(size, dtype=bool) for size in added.program.shape)
+    if not all(added.has_room(*proof) for proof in proofs):
+        return TightConstraints(*nothing, np.zeros_like(below))
+    rests = [added.rest(*proof) for proof in proofs]
+    least = [added.least(weights, rest) for (_, weights), rest in zip(proofs, rests, strict=True)]
+    meets = least[0] + least[1] == 0
+    rows, variables = meets[parts.of_row], meets[parts.of_variable]
+    return TightConstraints(
+        ((below != 0) | (above != 0)) & rows,
+        ((rests[0] != 0) | (rests[1] != 0)) & variables,
+        np.where(rows, below + above, 0),
+    )
 
 
 def in_span(
@@ -159,7 +183,7 @@ def in_span(
     tight: TightConstraints,
     functionals: sparse.csr_array,
     random: np.random.Generator,
-) -> BoolArray:
+) -> Span:
     """Which functionals are combinations of tight rows and variables.
 
     The weights are solved for on a random sketch of the columns, rounded to multiples of
@@ -172,10 +196,13 @@ def in_span(
         random: Of the sketch.
     """
     free = np.flatnonzero(~tight.variables)
-    A = sparse.csr_array(program.constraints.A[tight.rows][:, free])
-    A = sparse.csr_array(A[np.diff(A.indptr) > 0])
+    rows = np.flatnonzero(tight.rows)
+    A = sparse.csr_array(program.constraints.A[rows][:, free])
+    used = np.diff(A.indptr) > 0
+    A, rows = sparse.csr_array(A[used]), rows[used]
     C = sparse.csr_array(functionals[:, free])
-    found: BoolArray = np.diff(C.indptr) == 0
+    found = Span.nothing(C.shape[0], program.shape[0])
+    found.is_constant[:] = np.diff(C.indptr) == 0
     width = A.shape[0] + _SPARE
     if not A.shape[0] or not len(free) or A.shape[0] * width > _DENSE:
         return found
@@ -186,13 +213,37 @@ def in_span(
     q, r, order = linalg.qr((A @ sketch).T, mode="economic", pivoting=True)
     rank = int((np.abs(np.diag(r)) > _RANK * max(abs(r[0, 0]), 1.0)).sum())
     basic = linalg.solve_triangular(r[:rank, :rank], q[:, :rank].T @ (C @ sketch).T)
-    weights = np.rint(SCALE * basic).astype(np.int64)
+    weights = whole_weights(basic).T
     # Beyond that a sum of products might wrap to zero.
-    size = abs(A).max() * np.abs(weights.astype(np.float64)).sum(axis=0).max(initial=0)
+    size = abs(A).max() * np.abs(weights.astype(np.float64)).sum(axis=1).max(initial=0)
     if not size + SCALE * abs(C).max() < SAFE:
         return found
-    rest = SCALE * C - sparse.csr_array(weights.T) @ sparse.csr_array(A[order[:rank]])
-    is_zero = sparse.csr_array(rest)
-    is_zero.eliminate_zeros()
-    found |= np.diff(is_zero.indptr) == 0
+    rest = sparse.csr_array(SCALE * C - sparse.csr_array(weights) @ A[order[:rank]])
+    rest.eliminate_zeros()
+    is_sum = np.diff(rest.indptr) == 0
+    found.weights[np.ix_(is_sum & ~found.is_constant, rows[order[:rank]])] = weights[
+        is_sum & ~found.is_constant
+    ]
+    found.is_constant[is_sum] = True
     return found
+
+
+def combinations(
+    added: WeightedRows, functional: IntArray, weights: IntArray, tight: TightConstraints
+) -> tuple[Combination, Combination]:
+    """Rows that bound a sum of tight ones from below and from above, to be added up.
+
+    What proves them tight is added so often that every row and variable has the sign of the end
+    that it is proven to be at.
+
+    Args:
+        added: The rows of a program.
+        functional: Integer coefficient of each variable.
+        weights: Its `Span.weights`.
+        tight: What it is a sum of.
+    """
+    rest = added.rest(functional, weights)
+    often = 1 + max(int(np.abs(each).max(initial=0)) for each in (weights, rest))
+    size = float(often) * float(np.abs(tight.weights).max(initial=0))
+    proofs = often * (tight.weights if size < SAFE else tight.weights.astype(object))
+    return Combination.of(SCALE, proofs + weights), Combination.of(SCALE, proofs - weights)

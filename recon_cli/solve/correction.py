@@ -19,6 +19,7 @@ from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.feasibility import round_vertex
+from recon_cli.solve.rounding import rounded_solution
 
 #: Deterministic seconds of each search.
 _LIMIT = 60.0
@@ -110,15 +111,16 @@ class _Bound:
 
 
 def _least_by_duals(program: IntegerProgram, cost: IntArray, seed: int) -> _Bound:
-    found = least_value(program, cost, _LIMIT)
-    if not len(found.vertex):
-        return _Bound(found.bound, np.empty(0, dtype=np.int64))
-    values = np.rint(found.vertex).astype(np.int64)
-    if program.is_feasible(values) and int(cost @ values) == found.bound:
-        return _Bound(found.bound, values)
-    cheapest = with_rows(program, _at_most(cost, found.bound))
+    bound, vertex = least_value(program, cost, _LIMIT)
+    nothing = np.empty(0, dtype=np.int64)
+    if not len(vertex):
+        return _Bound(bound, nothing)
+    values = rounded_solution(program, vertex)
+    if len(values) and int(cost @ values) == bound:
+        return _Bound(bound, values)
+    cheapest = with_rows(program, _at_most(cost, bound))
     near = (round_vertex(cheapest, seed + attempt)[0] for attempt in range(_ATTEMPTS))
-    return _Bound(found.bound, next((each for each in near if len(each)), np.empty(0, np.int64)))
+    return _Bound(bound, next((each for each in near if len(each)), nothing))
 
 
 def _correction_program(counts: LinearConstraints) -> IntegerProgram:

@@ -8,15 +8,14 @@ See *dual* and *certificate* in docs/glossary.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation, Vertex
+from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
+from recon_cli.solve.rounding import ConnectedParts
 
 #: Weights are multiples of its inverse: divisible by 1 to 10, which are the usual denominators.
 SCALE = 2520
@@ -28,94 +27,86 @@ _RANK = 1e-9
 _DENSE = 4_000_000
 
 
-@dataclass(frozen=True)
-class DualBound:
-    """A proven least value of ``c·x``.
+def whole_weights(duals: FloatArray) -> IntArray:
+    """Duals in units of 1/`SCALE`."""
+    weights: IntArray = np.rint(SCALE * duals).astype(np.int64)
+    return weights
 
-    Attributes:
-        bound: No solution has less.
-        weights: For each row of the program its weight, in units of 1/`SCALE`; all zero where the
-            relaxation ended without an answer.
-        vertex: Where the relaxation is least; empty without an answer.
-        deterministic_time: Seconds.
-    """
 
-    bound: int
-    weights: IntArray
-    vertex: FloatArray
-    deterministic_time: float
+class WeightedRows:
+    """The rows of a program, to be added up with one weight each."""
+
+    def __init__(self, program: IntegerProgram, parts: ConnectedParts) -> None:
+        """Of a program.
+
+        Args:
+            program: The program.
+            parts: What is added up apart from each other: no row and no functional is over two.
+        """
+        self.program, self.parts = program, parts
+        rows = program.constraints
+        self._by_column = sparse.csr_array(rows.A.T)
+        least, most = (side.astype(np.float64) for side in (rows.least, rows.most))
+        lower, upper = (end.astype(np.float64) for end in (program.lower, program.upper))
+        self._ends: FloatArray = np.maximum(np.abs(lower), np.abs(upper))
+        self._sides: FloatArray = np.maximum(np.abs(least), np.abs(most))
+        self._sides = self._sides + abs(rows.A).astype(np.float64) @ self._ends
+
+    def has_room(self, functional: IntArray, weights: IntArray) -> bool:
+        """Whether every sum is exact in 64 bits, with whatever signs."""
+        of_rows = np.abs(weights.astype(np.float64)) @ self._sides
+        of_variables = np.abs(functional.astype(np.float64)) @ self._ends
+        return bool(of_rows + SCALE * of_variables < SAFE)
+
+    def rest(self, functional: IntArray, weights: IntArray) -> IntArray:
+        """What the weighted rows leave of a functional, in 1/`SCALE`, for each variable."""
+        rest: IntArray = SCALE * functional - self._by_column @ weights
+        return rest
+
+    def least(self, weights: IntArray, rest: IntArray) -> IntArray:
+        """For each part the least that its weighted rows and the rest come to, in 1/`SCALE`."""
+        rows, program = self.program.constraints, self.program
+        sums = np.zeros(self.parts.count, dtype=np.int64)
+        of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most)
+        of_variables = np.where(rest > 0, rest * program.lower, rest * program.upper)
+        np.add.at(sums, self.parts.of_row, of_rows)
+        np.add.at(sums, self.parts.of_variable, of_variables)
+        return sums
+
+    def bounds(self, functional: IntArray, weights: IntArray) -> IntArray:
+        """For each part what no solution's functional is below there: Eq. (dual).
+
+        Where a sum might not fit into 64 bits, the bounds of the variables alone are added up.
+
+        Args:
+            functional: Integer coefficient of each variable.
+            weights: For each row any integer, in units of 1/`SCALE`.
+        """
+        if not self.has_room(functional, weights):
+            weights = np.zeros_like(weights)
+        return -(-self.least(weights, self.rest(functional, weights)) // SCALE)
 
 
 def least_value(
-    program: IntegerProgram,
-    functional: IntArray,
-    limit: float,
-    relaxation: LinearRelaxation | None = None,
-) -> DualBound:
-    """A lower bound of an integer functional, from the duals of the linear relaxation.
+    program: IntegerProgram, functional: IntArray, limit: float
+) -> tuple[int, FloatArray]:
+    """What no solution's functional is below, and the vertex whose duals prove it.
 
     Args:
         program: The program.
         functional: Integer coefficient of each variable; its negative gives an upper bound.
         limit: Deterministic seconds.
-        relaxation: Of the program, where several functionals are asked for.
+
+    Returns:
+        Where the relaxation ends without an answer the vertex is empty, and the bound that of the
+        variables alone.
     """
-    solver = LinearRelaxation(program) if relaxation is None else relaxation
-    vertex = solver.solve(functional.astype(np.float64), limit)
-    weights = rounded_weights(program, vertex)
-    bound = weighted_bounds(program, functional[None], weights[None])
-    return DualBound(int(bound[0]), weights, vertex.values, vertex.deterministic_time)
-
-
-def rounded_weights(program: IntegerProgram, vertex: Vertex) -> IntArray:
-    """The duals of a vertex in units of 1/`SCALE`; all zero where there is none."""
-    if not len(vertex.duals):
-        return np.zeros(program.shape[0], dtype=np.int64)
-    weights: IntArray = np.rint(SCALE * vertex.duals).astype(np.int64)
-    return weights
-
-
-def weighted_bounds(program: IntegerProgram, functionals: IntArray, weights: IntArray) -> IntArray:
-    """The lower bounds of ``functionals @ x`` that weighted rows prove: Eq. (dual).
-
-    Where the sum might not fit into 64 bits, the bounds of the variables alone are added up.
-
-    Args:
-        program: The program.
-        functionals: (functionals × variables) integer coefficients.
-        weights: (functionals × rows) weights in units of 1/`SCALE`: any integers.
-    """
-    rows = program.constraints
-    has_room = largest_sums(program, functionals, weights) < SAFE
-    if not has_room.all():
-        alone = np.array([program.lowest(each) for each in functionals[~has_room]], dtype=np.int64)
-        bounds = np.zeros(len(functionals), dtype=np.int64)
-        bounds[~has_room] = alone
-        if has_room.any():
-            bounds[has_room] = weighted_bounds(program, functionals[has_room], weights[has_room])
-        return bounds
-    of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most).sum(axis=1)
-    rest = SCALE * functionals - (rows.A.T @ weights.T).T
-    of_variables = np.where(rest > 0, rest * program.lower, rest * program.upper).sum(axis=1)
-    found: IntArray = -(-(of_rows + of_variables) // SCALE)
-    return found
-
-
-def largest_sums(program: IntegerProgram, functionals: IntArray, weights: IntArray) -> FloatArray:
-    """What no sum in a proof by weighted rows exceeds, with whatever signs.
-
-    Args:
-        program: The program.
-        functionals: (functionals × variables) integer coefficients.
-        weights: (functionals × rows) weights in units of 1/`SCALE`.
-    """
-    rows = program.constraints
-    sides = np.maximum(np.abs(rows.least.astype(np.float64)), np.abs(rows.most.astype(np.float64)))
-    ends = np.maximum(np.abs(program.lower.astype(np.float64)), np.abs(program.upper))
-    size = np.abs(weights.astype(np.float64))
-    of_rows: FloatArray = size @ (sides + abs(rows.A).astype(np.float64) @ ends)
-    of_variables: FloatArray = np.abs(functionals.astype(np.float64)) @ ends
-    return of_rows + SCALE * of_variables
+    vertex = LinearRelaxation(program).solve(functional.astype(np.float64), limit)
+    weights = np.zeros(program.shape[0], dtype=np.int64)
+    if len(vertex.duals):
+        weights = whole_weights(vertex.duals)
+    rows = WeightedRows(program, ConnectedParts.whole(program))
+    return int(rows.bounds(functional, weights)[0]), vertex.values
 
 
 def row_combinations(
@@ -142,10 +133,14 @@ def row_combinations(
     q, r, order = linalg.qr(A.T.toarray().astype(np.float64), mode="economic", pivoting=True)
     rank = int((np.abs(np.diag(r)) > _RANK).sum())
     basic = linalg.solve_triangular(r[:rank, :rank], q[:, :rank].T @ functionals.T)
-    weights[:, equal[order[:rank]]] = np.rint(SCALE * basic.T).astype(np.int64)
-    has_room = largest_sums(program, functionals, weights) < SAFE
-    is_combination: npt.NDArray[np.bool_] = (
-        SCALE * functionals == (program.constraints.A.T @ weights.T).T
-    ).all(axis=1) & has_room
+    weights[:, equal[order[:rank]]] = whole_weights(basic.T)
+    added = WeightedRows(program, ConnectedParts.whole(program))
+    is_combination = np.array(
+        [
+            added.has_room(functional, each) and not added.rest(functional, each).any()
+            for functional, each in zip(functionals, weights, strict=True)
+        ],
+        dtype=bool,
+    )
     weights[~is_combination] = 0
     return is_combination, weights

@@ -19,15 +19,15 @@ from scipy import sparse
 from recon_cli.attack.claims.disclosure import disclosing_groups
 from recon_cli.attack.claims.groups import make_groups
 from recon_cli.attack.claims.partition import ClaimOptions, VerifiedClaims, find_claims
-from recon_cli.attack.claims.settle import PROOFS, Proof, Sets, SettledSets, settle
+from recon_cli.attack.claims.settle import Sets, SettledSets, settle
 from recon_cli.attack.reconstruction.partition import reconstruct
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.ledger import Combination, Grounds
 from recon_cli.model.program import IntegerProgram
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.dual_bounds import SCALE
 from tests.support.enumeration import (
     Record,
     Solution,
@@ -338,21 +338,24 @@ def add_up(
 ) -> None:
     """Add every certificate up by hand: rows, and what is left at the bounds of the cells."""
     A = program.constraints.A.toarray()
-    for k, certificate in settled.certificates.items():
-        ends = []
-        for sign, weights in ((1, certificate.below), (-1, certificate.above)):
+    settled.ledger.recheck()
+    for k, functional in enumerate(functionals):
+        for sign, proven in ((1, settled.lower[k]), (-1, -settled.upper[k])):
+            why = settled.ledger.end(k, sign).why
+            if not isinstance(why, Combination):
+                continue
             total = 0
-            for row, weight in enumerate(weights.tolist()):
+            for row, weight in zip(why.rows.tolist(), why.weights.tolist(), strict=True):
                 sides = program.constraints.least[row], program.constraints.most[row]
                 total += weight * int(sides[0] if weight > 0 else sides[1])
             for cell in range(len(program.lower)):
-                rest = SCALE * sign * int(functionals[k, cell]) - int(A[:, cell] @ weights)
+                rest = why.scale * sign * int(functional[cell]) - int(
+                    A[why.rows, cell] @ why.weights
+                )
                 total += rest * int(program.lower[cell] if rest > 0 else program.upper[cell])
-                if PROOFS[settled.proof[k]] is Proof.ROWS:
+                if why.grounds is Grounds.ROWS:
                     assert rest == 0
-            ends.append(-(-total // SCALE))
-        assert ends[0] == settled.lower[k]
-        assert -ends[1] == settled.upper[k]
+            assert -(-total // why.scale) == proven
 
 
 @pytest.mark.parametrize(("share", "alike"), [(0.55, 55), (0.07, 7), (0.29, 29), (1, 100)])

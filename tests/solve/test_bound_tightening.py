@@ -11,14 +11,14 @@ from scipy import sparse
 from recon_cli.errors import DisagreementError
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
+from recon_cli.model.ledger import GROUNDS, Confirmation, Grounds, Ledger
 from recon_cli.model.program import IntegerProgram, activity_bounds
 from recon_cli.solve import bound_tightening
 from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.objectives import LinearFunctionals
 
-WIDE = 10**6
+SOLVER = GROUNDS.index(Grounds.SOLVER)
 
 
 def random_program(seed: int, highest: int = 3) -> tuple[IntegerProgram, IntArray]:
@@ -37,9 +37,12 @@ def random_program(seed: int, highest: int = 3) -> tuple[IntegerProgram, IntArra
     return program, every[((sums >= inside - slack) & (sums <= inside + slack)).all(axis=1)]
 
 
-def functionals_of(C: IntArray) -> LinearFunctionals:
-    n = len(C)
-    return LinearFunctionals(sparse.csr_array(C), np.full(n, -WIDE), np.full(n, WIDE))
+def tightened(
+    program: IntegerProgram, C: IntArray, known: list[IntArray], effort: Effort
+) -> Ledger:
+    ledger = Ledger(program, sparse.csr_array(C), known)
+    tighten_bounds(ledger, effort)
+    return ledger
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -47,20 +50,19 @@ def test_ends_of_any_integer_functionals_are_those_of_all_solutions(seed: int) -
     program, solutions = random_program(seed)
     C = np.random.default_rng(seed).integers(-4, 5, size=(5, 6))
     C[4] = 0
-    bounds = tighten_bounds(program, functionals_of(C), [solutions[0]], Effort(seed, 30.0))
+    bounds = tightened(program, C, [solutions[0]], Effort(seed, 30.0))
     values = solutions @ C.T
     assert bounds.lower.tolist() == values.min(axis=0).tolist()
     assert bounds.upper.tolist() == values.max(axis=0).tolist()
-    assert bounds.is_exact.all()
+    assert not bounds.is_open_anywhere.any()
     for k in range(5):
-        low = bounds.solutions[bounds.reaches_lower[k]]
-        high = bounds.solutions[bounds.reaches_upper[k]]
+        low, high = (bounds.solution(bounds.end(k, sign).witness) for sign in (1, -1))
         assert program.is_feasible(low)
         assert program.is_feasible(high)
         assert (C[k] @ low, C[k] @ high) == (bounds.lower[k], bounds.upper[k])
     lowest, highest = activity_bounds(sparse.csr_array(C), program.lower, program.upper)
-    assert (bounds.is_lower_certified == (bounds.lower > lowest)).all()
-    assert (bounds.is_upper_certified == (bounds.upper < highest)).all()
+    assert (bounds.grounds(range(5), 1) == SOLVER * (bounds.lower > lowest)).all()
+    assert (bounds.grounds(range(5), -1) == SOLVER * (bounds.upper < highest)).all()
 
 
 @pytest.mark.parametrize("limit", [0.0, 1e-6, 1e-3])
@@ -68,7 +70,7 @@ def test_an_exhausted_budget_leaves_valid_bounds(limit: float) -> None:
     for seed in range(10):
         program, solutions = random_program(seed)
         C = np.random.default_rng(seed).integers(-4, 5, size=(4, 6))
-        bounds = tighten_bounds(program, functionals_of(C), [solutions[0]], Effort(seed, limit))
+        bounds = tightened(program, C, [solutions[0]], Effort(seed, limit))
         values = solutions @ C.T
         assert (bounds.lower <= values.min(axis=0)).all()
         assert (bounds.upper >= values.max(axis=0)).all()
@@ -80,7 +82,7 @@ def test_an_exhausted_budget_leaves_valid_bounds(limit: float) -> None:
 CYCLE = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 1, 1]])
 
 
-def open_cycle() -> tuple[IntegerProgram, LinearFunctionals, IntArray]:
+def open_cycle() -> tuple[IntegerProgram, IntArray, IntArray]:
     """The last variable could be zero if people came in halves; its only value is one."""
     one = np.ones(3, dtype=np.int64)
     program = IntegerProgram(
@@ -88,20 +90,21 @@ def open_cycle() -> tuple[IntegerProgram, LinearFunctionals, IntArray]:
         lower=np.zeros(4, dtype=np.int64),
         upper=np.ones(4, dtype=np.int64),
     )
-    return program, functionals_of(np.array([[0, 0, 0, 1]])), np.array([0, 0, 0, 1])
+    return program, np.array([[0, 0, 0, 1]]), np.array([0, 0, 0, 1])
 
 
 def test_an_exhausted_second_engine_leaves_the_end_open(monkeypatch: pytest.MonkeyPatch) -> None:
     program, functionals, known = open_cycle()
-    bounds = tighten_bounds(program, functionals, [known], Effort(1, 10.0))
-    assert (bounds.lower.tolist(), bounds.is_lower_certified.tolist()) == ([1], [True])
+    bounds = tightened(program, functionals, [known], Effort(1, 10.0))
+    assert bounds.lower.tolist() == [1]
+    assert bounds.end(0, 1).why == Confirmation()
     monkeypatch.setattr(bound_tightening, "_CONFIRMATION", 0.0)
-    bounds = tighten_bounds(program, functionals, [known], Effort(1, 10.0))
+    bounds = tightened(program, functionals, [known], Effort(1, 10.0))
     assert bounds.lower.tolist() == [0]
     assert bounds.upper.tolist() == [1]
-    assert bounds.is_lower_reached.tolist() == [False]
-    assert bounds.is_upper_reached.tolist() == [True]
-    assert not bounds.is_lower_certified.any()
+    assert bounds.is_open_below.tolist() == [True]
+    assert bounds.is_open_above.tolist() == [False]
+    assert bounds.end(0, 1).why is None
 
 
 def test_the_second_engine_tells_time_from_disagreement() -> None:
@@ -119,4 +122,4 @@ def test_the_second_engine_tells_time_from_disagreement() -> None:
 def test_bound_tightening_needs_a_solution() -> None:
     program, functionals, _ = open_cycle()
     with pytest.raises(ValueError, match="known solution"):
-        tighten_bounds(program, functionals, [], Effort(1, 1.0))
+        tightened(program, functionals, [], Effort(1, 1.0))

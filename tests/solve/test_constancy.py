@@ -12,8 +12,10 @@ from scipy import sparse
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.constancy import prove_constant
+from recon_cli.solve.constancy import combinations, prove_constant
+from recon_cli.solve.dual_bounds import WeightedRows
 from recon_cli.solve.linear_relaxation import LinearRelaxation
+from recon_cli.solve.rounding import ConnectedParts
 
 
 def random_program(rng: np.random.Generator) -> tuple[IntegerProgram, IntArray]:
@@ -42,9 +44,15 @@ def test_what_is_proven_constant_is_so_in_every_solution(seed: int) -> None:
     one_part = np.eye(width, dtype=np.int64)
     relaxation = LinearRelaxation(program)
     every_one = sparse.csr_array(one_part)
-    shown = prove_constant(program, every_one, None, relaxation, seed=seed, limit=1.0)
+    added = WeightedRows(program, ConnectedParts.of(program))
+    shown = prove_constant(added, every_one, None, relaxation, seed=seed, limit=1.0)
     varies = every.min(axis=0) < every.max(axis=0)
-    assert not (shown.is_constant & varies).any()
+    assert not (shown.span.is_constant & varies).any()
+    for at in np.flatnonzero(shown.span.is_constant):
+        low, high = combinations(added, one_part[at], shown.span.weights[at], shown.tight)
+        value = int(every[0][at])
+        assert low.bound(program, one_part[at]) == value
+        assert high.bound(program, -one_part[at]) == -value
     assert not (shown.tight.variables & varies).any()
     totals = every @ program.constraints.A.T.toarray()
     assert not (shown.tight.rows & (totals.min(axis=0) < totals.max(axis=0))).any()
@@ -60,6 +68,7 @@ def test_an_inequality_at_its_end_proves_all_in_it_at_once() -> None:
         np.full(3, 9),
     )
     every = sparse.csr_array(np.eye(3, dtype=np.int64))
-    shown = prove_constant(program, every, None, LinearRelaxation(program), seed=1, limit=1.0)
+    added = WeightedRows(program, ConnectedParts.of(program))
+    shown = prove_constant(added, every, None, LinearRelaxation(program), seed=1, limit=1.0)
     assert shown.tight.rows.all()
-    assert shown.is_constant.all()
+    assert shown.span.is_constant.all()

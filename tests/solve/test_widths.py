@@ -16,7 +16,8 @@ from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
-from recon_cli.solve.dual_bounds import SCALE, weighted_bounds
+from recon_cli.solve.dual_bounds import SCALE, WeightedRows
+from recon_cli.solve.rounding import ConnectedParts
 
 
 def one_number(coefficient: int, least: int, most: int, upper: int) -> IntegerProgram:
@@ -68,6 +69,6 @@ def test_weights_whose_sums_do_not_fit_prove_nothing() -> None:
         np.zeros(2, dtype=np.int64),
         np.full(2, 2**31),
     )
-    functional, weights = np.array([[1, 1]]), np.array([[SCALE, 0], [2**40, -(2**40)]])
-    functionals = np.repeat(functional, 2, axis=0)
-    assert weighted_bounds(program, functionals, weights).tolist() == [2**31, 0]
+    rows, functional = WeightedRows(program, ConnectedParts.whole(program)), np.array([1, 1])
+    assert rows.bounds(functional, np.array([SCALE, 0])).tolist() == [2**31]
+    assert rows.bounds(functional, np.array([2**40, -(2**40)])).tolist() == [0]

@@ -340,8 +340,8 @@ class _CellEnds:
         functionals = DistinctFunctionals.of(component.program, sparse.csr_array(here[asked]))
         left = options.effort - self.elapsed.get(region, 0.0)
         effort = Effort(digest_seed(options.seed, "audit", region), left)
-        found = find_ends(component.program, functionals, known, effort)
-        self.elapsed[region] = self.elapsed.get(region, 0.0) + found.deterministic_time
+        found = find_ends(component.program, functionals.coefficients, known, effort)
+        self.elapsed[region] = self.elapsed.get(region, 0.0) + round(found.effort, 9)
         self.lower[asked] += functionals.cells @ found.lower
         self.upper[asked] += functionals.cells @ found.upper
         self.least[asked] += functionals.cells @ found.least

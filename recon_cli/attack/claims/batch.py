@@ -76,7 +76,7 @@ class BatchClaims:
         groups: The groups.
         lower: No solution has fewer people in the group.
         upper: No solution has more; refined only where the known solutions agree.
-        proof: The place in `PROOFS` of what the bounds rest on.
+        proof: The place in `GROUNDS` of what the bounds rest on.
         undecided: Whether effort ended before the least size was known, or before it was known
             whether all solutions agree.
         disclosed: (kinds × known columns × units) the least number of people of whom at most so
@@ -236,7 +236,7 @@ class _Batch:
             fixed = space.groups.sums(self.cell_fixed[cells])[left]
             self.lower[groups] = settled.lower[of_set] + fixed
             self.upper[groups] = settled.upper[of_set] + fixed
-            self.proof[groups] = settled.proof[of_set]
+            self.proof[groups] = settled.grounds[of_set]
             self.undecided[groups] = settled.is_undecided[of_set]
 
     def _unrefuted(self, unit: int, space: _OpenUnit, left: IntArray) -> IntArray:
@@ -333,8 +333,8 @@ class _Batch:
         distinct = Sets(*space.merged.between(sets[first][:, space.of_variable]))
         effort = Effort(self.programs.seeds[unit], self._seconds_left(unit))
         settled = settle(space.merged.program, distinct, space.solutions, effort, space.relaxation)
-        space.solutions = settled.solutions
-        self.deterministic_time[unit] += settled.deterministic_time
+        space.solutions = tuple(settled.ledger.known)
+        self.deterministic_time[unit] += round(settled.ledger.effort, 9)
         return settled, of_set
 
 

@@ -18,7 +18,6 @@ from recon_cli.attack.claims.batch import BatchClaims, UnitPrograms, verify_batc
 from recon_cli.attack.claims.columns import claim_columns
 from recon_cli.attack.claims.disclosure import KINDS
 from recon_cli.attack.claims.foundations import TABLES, claims_with_foundations
-from recon_cli.attack.claims.settle import PROOFS
 from recon_cli.attack.claims.trivial import TrivialGroups
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.reconstruction.partition import count_statuses
@@ -34,6 +33,7 @@ from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.ledger import GROUNDS
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_relaxed_plan
 from recon_cli.model.system import System, build_systems
@@ -325,7 +325,9 @@ class _BatchFrames:
             "singleton": exact & (count == 1),
             "maximal": self._is_maximal()[claimed],
             "trivial": trivial.flags(pattern, subset, values),
-            "proof": pl.Series([proof.value for proof in PROOFS]).gather(verified.proof[claimed]),
+            "proof": pl.Series([grounds.value for grounds in GROUNDS]).gather(
+                verified.proof[claimed]
+            ),
         }
         return _frame(
             columns | self._labels(subset, values),

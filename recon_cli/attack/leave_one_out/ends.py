@@ -13,11 +13,11 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.model.grain import IntArray
+from recon_cli.model.ledger import Ledger
 from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.bound_tightening import tighten_bounds
+from recon_cli.solve.bound_tightening import Ends
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.dual_bounds import least_value
-from recon_cli.solve.objectives import LinearFunctionals
+from recon_cli.solve.ends import EndSearch
 
 #: A record that so many people have in every solution is there without one of them, too.
 ENOUGH = 2
@@ -98,51 +98,22 @@ def settle_ends(
     elapsed = 0.0
     for kind, at in np.argwhere((bound < wanted) & (least > refuted)).tolist():
         goal = int(wanted[kind, at] - offset[kind, at])
-        answer = _least(program, signed[kind, at], known, goal, effort)
-        bound[kind, at] = answer.bound + offset[kind, at]
-        least[kind, at] = min(int(least[kind, at]), answer.known + int(offset[kind, at]))
-        elapsed += answer.seconds
+        found = _least(program, signed[kind, at], known, goal, effort)
+        bound[kind, at] = found.lower[0] + offset[kind, at]
+        least[kind, at] = found.least[0] + offset[kind, at]
+        elapsed += found.effort
     ends.least[people], ends.least_known[people] = bound[0], least[0]
     ends.most_others[people], ends.most_known[people] = -bound[1], -least[1]
     return elapsed
 
 
-@dataclass(frozen=True)
-class _LeastValue:
-    """What is known of the least value of a functional.
-
-    Attributes:
-        bound: No solution has less.
-        known: The least value of a known solution.
-        seconds: Deterministic seconds.
-    """
-
-    bound: int
-    known: int
-    seconds: float
-
-
 def _least(
     program: IntegerProgram, functional: IntArray, known: IntArray, goal: int, effort: Effort
-) -> _LeastValue:
+) -> Ledger:
     """The least value of a functional, as far as it matters whether it is below a goal."""
-    end = least_value(program, functional, effort.limit)
-    least, seconds = int((known @ functional).min()), end.deterministic_time
-    if len(end.vertex):
-        values = np.rint(end.vertex).astype(np.int64)
-        if program.is_feasible(values):
-            least = min(least, int(functional @ values))
-    lowest = np.minimum(functional, 0) @ program.upper + np.maximum(functional, 0) @ program.lower
-    bound = max(end.bound, int(lowest))
-    left = effort.limit - seconds
-    if bound >= min(goal, least) or left <= 0:
-        return _LeastValue(min(bound, least), least, seconds)
-    row = LinearFunctionals(
-        sparse.csr_array(functional[None, :]),
-        np.array([bound]),
-        np.array([program.highest(functional)]),
-    )
-    tight = tighten_bounds(program, row, tuple(known), Effort(effort.seed, left))
-    return _LeastValue(
-        int(tight.lower[0]), min(least, int(tight.least[0])), seconds + tight.deterministic_time
-    )
+    ledger = Ledger(program, sparse.csr_array(functional[None, :]), list(known))
+    search, only = EndSearch(ledger, effort), np.array([0])
+    search.bound(only, np.array([1]))
+    if ledger.lower[0] < min(goal, ledger.least[0]):
+        search.tighten(only, Ends.LOWER)
+    return ledger

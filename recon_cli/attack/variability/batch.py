@@ -17,7 +17,6 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.variability.distance import (
@@ -40,10 +39,9 @@ from recon_cli.model.bounds import propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
-from recon_cli.model.ledger import Confirmation, Ledger, Witness
+from recon_cli.model.ledger import Confirmation, Ledger
 from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.certificates import confirm_infeasible
-from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.nested_blocks import reach_in_blocks
 from recon_cli.solve.objectives import LinearFunctionals
 
@@ -216,9 +214,10 @@ class _Measurement:
         """Measure one component."""
         part, budget = self._part(component), self.account.budget
         self.used_solver[part.unit] = True
-        # The farthest solutions reach most ends of the intervals already.
+        # The farthest solutions reach most ends of the intervals already. Of a unit that cannot
+        # lack anyone the cells cannot fall; they may rise.
         measure = self.space.measure
-        largest, cells = _confirmed(part, self._largest(part, measure), measure)
+        largest, is_fixed = _confirmed(part, self._largest(part, measure), measure)
         self.solvar.add(largest)
         known = [part.incumbent, *largest.solutions]
         if largest.together is not None:
@@ -232,15 +231,20 @@ class _Measurement:
         effort = self.account.effort(part.units, budget.unit * len(part.units))
         if not budget.exact_intervals:
             effort = replace(effort, limit=0.0)
-        ledger = _ledger(part, cells, known)
-        reach_in_blocks(ledger, [part.variables_of(int(unit)) for unit in part.units], effort)
-        _tighten(ledger, effort)
-        self.account.spend(part.units, ledger.effort)
+        held = part.cells.coefficients @ part.incumbent
+        ends = Ledger(part.program, part.cells.coefficients, known)
+        for cell in np.flatnonzero(is_fixed).tolist():
+            for sign in (1,) if measure is LOST else (1, -1):
+                ends.prove(cell, sign, sign * int(held[cell]), Confirmation())
+        reach_in_blocks(ends, [part.variables_of(int(unit)) for unit in part.units], effort)
+        left = replace(effort, limit=effort.limit - ends.effort)
+        tighten_bounds(ends, left, among=np.flatnonzero(ends.is_open_anywhere))
+        self.account.spend(part.units, ends.effort)
         numbers, fixed = part.numbers, self.fixed[part.numbers]
-        self.intervals.lower[numbers] = fixed + ledger.lower
-        self.intervals.upper[numbers] = fixed + ledger.upper
-        self.intervals.is_exact[numbers] = ~ledger.is_open_anywhere
-        self.intervals.lowest[numbers] = fixed + ledger.least
+        self.intervals.lower[numbers] = fixed + ends.lower
+        self.intervals.upper[numbers] = fixed + ends.upper
+        self.intervals.is_exact[numbers] = ~ends.is_open_anywhere
+        self.intervals.lowest[numbers] = fixed + ends.least
 
     def leave(self, component: Component) -> None:
         """Count a component that no solver is started on: the bounds of propagation stay."""
@@ -312,10 +316,8 @@ class _Measurement:
 
 def _confirmed(
     part: ComponentHistogram, largest: LargestDistances, measure: DistanceMeasure
-) -> tuple[LargestDistances, LinearFunctionals]:
-    """The distances, and the histogram cells with those of immovable units fixed.
-
-    Of a unit that cannot lack anyone the cells cannot fall; they may rise.
+) -> tuple[LargestDistances, BoolArray]:
+    """The distances, and which histogram cells are those of units that are proven immovable.
 
     That a unit is immovable both engines must find. Where the second one runs out of time, the
     distance of the unit is only bounded by the intervals of its histogram cells. That nobody moves
@@ -323,16 +325,12 @@ def _confirmed(
     """
     if largest.together is not None and largest.together[1] == 0:
         largest = replace(largest, together=(largest.together[0], int(largest.bound.sum())))
-    cells = part.cells
     fixed = np.isin(part.unit, largest.immovable)
     if not fixed.any():
-        return largest, cells
+        return largest, fixed
     moved = measure.problem(part, part.cells_where(fixed)).at_least(1)
     if confirm_infeasible(moved, _CONFIRMATION):
-        incumbent = cells.coefficients @ part.incumbent
-        lower = np.where(fixed, incumbent, cells.lower)
-        upper = cells.upper if measure is LOST else np.where(fixed, incumbent, cells.upper)
-        return largest, LinearFunctionals(cells.coefficients, lower, upper)
+        return largest, fixed
     allowed = _by_unit(
         np.searchsorted(part.units, part.unit), part.highest(measure), len(part.units)
     )
@@ -340,39 +338,7 @@ def _confirmed(
     together = largest.together
     if together is not None and together[1] == 0:
         together = (together[0], int(bound.sum()))
-    return replace(largest, bound=bound, together=together), cells
-
-
-def _ledger(part: ComponentHistogram, cells: LinearFunctionals, known: list[IntArray]) -> Ledger:
-    """The ends of a component's histogram cells, from what is proven and known of them."""
-    ledger = Ledger(part.program, cells.coefficients, known)
-    for sign, ends, proven in ((1, ledger.lower, cells.lower), (-1, ledger.upper, cells.upper)):
-        for k in np.flatnonzero(sign * proven > sign * ends).tolist():
-            ledger.prove(k, sign, sign * int(proven[k]), Confirmation())
-    return ledger
-
-
-def _tighten(ledger: Ledger, effort: Effort) -> None:
-    """What engines prove and find of the ends that are open."""
-    is_open = np.flatnonzero(ledger.is_open_anywhere)
-    if not len(is_open):
-        return
-    cells = LinearFunctionals(
-        sparse.csr_array(ledger.functionals[is_open]), ledger.lower[is_open], ledger.upper[is_open]
-    )
-    seen = (ledger.end(k, sign).witness for k in is_open.tolist() for sign in (1, -1))
-    known = [ledger.known[0], *(ledger.solution(witness) for witness in seen)]
-    left = replace(effort, limit=effort.limit - ledger.effort)
-    found = tighten_bounds(ledger.program, cells, known, left)
-    ledger.effort += found.deterministic_time
-    nothing = np.empty(0, dtype=np.int64)
-    for solution in found.solutions:
-        ledger.known.append(solution)
-        witness = Witness(len(ledger.known) - 1, nothing, nothing)
-        ledger.see(ledger.functionals @ solution, witness)
-    for place, k in enumerate(is_open.tolist()):
-        ledger.prove(k, 1, int(found.lower[place]), Confirmation())
-        ledger.prove(k, -1, -int(found.upper[place]), Confirmation())
+    return replace(largest, bound=bound, together=together), np.zeros_like(fixed)
 
 
 def _by_unit(unit: IntArray, values: IntArray, units: int) -> IntArray:
