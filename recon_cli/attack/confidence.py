@@ -16,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
-from recon_cli.attack.question import Answer, Part, Question
+from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
 from recon_cli.attack.sampling import between_vertices, sample_batch
 from recon_cli.attack.variability.histogram import histogram_columns, histogram_of
@@ -198,7 +198,7 @@ class ConfidenceQuestion(Question):
         """The schema."""
         return self.plan.release
 
-    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """The rows of ``confidence/``.
 
         Raises:

@@ -17,7 +17,7 @@ from recon_cli.schema import Release
 
 
 @dataclass(frozen=True)
-class Part:
+class RegionData:
     """What is known of some regions.
 
     Attributes:
@@ -77,7 +77,7 @@ class Question(ABC):
         return {}
 
     @abstractmethod
-    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Find out about the regions of a part.
 
         Raises:

@@ -86,11 +86,11 @@ def _fetch_tables(
     run: Run, wanted: Fetch, counties: Sequence[str], tables: Sequence[str], levels: Sequence[str]
 ) -> None:
     """Ask the API, and print what came of it."""
-    from recon_cli.fetch.census_api import SITE, ApiOrder, ask, questions  # noqa: PLC0415
+    from recon_cli.fetch.census_api import SITE, ApiOrder, ask, queries  # noqa: PLC0415
 
     order = ApiOrder(wanted.to, wanted.mirror or SITE, force=run.force, reporter=run.reporter)
-    asked = questions(run.release, tables, levels, counties)
-    paths = [ask(order, question) for question in asked]
+    asked = queries(run.release, tables, levels, counties)
+    paths = [ask(order, query) for query in asked]
     show(f"fetch: {len(paths)} files", [("folder", str(wanted.to)), ("release", run.release.name)])
     click.echo(f"next: recon init {shlex.join(map(str, paths))} --release {run.release.name}")
 

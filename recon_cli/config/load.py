@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError, create_model
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from recon_cli.config.model import FromCommandLine, Part, RunConfig, Top
+from recon_cli.config.model import ConfigModel, FromCommandLine, RunConfig, Top
 from recon_cli.config.sections import SECTIONS
 from recon_cli.errors import ConfigError
 from recon_cli.schema.validation import MOST_FINDINGS, describe
@@ -138,7 +138,7 @@ def _put(data: dict[str, Any], keys: tuple[str, ...], value: Any, text: str) -> 
 
 def _findings(
     error: ValidationError,
-    model: type[Part],
+    model: type[ConfigModel],
     document: YamlDocument,
     source: str,
     typed: dict[tuple[str, ...], str],

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from recon_cli.config.model import Part, as_list, keys_as_text
+from recon_cli.config.model import ConfigModel, as_list, keys_as_text
 
 
 def _text(value: object) -> object:
@@ -24,7 +24,7 @@ HeaderRows = Annotated[
 ]
 
 
-class Dimension(Part):
+class Dimension(ConfigModel):
     """A dimension column.
 
     Attributes:
@@ -36,7 +36,7 @@ class Dimension(Part):
     values: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
 
 
-class Mapping(Part):
+class Mapping(ConfigModel):
     """What the files do not say themselves.
 
     Attributes:

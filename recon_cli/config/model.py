@@ -117,7 +117,7 @@ def require_room(value: object) -> object:
     return value
 
 
-class Part(BaseModel):
+class ConfigModel(BaseModel):
     """Base of everything in the file: frozen, unknown keys refused, no silent conversion.
 
     Numbers are finite, and at most `MOST`.
@@ -133,7 +133,7 @@ class Part(BaseModel):
         return require_room(value)
 
 
-class Section(Part):
+class Section(ConfigModel):
     """Base of the stages' sections."""
 
     def check(self, release: Release) -> None:
@@ -176,7 +176,7 @@ def check_levels(names: Iterable[str] | None, release: Release, key: str = "leve
 AnySection = TypeVar("AnySection", bound=Section)
 
 
-class Top(Part):
+class Top(ConfigModel):
     """The keys beside the stages' sections.
 
     Attributes:

@@ -7,20 +7,20 @@ from recon_cli.fetch.catalogue import (
     catalogued_releases,
     load_catalogue,
 )
-from recon_cli.fetch.census_api import ApiOrder, Question, ask, questions
+from recon_cli.fetch.census_api import ApiOrder, ApiQuery, ask, queries
 from recon_cli.fetch.delivery import Delivery, Order, deliver
 
 __all__ = [
     "DEFAULT_RELEASE",
     "ApiOrder",
+    "ApiQuery",
     "Catalogue",
     "CatalogueFile",
     "Delivery",
     "Order",
-    "Question",
     "ask",
     "catalogued_releases",
     "deliver",
     "load_catalogue",
-    "questions",
+    "queries",
 ]

@@ -29,7 +29,7 @@ DATA_SETS: Final = {
     "pl_2020": "2020/dec/pl",
     "dhc_2020": "2020/dec/dhc",
 }
-#: Variables of one question; the API takes 50, and one of them is GEO_ID.
+#: Variables of one query; the API takes 50, and one of them is GEO_ID.
 _MOST_VARIABLES: Final = 49
 _LEVELS: Final = {"block": "block", "block_group": "block group", "tract": "tract"}
 #: Answers that a later attempt may find changed.
@@ -37,7 +37,7 @@ _PASSING: Final = (408, 425, 429)
 
 
 @dataclass(frozen=True)
-class Question:
+class ApiQuery:
     """One request.
 
     Attributes:
@@ -87,9 +87,9 @@ class ApiOrder:
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
 
-def questions(
+def queries(
     release: Release, tables: Sequence[str], levels: Sequence[str], counties: Sequence[str]
-) -> list[Question]:
+) -> list[ApiQuery]:
     """Every request that some tables of some counties need.
 
     Args:
@@ -115,20 +115,20 @@ def questions(
             raise ConfigError(f"level {level!r}: the API is asked for {', '.join(_LEVELS)}")
     chosen = release.select_tables(tuple(tables))
     return [
-        question
+        query
         for county in counties
         for table in chosen
-        for question in _of_table(release.name, table, levels, county)
+        for query in _of_table(release.name, table, levels, county)
     ]
 
 
-def _of_table(release: str, table: Table, levels: Sequence[str], county: str) -> Iterator[Question]:
+def _of_table(release: str, table: Table, levels: Sequence[str], county: str) -> Iterator[ApiQuery]:
     codes = [api_code(table.name, cell.number, release) for cell in table.cells]
     for level, name in _LEVELS.items():
         if level not in table.levels or (levels and level not in levels):
             continue
         for part, start in enumerate(range(0, len(codes), _MOST_VARIABLES), start=1):
-            yield Question(
+            yield ApiQuery(
                 DATA_SETS[release],
                 tuple(codes[start : start + _MOST_VARIABLES]),
                 name,
@@ -137,19 +137,19 @@ def _of_table(release: str, table: Table, levels: Sequence[str], county: str) ->
             )
 
 
-def ask(order: ApiOrder, question: Question) -> Path:
-    """Write the answer to a question, unless it is there.
+def ask(order: ApiOrder, query: ApiQuery) -> Path:
+    """Write the answer to a query, unless it is there.
 
     Raises:
         FetchError: The server refuses, answers something else, or cannot be reached.
     """
-    target = order.folder / question.file
+    target = order.folder / query.file
     if target.exists() and not order.force:
         return target
-    url = f"{order.site.rstrip('/')}/{question.data_set}"
-    order.reporter.note(f"{question.file}: from {url}")
-    answer = _attempts(order, question, url)
-    _check(answer, question)
+    url = f"{order.site.rstrip('/')}/{query.data_set}"
+    order.reporter.note(f"{query.file}: from {url}")
+    answer = _attempts(order, query, url)
+    _check(answer, query)
     try:
         make_folder(order.folder)
         write_bytes(target, answer)
@@ -158,21 +158,21 @@ def ask(order: ApiOrder, question: Question) -> Path:
     return target
 
 
-def _attempts(order: ApiOrder, question: Question, url: str) -> bytes:
+def _attempts(order: ApiOrder, query: ApiQuery, url: str) -> bytes:
     """The answer, after as many attempts as it takes."""
     waits = iter(order.waits)
     while True:
         try:
-            return _request(order, question, url)
+            return _request(order, query, url)
         except TransferError as error:
             wait = next(waits, None)
             if wait is None:
-                raise FetchError(f"{question.file}: {error}{_hint(order)}") from None
-            order.reporter.note(f"{question.file}: {error}; trying again in {wait:g} s")
+                raise FetchError(f"{query.file}: {error}{_hint(order)}") from None
+            order.reporter.note(f"{query.file}: {error}; trying again in {wait:g} s")
             order.sleep(wait)
 
 
-def _request(order: ApiOrder, question: Question, url: str) -> bytes:
+def _request(order: ApiOrder, query: ApiQuery, url: str) -> bytes:
     """The body of an answer.
 
     Raises:
@@ -182,7 +182,7 @@ def _request(order: ApiOrder, question: Question, url: str) -> bytes:
     """
     import requests  # noqa: PLC0415 - slow to import
 
-    parameters = question.parameters | ({"key": order.key} if order.key else {})
+    parameters = query.parameters | ({"key": order.key} if order.key else {})
     try:
         reply = requests.get(url, params=parameters, timeout=TIMEOUTS)
     except requests.RequestException as error:
@@ -194,7 +194,7 @@ def _request(order: ApiOrder, question: Question, url: str) -> bytes:
     said = f"the server of {url} answered {status}: {reason}"
     if status >= 500 or status in _PASSING:
         raise TransferError(said)
-    raise FetchError(f"{question.file}: {said}{_hint(order)}")
+    raise FetchError(f"{query.file}: {said}{_hint(order)}")
 
 
 def _hint(order: ApiOrder) -> str:
@@ -203,18 +203,17 @@ def _hint(order: ApiOrder) -> str:
     )
 
 
-def _check(answer: bytes, question: Question) -> None:
+def _check(answer: bytes, query: ApiQuery) -> None:
     """Refuse an answer that is not a table of the variables that were asked for."""
     try:
         rows = json.loads(answer)
         header = rows[0]
-        missing = [code for code in question.variables if code not in header]
+        missing = [code for code in query.variables if code not in header]
     except (ValueError, LookupError, TypeError) as error:
         start = " ".join(answer[:120].decode("utf-8", "replace").split())
         raise FetchError(
-            f"{question.file}: expected a table, the server sent {start!r}; is the key in {KEY} "
-            "valid?"
+            f"{query.file}: expected a table, the server sent {start!r}; is the key in {KEY} valid?"
         ) from error
     if missing or len(rows) < 2:
         what = f"without {missing[0]}" if missing else "without rows"
-        raise FetchError(f"{question.file}: the server sent a table {what}")
+        raise FetchError(f"{query.file}: the server sent a table {what}")

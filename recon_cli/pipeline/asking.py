@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.question import Part, Question, missing_units
+from recon_cli.attack.question import Question, RegionData, missing_units
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
@@ -35,7 +35,7 @@ class Asked:
     microdata: Folder | None = None
     blocks: Folder | None = None
 
-    def read(self, piece: Piece) -> Part:
+    def read(self, piece: Piece) -> RegionData:
         """What is known of a piece.
 
         Raises:
@@ -44,9 +44,9 @@ class Asked:
         at = piece.partition, piece.span
         published = read_published(self.work, self.question.release, *at)
         if self.microdata is None or self.blocks is None:
-            return Part(piece.partition, published)
+            return RegionData(piece.partition, published)
         missing = missing_units(self.blocks.read(*at))
-        return Part(piece.partition, published, self.microdata.read(*at), missing)
+        return RegionData(piece.partition, published, self.microdata.read(*at), missing)
 
 
 def ask_piece(asked: Asked, piece: Piece, tick: OnProgress) -> None:

@@ -14,7 +14,7 @@ from recon_cli.evaluate.findings import (
 )
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.pipeline.stages import CONTRIBUTIONS
-from recon_cli.report.document import Answer, Hyperlink
+from recon_cli.report.document import Hyperlink, KeyAnswer
 from recon_cli.report.verdict import rule_in_words
 from recon_cli.report.words import Words, enumerate_words, of_people, of_units, percentage
 
@@ -55,7 +55,7 @@ class PlacePage:
 
 def make_answers(
     findings: Findings, words: Words, pages: Sequence[PlacePage] = ()
-) -> tuple[Answer, ...]:
+) -> tuple[KeyAnswer, ...]:
     """The answers; none where there are no records.
 
     Args:
@@ -69,37 +69,37 @@ def make_answers(
     examined = isinstance(findings.claims, ClaimFindings)
     rule = "" if found.is_fitted else rule_in_words(findings.rule, words, examined=examined)
     answers = [
-        Answer("Rule", rule),
+        KeyAnswer("Rule", rule),
         _who(findings, words, pages),
         _tables(findings, found, words, pages),
-        Answer("What may help", _help(findings, found, words)),
-        Answer("How sure", _sureness(findings, words)),
-        Answer("When, from what", _origin(findings)),
+        KeyAnswer("What may help", _help(findings, found, words)),
+        KeyAnswer("How sure", _sureness(findings, words)),
+        KeyAnswer("When, from what", _origin(findings)),
     ]
     return tuple(answer for answer in answers if answer.text)
 
 
-def _of_audit(findings: Findings, words: Words) -> tuple[Answer, ...]:
+def _of_audit(findings: Findings, words: Words) -> tuple[KeyAnswer, ...]:
     """The answers where only protected counts were audited."""
     audit = findings.audit
     if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
         return ()
     names = tuple(audit.manifest.notes["tables"])
     return (
-        Answer("By which tables", f"{_tables_in_use(names)}."),
-        Answer(
+        KeyAnswer("By which tables", f"{_tables_in_use(names)}."),
+        KeyAnswer(
             "What may help",
             f"Try {_advice(findings)}. {_AGAIN}" if audit.recovered else _AGAIN,
         ),
-        Answer("How sure", _sureness(findings, words)),
-        Answer("When, from what", _origin(findings)),
+        KeyAnswer("How sure", _sureness(findings, words)),
+        KeyAnswer("When, from what", _origin(findings)),
     )
 
 
-def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> Answer:
+def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> KeyAnswer:
     """The worst places by name, each linked to its page if there are pages."""
     if not findings.places:
-        return Answer("Who", "")
+        return KeyAnswer("Who", "")
     page = {each.place.geoid: each.page for each in pages}
     named = [
         (
@@ -111,9 +111,9 @@ def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> Answer
     ]
     if not pages:
         text = "; ".join(f"{place}: {people}" for _, place, people in named)
-        return Answer("Who", f"Most are in {text}. `recon show` followed by a geoid shows more.")
+        return KeyAnswer("Who", f"Most are in {text}. `recon show` followed by a geoid shows more.")
     links = (Hyperlink(place, page[geoid], people) for geoid, place, people in named)
-    return Answer("Who", "Most are in", tuple(links))
+    return KeyAnswer("Who", "Most are in", tuple(links))
 
 
 def _place(place: Place, words: Words) -> str:
@@ -123,7 +123,7 @@ def _place(place: Place, words: Words) -> str:
 
 def _tables(
     findings: Findings, found: ReconstructionFindings, words: Words, pages: Sequence[PlacePage]
-) -> Answer:
+) -> KeyAnswer:
     names = tuple(found.manifest.notes["tables"])
     text = f"{_tables_in_use(names)}."
     looked = next((page for page in pages if page.tables), None)
@@ -134,7 +134,7 @@ def _tables(
         )
     if len(names) > 1 and not findings.work.holds(CONTRIBUTIONS) and _is_damage(findings):
         text += " `recon contributions` finds which of them do the damage."
-    return Answer("By which tables", text)
+    return KeyAnswer("By which tables", text)
 
 
 def _is_damage(findings: Findings) -> bool:

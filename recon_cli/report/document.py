@@ -94,7 +94,7 @@ class Hyperlink:
 
 
 @dataclass(frozen=True)
-class Answer:
+class KeyAnswer:
     """What somebody who has to decide asks first.
 
     Attributes:
@@ -137,7 +137,7 @@ class ReportDocument:
     facts: tuple[KeyFigure, ...]
     terms: tuple[Term, ...]
     sections: tuple[ReportSection, ...]
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[KeyAnswer, ...] = ()
     banner: str = ""
 
     @property

@@ -12,7 +12,7 @@ from recon_cli.schema.description import describe_cell, describe_condition
 
 
 @dataclass(frozen=True)
-class PublishedTables:
+class GeounitTables:
     """The tables of one geounit.
 
     Attributes:
@@ -31,7 +31,7 @@ def published_tables(
     pattern: CoveragePattern,
     counts: Mapping[tuple[str, int], tuple[int, int | None]],
     used: Collection[str],
-) -> PublishedTables:
+) -> GeounitTables:
     """The tables of one geounit.
 
     Args:
@@ -75,7 +75,7 @@ def published_tables(
                 is_used=table.name in used,
             )
         )
-    return PublishedTables(tuple(shown), tuple(empty), tuple(absent))
+    return GeounitTables(tuple(shown), tuple(empty), tuple(absent))
 
 
 def _common(release: Release, table: Table) -> tuple[int, ...]:

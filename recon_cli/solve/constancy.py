@@ -164,9 +164,9 @@ def tight_constraints(
         where the sums might not fit into 64 bits.
     """
     parts, proofs = added.parts, ((functional, below), (-functional, above))
-    nothing = (np.zeros(size, dtype=bool) for size in added.program.shape)
     if not all(added.has_room(*proof) for proof in proofs):
-        return TightConstraints(*nothing, np.zeros_like(below))
+        rows, variables = (np.zeros(size, dtype=bool) for size in added.program.shape)
+        return TightConstraints(rows, variables, np.zeros_like(below))
     rests = [added.rest(*proof) for proof in proofs]
     least = [added.least(weights, rest) for (_, weights), rest in zip(proofs, rests, strict=True)]
     meets = least[0] + least[1] == 0

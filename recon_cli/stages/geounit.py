@@ -17,7 +17,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.plurals import plural
 from recon_cli.publication import Publication
-from recon_cli.report.published_tables import PublishedTables, published_tables
+from recon_cli.report.published_tables import GeounitTables, published_tables
 from recon_cli.schema import Geography, Level, Release, Table
 from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.store import Folder, Span, read_published
@@ -232,11 +232,11 @@ class Located:
         here = intervals.filter(pl.col(self.release.geoid_column) == self.geoid)
         return here if self.claimed is None else tightened(here, self.claimed)
 
-    def published_tables(self) -> PublishedTables:
+    def published_tables(self) -> GeounitTables:
         """The geounit's tables."""
         row = self.published.geounits.filter(pl.col("geoid") == self.geoid)
         if row.is_empty():
-            return PublishedTables((), (), ())
+            return GeounitTables((), (), ())
         pattern = self.published.coverage[int(row["pattern"][0])]
         here = self.published.counts.filter(pl.col("geoid") == self.geoid)
         if self.published.is_exact:

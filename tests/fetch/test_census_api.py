@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from recon_cli.errors import ConfigError, FetchError
-from recon_cli.fetch import ApiOrder, ask, questions
+from recon_cli.fetch import ApiOrder, ask, queries
 from recon_cli.fetch.census_api import _request
 from recon_cli.fetch.transfer import TransferError
 from recon_cli.schema import load_release
@@ -37,7 +37,7 @@ def answer(variables: tuple[str, ...]) -> Reply:
 
 
 def test_a_table_of_a_county_is_asked_for_in_pieces() -> None:
-    asked = questions(PL, ["P1", "P5"], ["block"], ["34021"])
+    asked = queries(PL, ["P1", "P5"], ["block"], ["34021"])
     assert [(len(q.variables), q.file) for q in asked] == [
         (49, "pl_2020_34021_P1_block_1.json"),
         (22, "pl_2020_34021_P1_block_2.json"),
@@ -49,12 +49,12 @@ def test_a_table_of_a_county_is_asked_for_in_pieces() -> None:
             "fetch", "34021", "--tables", "P1,P5", "--levels", "block", "--release", "pl_2020",
             "--mirror", site.url,
         ).stdout  # fmt: skip
-    queries = [parse_qs(urlsplit(path).query) for path, _ in site.requests]
+    parameters = [parse_qs(urlsplit(path).query) for path, _ in site.requests]
     assert urlsplit(site.requests[0][0]).path == "/2020/dec/pl"
-    assert queries[1]["get"] == ["GEO_ID," + ",".join(asked[1].variables)]
-    assert queries[0]["for"] == ["block:*"]
-    assert queries[0]["in"] == ["state:34 county:021"]
-    assert {tuple(query["key"]) for query in queries} == {("sesame",)}
+    assert parameters[1]["get"] == ["GEO_ID," + ",".join(asked[1].variables)]
+    assert parameters[0]["for"] == ["block:*"]
+    assert parameters[0]["in"] == ["state:34 county:021"]
+    assert {tuple(each["key"]) for each in parameters} == {("sesame",)}
     assert "sesame" not in said
     assert not [path for path in Path("data").iterdir() if b"sesame" in path.read_bytes()]
     command = next(line for line in said.splitlines() if line.startswith("next: "))
@@ -63,10 +63,10 @@ def test_a_table_of_a_county_is_asked_for_in_pieces() -> None:
 
 
 def test_what_is_there_is_not_asked_for_again() -> None:
-    (question,) = questions(PL, ["P5"], ["block"], ["34021"])
-    with website(answer(question.variables)) as site:
+    (query,) = queries(PL, ["P5"], ["block"], ["34021"])
+    with website(answer(query.variables)) as site:
         order = ApiOrder(Path("data"), site.url, waits=())
-        first, again = ask(order, question), ask(order, question)
+        first, again = ask(order, query), ask(order, query)
         assert first == again
         assert len(site.requests) == 1
 
@@ -81,9 +81,9 @@ def test_what_is_there_is_not_asked_for_again() -> None:
     ],
 )
 def test_bad_answers(reply: Reply, message: str) -> None:
-    (question,) = questions(PL, ["P5"], ["block"], ["34021"])
+    (query,) = queries(PL, ["P5"], ["block"], ["34021"])
     with website(reply) as site, pytest.raises(FetchError) as caught:
-        ask(ApiOrder(Path("data"), site.url, waits=(0.0,), sleep=lambda _: None), question)
+        ask(ApiOrder(Path("data"), site.url, waits=(0.0,), sleep=lambda _: None), query)
     assert message in str(caught.value)
     assert "sesame" not in str(caught.value)
     assert not Path("data").exists()
@@ -95,18 +95,18 @@ def test_no_answer_is_a_failure_and_no_body(monkeypatch: pytest.MonkeyPatch) -> 
         raise requests.ConnectionError("https://api?key=sesame")
 
     monkeypatch.setattr(requests, "get", refused)
-    (question,) = questions(PL, ["P5"], ["block"], ["34021"])
+    (query,) = queries(PL, ["P5"], ["block"], ["34021"])
     order = ApiOrder(Path("data"), "http://127.0.0.1:9")
     with pytest.raises(TransferError, match=r"no answer from .*: ConnectionError$") as caught:
-        _request(order, question, "http://127.0.0.1:9")
+        _request(order, query, "http://127.0.0.1:9")
     assert "sesame" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_nobody_answers() -> None:
-    (question,) = questions(PL, ["P5"], ["block"], ["34021"])
+    (query,) = queries(PL, ["P5"], ["block"], ["34021"])
     order = ApiOrder(Path("data"), "http://127.0.0.1:9", key=None, waits=())
     with pytest.raises(FetchError, match=r"no answer from .*; set CENSUS_API_KEY") as caught:
-        ask(order, question)
+        ask(order, query)
     assert "sesame" not in str(caught.value)
 
 
@@ -119,6 +119,6 @@ def test_nobody_answers() -> None:
         ("pl_2020", "P1", "", "nj", "expected a county's five digits"),
     ],
 )
-def test_bad_questions(release: str, tables: str, levels: str, county: str, message: str) -> None:
+def test_bad_queries(release: str, tables: str, levels: str, county: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        questions(load_release(release), [tables], [levels] if levels else [], [county])
+        queries(load_release(release), [tables], [levels] if levels else [], [county])

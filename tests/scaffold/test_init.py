@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from recon_cli.config import SECTIONS, Ingest, Reconstruct, load_config
-from recon_cli.config.model import Part, Top
+from recon_cli.config.model import ConfigModel, Top
 from recon_cli.config.sections.solvar import Solvar
 from recon_cli.scaffold import compose, recognise, recognition
 from recon_cli.scaffold.document import descriptions
@@ -81,7 +81,10 @@ def test_every_key_is_there_and_switched_on_it_still_loads() -> None:
 
 def test_comments_are_the_models_own_words() -> None:
     text = " ".join(compose(recognise([TOY]), Path("recon.yaml")).replace("#", "").split())
-    models: list[type[Part]] = [Top, *(SECTIONS[name] for name in OFFERED if name in SECTIONS)]
+    models: list[type[ConfigModel]] = [
+        Top,
+        *(SECTIONS[name] for name in OFFERED if name in SECTIONS),
+    ]
     for model in models:
         described = descriptions(model)
         assert set(described) == set(model.model_fields), f"{model.__name__}: a key has no words"

@@ -13,7 +13,7 @@ from recon_cli.attack.audit.left_out import (
 )
 from recon_cli.attack.audit.partition import AUDIT, AuditOptions, audit_with_plan
 from recon_cli.attack.excluded_units import Quarantine
-from recon_cli.attack.question import Answer, Part, Question
+from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.frames import is_place
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
@@ -51,7 +51,7 @@ class AuditQuestion(Question):
         """The schema."""
         return self.plan.release
 
-    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``audit/``.
 
         Raises:

@@ -19,7 +19,7 @@ from recon_cli.attack.claims.partition import (
 )
 from recon_cli.attack.claims.surprise import count_records, with_surprise
 from recon_cli.attack.excluded_units import Quarantine
-from recon_cli.attack.question import Answer, Part, Question
+from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.frames import is_place
 from recon_cli.progress import OnProgress
 from recon_cli.publication import Coverage
@@ -76,7 +76,7 @@ class ClaimsQuestion(Question):
         """The laws."""
         return {"laws": list(self.laws)}
 
-    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``claims/``, ``claim_units/``, ``disclosures/`` and ``claim_certificates/``.
 
         Raises:

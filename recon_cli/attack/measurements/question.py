@@ -13,7 +13,7 @@ from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.measurements.joint_fit import fit_people, likely_records
 from recon_cli.attack.measurements.measurements import read_measurements
 from recon_cli.attack.measurements.tree_estimates import estimate_counts
-from recon_cli.attack.question import Answer, Part, Question
+from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.frames import is_place
 from recon_cli.progress import OnProgress
 from recon_cli.schema import Release, Table
@@ -45,7 +45,7 @@ class LikelyRecordsQuestion(Question):
         """The schema."""
         return self.schema
 
-    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:  # noqa: ARG002
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:  # noqa: ARG002
         """Rows of ``microdata/`` and ``blocks/``; no solver is started.
 
         Raises:
@@ -112,7 +112,7 @@ class EstimateQuestion(Question):
         """The schema."""
         return self.schema
 
-    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:  # noqa: ARG002
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:  # noqa: ARG002
         """Rows of ``estimates/``; no solver is started.
 
         Raises:

@@ -10,7 +10,7 @@ import polars as pl
 
 from recon_cli import verification
 from recon_cli.attack.excluded_units import Quarantine
-from recon_cli.attack.question import Answer, Part, Question, missing_units
+from recon_cli.attack.question import Answer, Question, RegionData, missing_units
 from recon_cli.attack.reconstruction.partition import Objective, Reconstruction, reconstruct_plan
 from recon_cli.errors import VerificationError
 from recon_cli.frames import is_place
@@ -59,7 +59,7 @@ class ReconstructionQuestion(Question):
         """The schema."""
         return self.plan.release
 
-    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``microdata/`` and ``blocks/``.
 
         Raises:
@@ -101,7 +101,7 @@ class ReconstructionQuestion(Question):
             },
         )
 
-    def _verified(self, part: Part, result: Reconstruction) -> dict[str, int]:
+    def _verified(self, part: RegionData, result: Reconstruction) -> dict[str, int]:
         """Totals of the published cells compared: all but those of regions not wholly solved."""
         release, published = self.release, part.published
         gone = release.region.enclosing(missing_units(result.blocks)).unique().implode()

@@ -9,7 +9,7 @@ from typing import Self
 import polars as pl
 
 from recon_cli.attack.excluded_units import Quarantine
-from recon_cli.attack.question import Answer, Part, Question, Rows
+from recon_cli.attack.question import Answer, Question, RegionData, Rows
 from recon_cli.attack.variability.partition import (
     VariabilityOptions,
     flag_certain,
@@ -60,7 +60,7 @@ class VariabilityQuestion(Question):
         """The schema."""
         return self.plan.release
 
-    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``solvar/``, ``intervals/``, ``certainty/`` and ``regions/``.
 
         Raises:

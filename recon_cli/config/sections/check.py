@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from recon_cli.config.model import Names, Part, Section
+from recon_cli.config.model import ConfigModel, Names, Section
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 
@@ -16,7 +16,7 @@ RULES: Final = ("recovered", "certain_records", "disclosed", "interval")
 _OF_PEOPLE: Final = ("certain_records", "disclosed")
 
 
-class Recovered(Part):
+class Recovered(ConfigModel):
     """Withheld counts that the others settle, of a size.
 
     Attributes:
@@ -37,7 +37,7 @@ class Recovered(Part):
         return self
 
 
-class CertainRecords(Part):
+class CertainRecords(ConfigModel):
     """Records that are in every solution.
 
     Attributes:
@@ -47,7 +47,7 @@ class CertainRecords(Part):
     columns: Names | None = None
 
 
-class Disclosed(Part):
+class Disclosed(ConfigModel):
     """People of whom known columns settle another one.
 
     Attributes:
@@ -59,7 +59,7 @@ class Disclosed(Part):
     known: Annotated[int, Field(ge=0)]
 
 
-class Interval(Part):
+class Interval(ConfigModel):
     """Suppressed, rounded or left out counts of which too little is left open.
 
     Attributes:
@@ -69,7 +69,7 @@ class Interval(Part):
     at_least: Annotated[int, Field(ge=1)]
 
 
-class Rule(Part):
+class Rule(ConfigModel):
     """One rule: what is counted, and how much of it is allowed.
 
     Attributes:

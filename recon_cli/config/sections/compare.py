@@ -9,7 +9,14 @@ from typing import Annotated, Final, Literal
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from recon_cli.config.model import ConfigPath, Names, Part, Section, TableChoice, check_levels
+from recon_cli.config.model import (
+    ConfigModel,
+    ConfigPath,
+    Names,
+    Section,
+    TableChoice,
+    check_levels,
+)
 from recon_cli.config.sections.cellkey import Cellkey
 from recon_cli.config.sections.census1980 import Census1980
 from recon_cli.config.sections.claims import Claims
@@ -30,7 +37,7 @@ Risk = Literal["gain", "agreement", "certain", "disclosed"]
 _SET: Final = ("records", "counts", "population")
 
 
-class Coarser(Part):
+class Coarser(ConfigModel):
     """A release with less in it, exact.
 
     Attributes:
@@ -54,7 +61,7 @@ def _asked(value: object) -> object:
     return _bare(value)
 
 
-class Protected(Part):
+class Protected(ConfigModel):
     """A protection: one of these, or none of them for the truth as it is.
 
     Attributes:
@@ -116,7 +123,7 @@ class Protected(Part):
             check_levels(self.coarser.levels, release, f"protections.{name}.coarser.levels")
 
 
-class SwapGrid(Part):
+class SwapGrid(ConfigModel):
     """Experimental swaps, each combination a protection (NBER WP 31995, Appendix C).
 
     Attributes:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
-from recon_cli.config.model import ConfigPath, Names, Part, Section, keys_as_text, place
+from recon_cli.config.model import ConfigModel, ConfigPath, Names, Section, keys_as_text, place
 
 #: What stands for a file in ``sources`` and ``attackers``.
 OWN_MICRODATA = "microdata"
@@ -25,7 +25,7 @@ def _place_or(word: str) -> BeforeValidator:
 Source = Annotated[Path | None, _place_or(OWN_MICRODATA)]
 
 
-class AttackerFile(Part):
+class AttackerFile(ConfigModel):
     """An attacker's file as it is.
 
     Attributes:
@@ -60,7 +60,7 @@ def _attacker(value: object) -> object:
 Attacker = Annotated[AttackerFile | None, BeforeValidator(_attacker)]
 
 
-class GuesserSection(Part):
+class GuesserSection(ConfigModel):
     """A guesser.
 
     Attributes:

@@ -7,13 +7,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from recon_cli.config.model import ConfigPath, Part, TableChoice
+from recon_cli.config.model import ConfigModel, ConfigPath, TableChoice
 from recon_cli.config.protecting_by_chance import ProtectingByChance
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 
 
-class ResponseSection(Part):
+class ResponseSection(ConfigModel):
     """How one feature is randomised: one of the two.
 
     Attributes:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from recon_cli.config.model import ConfigPath, ConfigPaths, Names, Part, Section
+from recon_cli.config.model import ConfigModel, ConfigPath, ConfigPaths, Names, Section
 from recon_cli.errors import ConfigError
 from recon_cli.noise.budget import as_written, exact, precision, prior_of
 from recon_cli.schema import Release
@@ -23,7 +23,7 @@ def _texts(value: object) -> object:
     )
 
 
-class LevelNoise(Part):
+class LevelNoise(ConfigModel):
     """Noise of one level's counts.
 
     Attributes:
@@ -48,7 +48,7 @@ class LevelNoise(Part):
         return precision(rho, self.sensitivity, self.variance)
 
 
-class Upper(Part):
+class Upper(ConfigModel):
     """What is believed of the level above.
 
     Attributes:
@@ -82,7 +82,7 @@ class Upper(Part):
         return self
 
 
-class Flag(Part):
+class Flag(ConfigModel):
     """Above what a person is counted.
 
     Attributes:

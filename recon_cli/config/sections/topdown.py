@@ -9,9 +9,9 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from recon_cli.config.model import (
     AnyNames,
+    ConfigModel,
     ConfigPath,
     Names,
-    Part,
     as_list,
     place_release,
 )
@@ -25,7 +25,7 @@ def _placed(value: object, info: ValidationInfo) -> object:
     return [place_release(each, info) for each in value] if isinstance(value, list) else value
 
 
-class InvariantCounts(Part):
+class InvariantCounts(ConfigModel):
     """Counts that are published as they are.
 
     Attributes:

@@ -13,7 +13,7 @@ from recon_cli.errors import SourceError
 from recon_cli.sources.legacy.archive import Stream
 from recon_cli.sources.legacy.header import HeaderLines, Spans
 from recon_cli.sources.legacy.layout import Layout
-from recon_cli.sources.legacy.lines import ZERO, Block, LineReader, record_numbers
+from recon_cli.sources.legacy.lines import ZERO, LineBlock, LineReader, record_numbers
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class GeographyReader:
                 f"found none in {'an empty member' if previous < 0 else 'the member'}"
             )
 
-    def _records(self, block: Block, previous: int) -> Records:
+    def _records(self, block: LineBlock, previous: int) -> Records:
         lines = self._header.lines(block, self.label)
         logrecno = record_numbers(block, *lines.spans("LOGRECNO"), previous, self.label)
         level = self._levels(block, lines)
@@ -86,7 +86,7 @@ class GeographyReader:
             geoid_keys(geoid, level[kept]),
         )
 
-    def _levels(self, block: Block, lines: HeaderLines) -> NDArray[np.int64]:
+    def _levels(self, block: LineBlock, lines: HeaderLines) -> NDArray[np.int64]:
         """Index of each record's level, -1 for records to skip.
 
         A record with a geographic component describes only a part of its geounit, such as the
@@ -101,7 +101,7 @@ class GeographyReader:
         return level
 
     def _geoids(
-        self, block: Block, lines: HeaderLines, rows: NDArray[np.int64], code: str
+        self, block: LineBlock, lines: HeaderLines, rows: NDArray[np.int64], code: str
     ) -> NDArray[np.bytes_]:
         """Geoids of records of one level, from the fields that make them up."""
         parts = []
@@ -128,7 +128,7 @@ def geoid_keys(geoids: pl.Series, level: NDArray[np.int64]) -> NDArray[np.int64]
     return geoids.str.pad_end(15, "0").cast(pl.Int64).to_numpy() * 8 + level
 
 
-def _text(block: Block, spans: Spans) -> NDArray[np.bytes_]:
+def _text(block: LineBlock, spans: Spans) -> NDArray[np.bytes_]:
     """One field of every line, blanks at its end removed."""
     starts, stops = spans
     width = max(int((stops - starts).max(initial=0)), 1)

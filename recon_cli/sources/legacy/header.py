@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.legacy.lines import NEWLINE, RETURN, Block, separator_table
+from recon_cli.sources.legacy.lines import NEWLINE, RETURN, LineBlock, separator_table
 
 #: For every line of a block, the position of a field's first byte, and one past its last.
 Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -49,7 +49,7 @@ class HeaderForm(Protocol):
     def about_size(self) -> int:
         """Bytes of a record, about."""
 
-    def lines(self, block: Block, label: str) -> HeaderLines:
+    def lines(self, block: LineBlock, label: str) -> HeaderLines:
         """Find the fields of every line.
 
         Raises:
@@ -97,7 +97,7 @@ class FixedHeader:
         "POP100": slice(318, 327),
     }
 
-    def lines(self, block: Block, label: str) -> HeaderLines:
+    def lines(self, block: LineBlock, label: str) -> HeaderLines:
         """See `HeaderForm`."""
         return _FixedLines(_line_starts(block, label, self.record_length), self.fields)
 
@@ -151,7 +151,7 @@ class DelimitedHeader:
         "POP100": 90,
     }
 
-    def lines(self, block: Block, label: str) -> HeaderLines:
+    def lines(self, block: LineBlock, label: str) -> HeaderLines:
         """See `HeaderForm`."""
         stops = separator_table(block, self.separator, self.columns, label)
         return _DelimitedLines(stops, self.fields)
@@ -179,7 +179,7 @@ class _DelimitedLines:
         return self._stops[:, column - 1] + 1, self._stops[:, column]
 
 
-def _line_starts(block: Block, label: str, length: int) -> NDArray[np.int64]:
+def _line_starts(block: LineBlock, label: str, length: int) -> NDArray[np.int64]:
     """Where each line starts; refuses lines that are shorter than a record."""
     stops = np.flatnonzero(block.data == NEWLINE)
     starts = np.concatenate([[0], stops[:-1] + 1])

@@ -22,7 +22,7 @@ _LONGEST_LINE: Final = 1 << 20
 
 
 @dataclass(frozen=True)
-class Block:
+class LineBlock:
     """Whole lines.
 
     Attributes:
@@ -50,7 +50,7 @@ class LineReader:
         self._rest = b""
         self._line = 1
 
-    def next_block(self) -> Block | None:
+    def next_block(self) -> LineBlock | None:
         """About ``read_size`` bytes of lines, None at the end.
 
         Raises:
@@ -73,12 +73,14 @@ class LineReader:
                     f"found {_LONGEST_LINE} bytes without a line end"
                 )
         self._rest = text[cut:]
-        block = Block(np.frombuffer(text, np.uint8, cut), self._line)
+        block = LineBlock(np.frombuffer(text, np.uint8, cut), self._line)
         self._line += int(np.count_nonzero(block.data == NEWLINE))
         return block
 
 
-def separator_table(block: Block, separator: str, columns: int, label: str) -> NDArray[np.int64]:
+def separator_table(
+    block: LineBlock, separator: str, columns: int, label: str
+) -> NDArray[np.int64]:
     """Positions of the separators and line ends, a row a line.
 
     Raises:
@@ -123,7 +125,7 @@ def parse_numbers(
 
 
 def record_numbers(
-    block: Block,
+    block: LineBlock,
     starts: NDArray[np.int64],
     stops: NDArray[np.int64],
     previous: int,

@@ -19,7 +19,7 @@ from recon_cli.sources.legacy.lines import (
     NEWLINE,
     RETURN,
     ZERO,
-    Block,
+    LineBlock,
     LineReader,
     parse_numbers,
     record_numbers,
@@ -93,7 +93,7 @@ class SegmentRows:
         line: Line number of the first row.
     """
 
-    block: Block
+    block: LineBlock
     stops: NDArray[np.int64]
     logrecno: NDArray[np.int64]
     line: int
@@ -199,7 +199,7 @@ class SegmentReader:
         self._previous = int(logrecno[-1])
         return SegmentRows(block, stops, logrecno, block.line)
 
-    def _check_file_number(self, block: Block, stops: NDArray[np.int64]) -> None:
+    def _check_file_number(self, block: LineBlock, stops: NDArray[np.int64]) -> None:
         """The first record says which segment it is; an empty column says nothing."""
         start, stop = int(stops[0, _CIFSN_COLUMN - 1]) + 1, int(stops[0, _CIFSN_COLUMN])
         text = block.text(start, stop).strip()
