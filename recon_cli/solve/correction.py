@@ -111,16 +111,15 @@ class _Bound:
 
 
 def _least_by_duals(program: IntegerProgram, cost: IntArray, seed: int) -> _Bound:
-    bound, vertex = least_value(program, cost, _LIMIT)
-    nothing = np.empty(0, dtype=np.int64)
-    if not len(vertex):
-        return _Bound(bound, nothing)
-    values = rounded_solution(program, vertex)
-    if len(values) and int(cost @ values) == bound:
-        return _Bound(bound, values)
-    cheapest = with_rows(program, _at_most(cost, bound))
+    found, nothing = least_value(program, cost, _LIMIT), np.empty(0, dtype=np.int64)
+    if not len(found.vertex):
+        return _Bound(found.bound, nothing)
+    values = rounded_solution(program, found.vertex)
+    if len(values) and int(cost @ values) == found.bound:
+        return _Bound(found.bound, values)
+    cheapest = with_rows(program, _at_most(cost, found.bound))
     near = (round_vertex(cheapest, seed + attempt)[0] for attempt in range(_ATTEMPTS))
-    return _Bound(bound, next((each for each in near if len(each)), nothing))
+    return _Bound(found.bound, next((each for each in near if len(each)), nothing))
 
 
 def _correction_program(counts: LinearConstraints) -> IntegerProgram:

@@ -8,11 +8,14 @@ See *dual* and *certificate* in docs/glossary.md.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.model.grain import IntArray
+from recon_cli.model.ledger import Combination
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
 from recon_cli.solve.rounding import ConnectedParts
@@ -34,7 +37,7 @@ def whole_weights(duals: FloatArray) -> IntArray:
 
 
 class WeightedRows:
-    """The rows of a program, to be added up with one weight each."""
+    """The rows of a program, to be added up with one weight each: Eq. (dual)."""
 
     def __init__(self, program: IntegerProgram, parts: ConnectedParts) -> None:
         """Of a program.
@@ -87,26 +90,39 @@ class WeightedRows:
         return -(-self.least(weights, self.rest(functional, weights)) // SCALE)
 
 
-def least_value(
-    program: IntegerProgram, functional: IntArray, limit: float
-) -> tuple[int, FloatArray]:
-    """What no solution's functional is below, and the vertex whose duals prove it.
+@dataclass(frozen=True)
+class DualBound:
+    """A proven least value of a functional.
+
+    Attributes:
+        bound: No solution has less.
+        why: The rows that prove it; none where the relaxation ended without an answer.
+        vertex: Where the relaxation is least; empty without an answer.
+        deterministic_time: Seconds.
+    """
+
+    bound: int
+    why: Combination
+    vertex: FloatArray
+    deterministic_time: float
+
+
+def least_value(program: IntegerProgram, functional: IntArray, limit: float) -> DualBound:
+    """A lower bound of an integer functional, from the duals of the linear relaxation.
 
     Args:
         program: The program.
         functional: Integer coefficient of each variable; its negative gives an upper bound.
         limit: Deterministic seconds.
-
-    Returns:
-        Where the relaxation ends without an answer the vertex is empty, and the bound that of the
-        variables alone.
     """
     vertex = LinearRelaxation(program).solve(functional.astype(np.float64), limit)
     weights = np.zeros(program.shape[0], dtype=np.int64)
     if len(vertex.duals):
         weights = whole_weights(vertex.duals)
-    rows = WeightedRows(program, ConnectedParts.whole(program))
-    return int(rows.bounds(functional, weights)[0]), vertex.values
+    added = WeightedRows(program, ConnectedParts.whole(program))
+    bound = int(added.bounds(functional, weights)[0])
+    why = Combination.of(SCALE, weights)
+    return DualBound(bound, why, vertex.values, vertex.deterministic_time)
 
 
 def row_combinations(
