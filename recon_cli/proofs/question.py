@@ -9,7 +9,7 @@ from typing import Final, Self
 import polars as pl
 
 from recon_cli.attack.excluded_units import Quarantine
-from recon_cli.attack.question import Answer, Part, Question
+from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.variability.partition import make_variability_plan
 from recon_cli.model.grain import Grain
 from recon_cli.progress import OnProgress
@@ -67,7 +67,7 @@ class ProofQuestion(Question):
         """The schema."""
         return self.schema
 
-    def ask(self, part: Part, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``proofs/`` and ``proof_texts/``.
 
         Raises:
@@ -102,7 +102,9 @@ class ProofQuestion(Question):
                 Publication(geounits, counts, published.coverage, published.protection),
             )
 
-    def _prove(self, geoid: str, published: Publication, part: Part, found: Found) -> RegionProof:
+    def _prove(
+        self, geoid: str, published: Publication, part: RegionData, found: Found
+    ) -> RegionProof:
         column = self.release.geoid_column
         geoids = published.geounits["geoid"]
         inside = pl.col(column).is_in(geoids.implode())
