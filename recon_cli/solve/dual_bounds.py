@@ -116,10 +116,10 @@ def least_value(program: IntegerProgram, functional: IntArray, limit: float) -> 
         limit: Deterministic seconds.
     """
     vertex = LinearRelaxation(program).solve(functional.astype(np.float64), limit)
-    weights = np.zeros(program.shape[0], dtype=np.int64)
-    if len(vertex.duals):
-        weights = whole_weights(vertex.duals)
     added = WeightedRows(program, ConnectedParts.whole(program))
+    weights = np.zeros(program.shape[0], dtype=np.int64)
+    if len(vertex.duals) and added.has_room(functional, whole_weights(vertex.duals)):
+        weights = whole_weights(vertex.duals)
     bound = int(added.bounds(functional, weights)[0])
     why = Combination.of(SCALE, weights)
     return DualBound(bound, why, vertex.values, vertex.deterministic_time)

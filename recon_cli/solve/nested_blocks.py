@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
 from recon_cli.model.ledger import Confirmation, Ledger, Witness
 from recon_cli.model.program import (
@@ -24,10 +23,12 @@ from recon_cli.model.program import (
     fix_others,
     with_rows,
 )
+from recon_cli.solve.bound_tightening import beyond
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_combination, quick
+from recon_cli.solve.rounding import rounded_solution
 
 #: Vertices for random costs in every block of the second level.
 _EXPLORED = 6
@@ -173,8 +174,8 @@ class _Search:
             ledger.effort += vertex.deterministic_time
             if not len(vertex.values):
                 return
-            values = np.rint(vertex.values).astype(np.int64)
-            if not inner.program.is_feasible(values):
+            values = rounded_solution(inner.program, vertex.values)
+            if not len(values):
                 dry += 1
                 continue
             dry = 0 if self._walk(asked.columns, values - self.known[asked.columns]) else dry + 1
@@ -240,8 +241,7 @@ class _Search:
         bound = -answer.bound
         end = ledger.end(k, sign)
         if answer.status is Status.OPTIMAL and bound > end.proven:
-            side = np.array([sign * end.proven]), np.array([sign * (bound - 1)])
-            below = LinearConstraints(row, *(side if sign > 0 else side[::-1]))
+            below = beyond(row, sign, end.proven, bound)
             if confirm_infeasible(with_rows(part, below), _CONFIRMATION):
                 ledger.prove(k, sign, bound, Confirmation())
 

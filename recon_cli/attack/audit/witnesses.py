@@ -29,7 +29,6 @@ from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.program import (
     IntegerProgram,
-    connected_parts,
     deviation_program,
     with_rows,
 )
@@ -40,6 +39,7 @@ from recon_cli.seeding import generator
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.solve.repair import min_l1_repair
+from recon_cli.solve.rounding import ConnectedParts
 
 #: More people than any count moves by.
 _OPEN: Final = 10_000_000
@@ -193,7 +193,7 @@ class _Part:
         functionals: Sparse (functionals × candidates).
         transposed: Likewise.
         relaxation: Of the program.
-        part_of: The connected part of each row, and of each column.
+        parts: Its connected parts.
         options: See there.
     """
 
@@ -203,7 +203,7 @@ class _Part:
     functionals: sparse.csr_array
     transposed: sparse.csr_array
     relaxation: LinearRelaxation
-    part_of: tuple[IntArray, IntArray]
+    parts: ConnectedParts
     options: WitnessOptions
 
     @classmethod
@@ -227,7 +227,7 @@ class _Part:
             functionals=inside,
             transposed=sparse.csr_array(inside.T),
             relaxation=LinearRelaxation(program),
-            part_of=connected_parts(program.constraints.A),
+            parts=ConnectedParts.of(program),
             options=options,
         )
 
@@ -237,13 +237,7 @@ class _Part:
         point = self.relaxation.solve(cost, self.options.effort).values
         if not len(point):
             return self.known
-        rows, values = self.program.constraints, np.rint(point).astype(np.int64)
-        total, (of_row, of_column) = rows.A @ values, self.part_of
-        is_solution: BoolArray = np.ones(int(of_column.max(initial=-1)) + 1, dtype=bool)
-        is_solution[of_row[(total < rows.least) | (total > rows.most)]] = False
-        outside = (values < self.program.lower) | (values > self.program.upper)
-        is_solution[of_column[outside]] = False
-        return np.where(is_solution[of_column], values, self.known)
+        return self.parts.rounded(point, self.known)
 
     def near(self, at: int, sign: int, step: int) -> IntArray | None:
         """The fewest people, or nearly, that move a functional up or down by a step."""

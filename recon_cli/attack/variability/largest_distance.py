@@ -28,6 +28,7 @@ from recon_cli.model.program import fix_others, with_rows
 from recon_cli.solve.cp_sat import SolveResult, Status
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.linear_relaxation import LinearRelaxation
+from recon_cli.solve.rounding import rounded_solution
 
 #: Mostly one or two are enough; after that the whole region is solved.
 _MOST_CUTS = 10
@@ -132,9 +133,9 @@ def _farthest_vertex(
         cells.coefficients.T @ shared.astype(np.float64), effort.limit
     )
     account.spend(part.units, vertex.deterministic_time)
-    values = np.rint(vertex.values).astype(np.int64)
-    if not len(values) or not part.program.is_feasible(values):
-        return np.empty(0, dtype=np.int64)
+    values = rounded_solution(part.program, vertex.values)
+    if not len(values):
+        return values
     people = cells.coefficients @ values
     is_farthest = bool((shared * (people - cells.lower) == 0).all())
     if measure is FROM_INCUMBENT and is_farthest:
