@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Self
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final, Self
 
 import polars as pl
 
+from recon_cli.attack.audit.left_out import coverage_with_left_out, with_left_out
+from recon_cli.attack.audit.witnesses import WitnessOptions, differing_records
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.variability.partition import make_variability_plan
-from recon_cli.model.grain import Grain
+from recon_cli.model.plan import Plan
 from recon_cli.progress import OnProgress
 from recon_cli.proofs.derivation import Effort
-from recon_cli.proofs.region import STATEMENTS, RegionProof, RegionProver
-from recon_cli.proofs.statements import Found, Reader
+from recon_cli.proofs.differing_counts import DifferingCounts
+from recon_cli.proofs.region import STATEMENTS, RegionProver
+from recon_cli.proofs.statements import Found, Reader, Statement
 from recon_cli.proofs.tables import PublishedTables
 from recon_cli.publication import Coverage, Publication
 from recon_cli.schema import Release, Table
@@ -26,24 +30,27 @@ TEXTS: Final = pl.Schema({"geoid": pl.String, "tables": pl.String, "proof": pl.S
 ReadFound = Callable[[str], Found]
 
 
+#: Sets of records besides the reconstruction, and deterministic seconds for each.
+_SETS: Final = 24
+_SET_SECONDS: Final = 0.5
+
+
 @dataclass(frozen=True)
 class ProofQuestion(Question):
     """Can what the run says be proven to somebody who trusts none of it?
 
     Attributes:
-        schema: With the structural zeros that the records were made under.
-        tables: Those in use.
-        grain: What tells records apart.
+        plan: Of all counts, those left out among them; its grain tells records apart.
         what: Kinds of statements, see `recon_cli.proofs.statements.SOURCES`.
         seconds: Deterministic seconds for each region.
+        seed: For other solutions.
         read_found: Gives what is to be proven.
     """
 
-    schema: Release
-    tables: tuple[Table, ...]
-    grain: Grain
+    plan: Plan
     what: frozenset[str]
     seconds: float
+    seed: int
     read_found: ReadFound
 
     @classmethod
@@ -52,32 +59,41 @@ class ProofQuestion(Question):
         release: Release,
         tables: Sequence[Table],
         coverage: Coverage,
+        options: Mapping[str, Any],
         *,
         is_exact: bool,
         read_found: ReadFound,
-        what: Sequence[str],
-        seconds: float,
     ) -> Self:
-        """For some tables."""
-        plan = make_variability_plan(release, tables, coverage, "exact", is_exact=is_exact)
-        return cls(release, tuple(tables), plan.grain, frozenset(what), seconds, read_found)
+        """For some tables; ``options`` are ``what``, ``seconds`` and ``seed``."""
+        whole = coverage_with_left_out(release, coverage)
+        is_exact &= whole == coverage
+        plan = make_variability_plan(release, tables, whole, "exact", is_exact=is_exact)
+        what = frozenset(options["what"])
+        return cls(plan, what, options["seconds"], options["seed"], read_found)
 
     @property
     def release(self) -> Release:
-        """The schema."""
-        return self.schema
+        """The schema, with the structural zeros that the records were made under."""
+        return self.plan.release
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``proofs/`` and ``proof_texts/``.
 
         Raises:
             Refused: The checker's: the run's own records do not have the published counts.
+            SolverError: No further solution could be looked for.
         """
-        del quarantine  # no solver of integer programs is asked
         found = self.read_found(part.partition)
         statements, texts = [STATEMENTS.to_frame()], [TEXTS.to_frame()]
         for geoid, published in self._regions(part.published):
-            proof = self._prove(geoid, published, part, found)
+            prover, said = self._prover(geoid, published, part, found)
+            differing = [each for each in said if each.apart]
+            if differing and geoid not in quarantine.excluded:
+                quarantine.announce(geoid)
+                prover.show(differing, self._others(published, differing))
+            prover.prove_units(said)
+            prover.prove_region(said)
+            proof = prover.result(said)
             statements.append(proof.statements)
             row = (geoid, proof.tables, proof.proof)
             texts.append(pl.DataFrame([row], schema=TEXTS, orient="row"))
@@ -97,24 +113,30 @@ class ProofQuestion(Question):
             geounits = published.geounits.filter(pl.col(level) == geoid)
             inside = pl.col("geoid").is_in(geounits["geoid"].implode())
             counts = published.counts.filter(inside)
-            yield (
-                geoid,
-                Publication(geounits, counts, published.coverage, published.protection),
-            )
+            yield geoid, replace(published, geounits=geounits, counts=counts)
 
-    def _prove(
+    def _prover(
         self, geoid: str, published: Publication, part: RegionData, found: Found
-    ) -> RegionProof:
-        column = self.release.geoid_column
+    ) -> tuple[RegionProver, list[Statement]]:
+        """A region, and what is said of it."""
         geoids = published.geounits["geoid"]
-        inside = pl.col(column).is_in(geoids.implode())
+        inside = pl.col(self.release.geoid_column).is_in(geoids.implode())
         is_whole = not part.missing.is_in(geoids.implode()).any()
         records = part.records.filter(inside) if is_whole else None
-        written = PublishedTables(self.release, published, self.tables)
-        prover = RegionProver(written, self.grain, geoid, records, Effort(self.seconds))
-        number: Mapping[str, int] = {table.name: at for at, table in enumerate(self.tables)}
-        statements = list(
-            Reader(self.release, number, self.what).statements(found.of(geoids.to_list()))
-        )
-        prover.prove_units(statements)
-        return prover.result(statements)
+        written = PublishedTables(self.release, published, self.plan.tables)
+        number = {table.name: at for at, table in enumerate(self.plan.tables)}
+        reader = Reader(self.release, number, self.what)
+        statements = list(reader.statements(found.of(geoids.to_list())))
+        prover = RegionProver(written, self.plan.grain, geoid, records, Effort(self.seconds))
+        return prover, statements
+
+    def _others(
+        self, published: Publication, differing: Sequence[Statement]
+    ) -> Iterator[pl.DataFrame]:
+        """Records of other solutions, in which what is said to differ differs."""
+        whole = with_left_out(self.release, published)
+        safety = max(each.apart for each in differing)
+        options = WitnessOptions(self.seed, _SET_SECONDS, safety, _SETS + 1)
+        asked = DifferingCounts(self.plan, differing)
+        found = differing_records(self.plan, whole, asked.of_batch, options)
+        yield from islice(found, 1, None)  # the first is a solution like the reconstruction

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from recon_cli import reconcheck
-from recon_cli.model.grain import Grain
+from recon_cli.model.grain import Grain, IntArray
+from recon_cli.model.predicates import Masks
 from recon_cli.proofs.derivation import (
     Count,
     Effort,
@@ -20,7 +21,8 @@ from recon_cli.proofs.derivation import (
     prove_unique,
     refute,
 )
-from recon_cli.proofs.scope_rows import BoolArray, RowSource
+from recon_cli.proofs.record_sets import RecordSet
+from recon_cli.proofs.scope_rows import RowSource
 from recon_cli.proofs.statements import Bound, Statement
 from recon_cli.proofs.tables import PublishedTables, grain_lines
 
@@ -47,8 +49,6 @@ STATEMENTS: Final = pl.Schema(
         "bytes": pl.Int32,
     }
 )
-#: Name of the reconstruction among the sets of a proof.
-BASE: Final = "reconstruction"
 
 
 @dataclass(frozen=True)
@@ -124,17 +124,53 @@ class RegionProver:
         self.source = RowSource(self.tables, self.clique)
         self.bounds: dict[tuple[int, Bound], _Outcome] = {}
         self.unique: dict[int, _Outcome] = {}
-        self.sets = 0
-        self.of_unit: defaultdict[int, list[tuple[int, list[int]]]] = defaultdict(list)
+        self.differences: dict[Statement, _Outcome] = {}
+        self.sets: list[RecordSet] = []
         if records is not None:
-            self._reconstruction(list(written.record_lines(records)))
+            self.text.add(["in all"])
+            self._add(self._set(records))
 
-    def _reconstruction(self, lines: list[str]) -> None:
-        for line in lines:
-            unit, times, *values = map(int, line.split()[1:])
-            self.of_unit[unit].append((times, values))
-        self.text.add(["in all"])
-        self.sets = self.text.state(f"set {BASE}", [*lines, "end"])
+    def _set(self, records: pl.DataFrame) -> RecordSet:
+        name = f"other{len(self.sets)}" if self.sets else "reconstruction"
+        return RecordSet.of(name, list(self.written.record_lines(records)))
+
+    def _add(self, records: RecordSet) -> None:
+        self.sets.append(records)
+        self.text.state(f"set {records.name}", [*records.lines, "end"])
+
+    def show(self, statements: Sequence[Statement], others: Iterable[pl.DataFrame]) -> None:
+        """What is said to differ between solutions, before anything else is proven.
+
+        Args:
+            statements: What differs.
+            others: Records of other solutions; as many are taken as show something.
+        """
+        left, lines = list(statements), dict[Statement, str]()
+        for records in others if self.sets else ():
+            if not left:
+                break
+            other = self._set(records)
+            shown = {each: line for each in left if (line := self._difference(each, other))}
+            if shown:
+                self._add(other)
+                lines |= shown
+                left = [each for each in left if each not in shown]
+        for statement, line in lines.items():
+            self.differences[statement] = _Outcome(self.text.state(line), "sets", len(line) + 1)
+
+    def _difference(self, statement: Statement, other: RecordSet) -> str | None:
+        """A line that a further set differs from one that is there in what is said."""
+        place = self.written.places[statement.geoid]
+        units = np.array(sorted(self.tables.units[place]), dtype=np.int64)
+        what = statement.what or self._differing_kind(units, other)
+        if what is None:
+            return None
+        predicates = self._predicates(what)
+        number = other.count(units, predicates)
+        for each in self.sets:
+            if abs(each.count(units, predicates) - number) >= statement.apart:
+                return f"differ {each.name} {other.name} {statement.apart} {place} {what}"
+        return None
 
     def scope(self, units: set[int]) -> Any:
         """A scope as the checker has it, without bounds."""
@@ -151,6 +187,27 @@ class RegionProver:
         for unit in sorted(by_unit):
             self._unit(unit, by_unit[unit])
 
+    def prove_region(self, statements: Sequence[Statement]) -> None:
+        """What is not proven in the scope of a unit alone, in that of all together."""
+        places = self.written.places
+        open_ones = {
+            (places[each.geoid], bound): None
+            for each in statements
+            for bound in each.bounds
+            if each.geoid in places and (places[each.geoid], bound) not in self.bounds
+        }
+        if not open_ones:
+            return
+        scope = self.scope(set().union(*self.tables.units))
+        prover = ScopeProver.of(self.source, scope, self.effort)
+        if prover.propagate():
+            return
+        found: dict[tuple[int, Bound], Refutation] = {}
+        for place, bound in open_ones:
+            if (refutation := self._refute(prover, place, bound)) is not None:
+                found[place, bound] = refutation
+        self._state_bounds(prover, "in all", found)
+
     def _unit(self, unit: int, statements: Sequence[Statement]) -> None:
         prover = ScopeProver.of(self.source, self.scope({unit}), self.effort)
         if prover.propagate():
@@ -163,11 +220,11 @@ class RegionProver:
                 held = self._held(unit, wanted)
                 self.bounds.update(((unit, bound), self.unique[unit]) for bound in held)
                 return
-        found: dict[Bound, Refutation] = {}
+        found: dict[tuple[int, Bound], Refutation] = {}
         for bound in {bound: None for each in statements for bound in each.bounds}:
             if (refutation := self._refute(prover, unit, bound)) is not None:
-                found[bound] = refutation
-        self._state_bounds(prover, f"in {unit}", unit, found)
+                found[unit, bound] = refutation
+        self._state_bounds(prover, f"in {unit}", found)
 
     def _state_unique(self, prover: ScopeProver, unit: int, needed: set[int]) -> None:
         shared = [prover.log[at].text for at in sorted(prover.closure(needed))]
@@ -178,13 +235,13 @@ class RegionProver:
         self.unique[unit] = _Outcome(line, how, size)
 
     def _state_bounds(
-        self, prover: ScopeProver, scope: str, place: int, found: dict[Bound, Refutation]
+        self, prover: ScopeProver, scope: str, found: dict[tuple[int, Bound], Refutation]
     ) -> None:
         if not found:
             return
         shared = prover.closure(at for each in found.values() for at in each.shared)
         self.text.add([scope, *(prover.log[at].text for at in sorted(shared))])
-        for bound, refutation in found.items():
+        for (place, bound), refutation in found.items():
             word = "least" if bound.is_least else "most"
             stated = f"{word} {bound.number} {place} {bound.what}"
             line = self.text.state(stated, refutation.lines)
@@ -199,42 +256,40 @@ class RegionProver:
         return refute(prover, count, bound.number, is_least=bound.is_least)
 
     def _count(self, scope: Any, place: int, what: str) -> Count:
+        return Count(*scope.count(place, self._predicates(what)))
+
+    def _predicates(self, what: str) -> tuple[Masks, ...]:
         if "." in what:
             (cell,) = self.tables.cells_of(what)
-            predicates = self.tables.cells[cell]
-        else:
-            predicates = (self.tables.masks(what.split()),)
-        return Count(*scope.count(place, predicates))
+            found: tuple[Masks, ...] = self.tables.cells[cell]
+            return found
+        return (self.tables.masks(what.split()),)
 
     def _present(self, unit: int) -> dict[int, int]:
         """Unknown → records in the reconstruction, in the scope of a unit alone."""
-        found: dict[int, int] = {}
-        for times, values in self.of_unit[unit]:
-            kind = self.kind(values)
-            found[kind] = found.get(kind, 0) + times
-        return found
+        return self.sets[0].kinds(unit, self.clique.atoms) if self.sets else {}
 
-    def kind(self, values: Sequence[int]) -> int:
-        """The kind of a record."""
-        number, stride = 0, 1
-        for atoms, value in zip(self.clique.atoms, values, strict=True):
-            number += stride * next(at for at, atom in enumerate(atoms) if atom >> value & 1)
-            stride *= len(atoms)
-        return number
+    def _differing_kind(self, units: IntArray, other: RecordSet) -> str | None:
+        """Masks of a kind of records of which a set has another number than the first."""
+        for unit in units.tolist():
+            one, two = (each.kinds(unit, self.clique.atoms) for each in (self.sets[0], other))
+            for kind in sorted(one.keys() | two.keys()):
+                if one.get(kind) != two.get(kind):
+                    return self._masks(kind)
+        return None
+
+    def _masks(self, kind: int) -> str:
+        masks = []
+        for atoms in self.clique.atoms:
+            kind, at = divmod(kind, len(atoms))
+            masks.append(f"{atoms[at]:x}")
+        return " ".join(masks)
 
     def _held(self, unit: int, bounds: Iterable[Bound]) -> Iterator[Bound]:
         """The bounds that the reconstruction, the only solution of a unit, is within."""
-        times = np.array([times for times, _ in self.of_unit[unit]], dtype=np.int64)
-        values = [values for _, values in self.of_unit[unit]]
-        known: dict[tuple[int, str], BoolArray] = {}
+        here = self.sets[0].within(np.array([unit]))
         for bound in bounds:
-            inside = np.ones(len(times), dtype=bool)
-            for feature, word in enumerate(bound.what.split()):
-                if word != "*" and (feature, word) not in known:
-                    mask = int(word, 16)
-                    known[feature, word] = np.array([mask >> v[feature] & 1 == 1 for v in values])
-                inside &= word == "*" or known[feature, word]
-            number = int(times[inside].sum())
+            number = here.count(np.array([unit]), self._predicates(bound.what))
             if number >= bound.number if bound.is_least else number <= bound.number:
                 yield bound
 
@@ -250,13 +305,16 @@ class RegionProver:
 
     def _row(self, statement: Statement, accepted: set[int]) -> tuple[object, ...]:
         place = self.written.places[statement.geoid]
-        if statement.is_unique:
+        if statement.apart:
+            outcomes = [self.differences.get(statement)]
+        elif statement.is_unique:
             outcomes = [self.unique.get(place)]
         else:
             outcomes = [self.bounds.get((place, bound)) for bound in statement.bounds]
         known = [each for each in outcomes if each is not None and each.line in accepted]
         is_proven = bool(outcomes) and len(known) == len(outcomes)
-        status = CERTIFIED if is_proven else CONFIRMED
+        of_kind = (SHOWN, OPEN) if statement.apart else (CERTIFIED, CONFIRMED)
+        status = of_kind[0] if is_proven else of_kind[1]
         last = known[-1] if is_proven else _Outcome(0, "", 0)
         how = "combination" if any(e.how == "combination" for e in known) else last.how
         key = statement.geoid, self.region, statement.source, statement.text

@@ -47,8 +47,9 @@ class Statement:
         geoid: Of which place.
         text: What, in words.
         bounds: What it comes to.
-        apart: It is said that counts of two solutions differ by so much in ``what``; 0 if not.
-        what: As of a bound.
+        is_unique: Whether it is said that a unit's records are the only solution.
+        apart: It is said that two solutions differ by so much in ``what``; 0 if not.
+        what: As of a bound; empty: in any record.
     """
 
     source: str
@@ -119,8 +120,13 @@ class Reader:
             yield Statement("blocks", geoid, "its records are the only solution", is_unique=True)
 
     def _certain(self, intervals: pl.DataFrame) -> Iterator[Statement]:
+        columns = self._columns(intervals)
+        varies = (pl.col("lower") < pl.col("upper")) & pl.col("exact")
+        for row in intervals.filter(varies).iter_rows(named=True):
+            text = f"the number with {self._values(row, columns)} differs between solutions"
+            place, what = row[self.release.geoid_column], self._masks(row, columns)
+            yield Statement("intervals", place, text, apart=1, what=what)
         for row in intervals.filter(pl.col("lower") > 0).iter_rows(named=True):
-            columns = self._columns(intervals)
             bound = Bound(self._masks(row, columns), row["lower"], is_least=True)
             text = f"at least {row['lower']} with {self._values(row, columns)}"
             yield Statement("intervals", row[self.release.geoid_column], text, (bound,))

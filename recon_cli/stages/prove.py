@@ -27,10 +27,11 @@ def prove(run: Run) -> QuestionStage:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """
     config = run.config.section(Prove)
+    seed = run.seed_of(config)
     made = open_reconstructed(run)
     made.require_bounded(PROVE.command)
     folders = _folders(WorkFolder(run.work), made.blocks)
-    recipe = made.recipe(run, PROVE, config.model_dump(mode="json"), 0)
+    recipe = made.recipe(run, PROVE, config.model_dump(mode="json", exclude={"seed"}), seed)
     digests = input_digests(made.tables, made.geounits, made.microdata, *folders.values())
     texts = "recon_cli.stages.prove_texts:"
     return QuestionStage(
@@ -44,8 +45,7 @@ def prove(run: Run) -> QuestionStage:
             "coverage": made.coverage,
             "is_exact": not has_statements(made.tables),
             "read_found": FoundFolders(folders),
-            "what": config.what,
-            "seconds": config.seconds,
+            "options": {"what": config.what, "seconds": config.seconds, "seed": seed},
         },
         records=(made.microdata, made.blocks),
         notes={"tables": made.table_names},

@@ -18,7 +18,7 @@ release: {HOSPITAL}/stays.yaml
 work: work
 ingest: {{source: tidy, paths: [{HOSPITAL}/suppressed/tables.csv]}}
 reconstruct:
-solvar: {{unit_seconds: 0.2, intervals: propagation}}
+audit: {{region_seconds: 0.5}}
 claims: {{unit_seconds: 0.2}}
 prove:
 """
@@ -47,6 +47,33 @@ def test_every_claim_is_certified(work: Path) -> None:
     of_claims = rows.filter(source="claims")
     assert of_claims.height == claims.height > 500
     assert set(of_claims["status"]) == {"certified"}
+
+
+def test_recovered_counts_are_certified(work: Path) -> None:
+    rows, audited = read(work, "proofs").filter(source="audit"), read(work, "audit")
+    recovered = audited.filter(status="recovered")
+    said = rows.filter(pl.col("statement").str.contains(r"^\w+ \d+ is \d+$"))
+    assert said.height == recovered.height > 0
+    assert set(said["status"]) == {"certified"}
+
+
+def test_solutions_show_that_safe_counts_differ(tmp_path: Path) -> None:
+    tables = pl.read_csv(HOSPITAL / "tables.csv", infer_schema=False)
+    fine = ["DIAGNOSES", "DIAGNOSES_BY_AGE"]
+    small = pl.col("count").cast(pl.Int64).is_between(1, 4) & pl.col("table").is_in(fine)
+    tables.filter(~small).write_csv(tmp_path / "tables.csv")
+    config = CONFIG.replace(f"{HOSPITAL}/suppressed/", "").replace("claims:", "#")
+    absent = "absent: {DIAGNOSES: unpublished, DIAGNOSES_BY_AGE: unpublished}"
+    config = config.replace("source:", f"{absent}, source:")
+    (tmp_path / "run.yaml").write_text(config)
+    recon("run", "-c", tmp_path / "run.yaml", "-q")
+    work = tmp_path / "work"
+    rows, audited = read(work, "proofs"), read(work, "audit")
+    shown = rows.filter(status="shown")
+    assert shown.height == audited.filter(status="safe").height > 0
+    assert set(shown["class"]) == {"sets"}
+    assert set(rows["status"]) <= {"certified", "shown"}
+    assert all(checked(work / "proofs", region).returncode == 0 for region in ("N", "S"))
 
 
 def test_python_alone_accepts_the_texts_and_no_others(work: Path, tmp_path: Path) -> None:

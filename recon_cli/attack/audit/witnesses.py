@@ -7,9 +7,9 @@ not determine it. A few dozen sets are enough for thousands of counts, as each d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product, zip_longest
+from itertools import islice, product, zip_longest
 from typing import Final
 
 import numpy as np
@@ -24,15 +24,16 @@ from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
 from recon_cli.model.candidates import BoolArray
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.counts import arrange_counts
+from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.plan import Plan
 from recon_cli.model.program import (
     IntegerProgram,
     deviation_program,
     with_rows,
 )
-from recon_cli.model.system import build_systems
+from recon_cli.model.system import System, build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import generator
@@ -52,6 +53,10 @@ _ATTEMPTS: Final = 4
 _NOISE: Final = 0.05
 
 
+#: The counts of a partition, and a batch → sparse (functionals × candidates).
+Functionals = Callable[[PartitionCounts, System], sparse.csr_array]
+
+
 @dataclass(frozen=True)
 class WitnessOptions:
     """How witnesses are looked for.
@@ -60,11 +65,13 @@ class WitnessOptions:
         seed: Of the solvers.
         effort: Deterministic seconds for each solution that is looked for.
         safety: How far apart counts are to be in two sets.
+        most: No more sets than that; None: as many as show something.
     """
 
     seed: int
     effort: float
     safety: int = 1
+    most: int | None = None
 
 
 def find_witnesses(
@@ -94,6 +101,41 @@ def find_witnesses(
     """
     published = with_left_out(release, published)
     plan = make_interval_plan(release, tables, published.coverage)
+
+    def asked(counts: PartitionCounts, system: System) -> sparse.csr_array:
+        return cells_of_batch(plan, counts, system, cells)
+
+    yield from differing_records(plan, published, asked, options)
+
+
+def cells_of_batch(
+    plan: Plan, counts: PartitionCounts, system: System, cells: pl.DataFrame
+) -> sparse.csr_array:
+    """Those of ``geoid, table, cell`` that a batch has as intervals, over its candidates."""
+    of_cells = IntervalCells.of(plan, counts, system)
+    names = of_cells.names(plan, counts, system).with_row_index("row")
+    asked = names.join(cells, on=["geoid", "table", "cell"], how="semi")["row"].to_numpy()
+    return sparse.csr_array(of_cells.coefficients[asked])
+
+
+def differing_records(
+    plan: Plan, published: Publication, functionals: Functionals, options: WitnessOptions
+) -> Iterator[pl.DataFrame]:
+    """Sets of records that have all published counts, and differ in given functionals.
+
+    Args:
+        plan: A plan for the counts, those left out among them.
+        published: The counts of one partition.
+        functionals: Gives those of a batch, over its candidates.
+        options: See there.
+
+    Yields:
+        As `find_witnesses`.
+
+    Raises:
+        ContradictionError: No true counts fit the statements.
+        SolverError: A solver could not decide, or two engines disagree.
+    """
     counts = arrange_counts(plan, published)
     batches: list[list[pl.DataFrame]] = []
     for system in build_systems(plan, counts):
@@ -102,14 +144,11 @@ def find_witnesses(
         solved = solve_system(
             plan, published, counts, system, seed=options.seed, quarantine=NO_QUARANTINE
         )
-        of_cells = IntervalCells.of(plan, counts, system)
-        names = of_cells.names(plan, counts, system).with_row_index("row")
-        asked = names.join(cells, on=["geoid", "table", "cell"], how="semi")["row"].to_numpy()
-        search = _Search(solved, sparse.csr_array(of_cells.coefficients[asked]), options)
+        search = _Search(solved, functionals(counts, system), options)
         batches.append(
             [
                 person_records(plan, counts, replace(solved, people=people), options.seed)
-                for people in search.solutions()
+                for people in islice(search.solutions(), options.most)
             ]
         )
     for frames in zip_longest(*batches):

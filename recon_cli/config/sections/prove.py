@@ -17,6 +17,7 @@ class Prove(Section):
             records in every solution (`certain`), that solutions agree or differ (`solvar`),
             `claims`, and the ends of protected counts (`audit`).
         seconds: Budget of each region, in deterministic seconds.
+        seed: For other solutions that are shown; default the run's seed.
     """
 
     what: tuple[Literal["unique", "certain", "solvar", "claims", "audit"], ...] = (
@@ -27,3 +28,4 @@ class Prove(Section):
         "audit",
     )
     seconds: Annotated[float, Field(gt=0)] = 10.0
+    seed: Annotated[int, Field(ge=0)] | None = None
