@@ -32,6 +32,7 @@ from recon_cli.model.grain import Grain, refine
 from recon_cli.model.margins import Margins, close_margins
 from recon_cli.model.planning import pattern_columns
 from recon_cli.model.predicates import Masks
+from recon_cli.plurals import plural
 from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 
@@ -224,8 +225,8 @@ def level_tables(
         totals = np.array([by_cell.get(column, 0) for column in fullest], dtype=np.int64)
         if not people.sum():
             raise ConfigError(
-                f"capacity: no published cell says how many people a {level.name} has; numbers "
-                "of people are needed"
+                f"capacity: no published cell says how many {plural(release.record)} a "
+                f"{level.name} has; that is needed"
             )
         found.append(LevelTables(level.name, people, close_margins(release, fullest), totals))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -79,6 +79,16 @@ def share(part: int, whole: int) -> str:
     from recon_cli.report.words import percentage  # noqa: PLC0415 - imports the schema's model
 
     return f"{part:,} ({percentage(part, whole)})" if whole else f"{part:,}"
+
+
+def people_of(totals: Mapping[str, int], *, is_counted: bool) -> str:
+    """How many people there are, or how many were reconstructed where no table says so.
+
+    >>> people_of({"people": 500}, is_counted=False)
+    '500 reconstructed; the tables do not say how many'
+    """
+    unknown = "" if is_counted else " reconstructed; the tables do not say how many"
+    return f"{totals['people']:,}{unknown}"
 
 
 def seconds(value: float, people: int = 0, noun: str = "people") -> str:

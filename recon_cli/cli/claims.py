@@ -13,7 +13,7 @@ from recon_cli.cli._options import (
     run_options,
     shard_option,
 )
-from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
+from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
@@ -44,15 +44,18 @@ def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
 
 def print_claims(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
+    from recon_cli.evaluate.fresh import WorkFolder  # noqa: PLC0415
+    from recon_cli.pipeline.stages import RECONSTRUCT  # noqa: PLC0415
     from recon_cli.plurals import plural  # noqa: PLC0415
     from recon_cli.stages.answers import read_disclosures  # noqa: PLC0415
 
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
     people = plural(run.release.record)
+    uncounted = WorkFolder(run.work).open(RECONSTRUCT).manifest.totals["uncounted"]
     facts: list[Fact] = [
         ("columns", ", ".join(manifest.notes["columns"]) or "none"),
-        (people, f"{totals['people']:,}"),
+        (people, people_of(totals, is_counted=not uncounted)),
         (plural(run.release.geography.unit.name).replace("_", " "), f"{totals['units']:,}"),
         ("claims", f"{totals['claims']:,}"),
         ("  exact", share(totals["exact_claims"], totals["claims"])),

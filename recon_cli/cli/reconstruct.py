@@ -14,7 +14,7 @@ from recon_cli.cli._options import (
     shard_option,
     tables_value,
 )
-from recon_cli.cli._output import seconds, share, show, title_of, unlisted_facts
+from recon_cli.cli._output import people_of, seconds, share, show, title_of, unlisted_facts
 from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
     units, inhabited = totals["units"], totals.get("inhabited", totals["units"])
     unique = totals.get("unique", statuses.get("unique", 0))
     columns = words_of_run(run).listed(manifest.notes["columns"])
-    reconstructed = " reconstructed; the tables do not say how many" if totals["uncounted"] else ""
+    counted = 0 if totals["uncounted"] else totals["people"]
+    certain = share(totals["certain"], counted)
     verified = f"{totals['cells_compared']:,} cells, {agreement_of(totals)}"
     is_fitted = manifest.notes["is_fitted"]
     unverified = "nothing to verify: noise bounds no count" if is_fitted else "no"
@@ -62,16 +63,16 @@ def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
     show(
         title_of(outcome),
         [
-            (people, f"{totals['people']:,}{reconstructed}"),
+            (people, people_of(totals, is_counted=not totals["uncounted"])),
             (
                 plural(run.release.geography.unit.name).replace("_", " "),
                 f"{units:,}, {inhabited:,} with {people}",
             ),
             *unlisted_facts(manifest, plural(run.release.geography.unit.name)),
             ("proven unique", share(unique, inhabited)),
-            (f"  {people} in them", share(totals["people_in_unique"], totals["people"])),
+            (f"  {people} in them", share(totals["people_in_unique"], counted)),
             ("not proven", share(inhabited - unique, inhabited)),
-            ("certain, at least", f"{share(totals['certain'], totals['people'])}, with {columns}"),
+            ("certain, at least", f"{certain}, with {columns}"),
             *(
                 [("proven if", "the structural zeros that the schema assumes hold")]
                 if assumes_zeros

@@ -13,7 +13,7 @@ from recon_cli.cli._options import (
     run_options,
     shard_option,
 )
-from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
+from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
 from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
@@ -60,15 +60,18 @@ def print_solvar(run: Run, outcome: StageOutcome) -> None:
     manifest, words = outcome.manifest, words_of_run(run)
     totals, statuses, people = manifest.totals, manifest.statuses, words.people
     inhabited = totals.get("inhabited", totals["units"])
-    known = words.listed(known_columns(run.release, WorkFolder(run.work).open(RECONSTRUCT)))
+    reconstructed = WorkFolder(run.work).open(RECONSTRUCT)
+    known = words.listed(known_columns(run.release, reconstructed))
+    uncounted = bool(reconstructed.manifest.totals["uncounted"])
+    counted = 0 if uncounted else totals["people"]
     places = run.release.geography.unit.name, run.release.region.name
     facts: list[Fact] = [
         ("mode", _MODES[manifest.notes["mode"]].format(*places).replace("_", " ")),
-        (people, f"{totals['people']:,}"),
+        (people, people_of(totals, is_counted=not uncounted)),
         (words.units, f"{totals['units']:,}, {inhabited:,} with {people}"),
         (words.zero, share(totals["zero"], inhabited)),
-        (f"  {people} in them", share(totals["people_in_zero"], totals["people"])),
-        ("certain", f"at least {share(totals['certain'], totals['people'])}, with {known}"),
+        (f"  {people} in them", share(totals["people_in_zero"], counted)),
+        ("certain", f"at least {share(totals['certain'], counted)}, with {known}"),
         ("proven", share(statuses.get("proven", 0), totals["units"])),
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
     ]

@@ -163,7 +163,7 @@ def _figures(manifest: Manifest, release: Release | None, zero: str) -> list[str
     if manifest.stage == "audit":
         figures["cells"] = "{:,} not published exactly"
     if totals.get("certain") == 0:
-        figures["certain"] = "none proven certain"
+        figures["certain"] = "proves none certain"
     return facts + [said.format(totals[key]) for key, said in figures.items() if key in totals]
 
 

@@ -270,6 +270,15 @@ class AuditFindings:
         """Counts that are simply left out of tables."""
         return self.manifest.totals.get("left_out", 0)
 
+    @property
+    def how(self) -> str:
+        """What was done to the counts, as far as they differ in that."""
+        flagged = int(self.by_suppression["cells"].sum())
+        changed = self.manifest.totals["cells"] - flagged - self.left_out
+        done = {"suppressed": flagged, "changed": changed, "left out": self.left_out}
+        *others, last = [how for how, cells in done.items() if cells]
+        return f"{', '.join(others)} or {last}" if others else last
+
 
 @dataclass(frozen=True)
 class Certain:

@@ -12,6 +12,7 @@ from scipy import sparse
 from recon_cli.errors import SourceError
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
+from recon_cli.plurals import plural
 from recon_cli.publication import MOST_PEOPLE, Publication
 from recon_cli.schema import Level
 from recon_cli.statement.costs import CountCosts, count_costs
@@ -84,10 +85,11 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         for level in geography.levels
     }
     units = at_level[geography.unit.name]
+    people = plural(plan.release.record)
     if len(geounits) and not len(units):
         raise SourceError(
-            f"no {geography.unit.name} among the {len(geounits)} geounits: people are placed in "
-            f"{geography.unit.name}s, so the release must list them"
+            f"no {geography.unit.name} among the {len(geounits)} geounits: {people} are placed in "
+            f"{plural(geography.unit.name)}, so the release must list them"
         )
     parent = {
         level.name: _find(_enclosing(level, names[units]), names, at_level[level.name])
@@ -100,7 +102,7 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         row = int(matrix.tocoo().row[int(matrix.data.argmax())])
         raise SourceError(
             f"geoid {names[row]}: a count of {int(matrix.data.max()):,}; one "
-            f"partition holds at most {MOST_PEOPLE:,} people, so choose a finer partition level"
+            f"partition holds at most {MOST_PEOPLE:,} {people}, so choose a finer partition level"
         )
     _require_units(plan, names, at_level, parent, matrix)
     regions, region = np.unique(_enclosing(plan.release.region, names[units]), return_inverse=True)
@@ -202,8 +204,8 @@ def _require_units(
         empty = np.setdiff1d(at_level[level][has_people[at_level[level]]], parent[level])
         if len(empty):
             raise SourceError(
-                f"{level} {names[empty[0]]}: people are published, but none of its {unit}s is in "
-                f"the release; {len(empty)} such {level}(s)"
+                f"{level} {names[empty[0]]}: {plural(plan.release.record)} are published, but none "
+                f"of its {plural(unit)} is in the release; {len(empty)} such {level}(s)"
             )
 
 

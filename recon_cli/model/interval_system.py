@@ -12,6 +12,7 @@ from recon_cli.model.candidates import BoolArray, Stratum
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import PatternPlan, Plan
+from recon_cli.plurals import plural
 from recon_cli.publication import MOST_PEOPLE
 from recon_cli.statement.intervals import CountIntervals
 
@@ -44,7 +45,7 @@ def interval_strata(
         low, high = (ends[:, columns] for ends in intervals.of(geounits))
         found = pattern.lattice.intervals(low, high)
         suspects.append(geounits[(found.least > found.most).any(axis=1)])
-        _require_room(counts, geounits, found.least)
+        _require_room(plan, counts, geounits, found.least)
         strata.append(
             Stratum(
                 pattern=at,
@@ -62,7 +63,7 @@ def interval_strata(
     return strata, fine, suspects
 
 
-def _require_room(counts: PartitionCounts, geounits: IntArray, least: IntArray) -> None:
+def _require_room(plan: Plan, counts: PartitionCounts, geounits: IntArray, least: IntArray) -> None:
     """Refuse geounits whose statements prove more people than a partition holds.
 
     Raises:
@@ -73,8 +74,8 @@ def _require_room(counts: PartitionCounts, geounits: IntArray, least: IntArray) 
         at = int(beyond[0])
         raise SourceError(
             f"geoid {counts.geoids[int(geounits[at])]}: the counts add up to "
-            f"{int(least[at].max()):,}; one partition holds at most {MOST_PEOPLE:,} people, so "
-            "choose a finer partition level"
+            f"{int(least[at].max()):,}; one partition holds at most {MOST_PEOPLE:,} "
+            f"{plural(plan.release.record)}, so choose a finer partition level"
         )
 
 

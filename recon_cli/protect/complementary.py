@@ -190,7 +190,7 @@ class _Search:
             amount = int(missing[differing[0]])
             other = row.indices[row.data * np.sign(amount) < 0]
             if not len(other):
-                raise SolverError("suppress: nobody can be in a cell that is to be protected")
+                raise SolverError("suppress: no record can be in a cell that is to be protected")
             people[other[np.argmax(cells.known[other])]] += abs(amount)
         return people
 

@@ -236,8 +236,8 @@ def known_records(linked: LinkedCells, values: IntArray, seed: int) -> IntArray:
     for component in split_components(rows, bounds, region, pack=_PACK):
         found = solve_program(component.program, digest_seed(seed, "suppress", linked.region))
         if found.outcome is Feasibility.UNDECIDED:
-            raise SolverError(f"region {linked.region}: no people with these counts were found")
+            raise SolverError(f"region {linked.region}: no records with the true counts were found")
         if found.outcome is Feasibility.INFEASIBLE:
-            raise SolverError(f"region {linked.region}: no people have these counts")
+            raise SolverError(f"region {linked.region}: no records have the true counts")
         people[component.columns] = found.values
     return people

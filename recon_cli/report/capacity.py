@@ -27,7 +27,7 @@ from recon_cli.report.document import (
     result_table,
 )
 from recon_cli.report.headline import Headline
-from recon_cli.report.words import of_people, percentage, words_of
+from recon_cli.report.words import Words, capitalized, of_people, percentage, words_of
 from recon_cli.schema import Release, Table
 
 _BITS, _DECODER, _NO_TABLES = "bits that get through, at most", "our decoder", "no tables"
@@ -63,7 +63,7 @@ def compose_capacity(
         noise: From `recon_cli.capacity.noise_needed.noise_needed`.
         trial: Of our decoder.
     """
-    finest = capacity.levels[0]
+    finest, words = capacity.levels[0], words_of(release)
     return ReportDocument(
         title=f"What {release.title} carries",
         subject=f"{len(tables)} tables, before any attack",
@@ -77,7 +77,7 @@ def compose_capacity(
         facts=(
             KeyFigure(f"cells of a {finest.level}", f"{finest.cells:,}"),
             KeyFigure("independent", f"{finest.rank.value:,}"),
-            KeyFigure("people", f"{finest.people:,}"),
+            KeyFigure(words.people, f"{finest.people:,}"),
             KeyFigure("bits in a record", f"{finest.record_bits / max(finest.people, 1):.1f}"),
         ),
         terms=(
@@ -89,8 +89,8 @@ def compose_capacity(
             Term(
                 "nullity",
                 "unknowns less rank: the dimensions in which records could still differ if "
-                "numbers of people were not whole and not bounded; 0 means one solution of these "
-                "unknowns",
+                f"numbers of {words.people} were not whole and not bounded; 0 means one solution "
+                "of these unknowns",
             ),
             Term(
                 "bits of records",
@@ -100,7 +100,7 @@ def compose_capacity(
         ),
         sections=(
             _equations_section(release, capacity, equations),
-            _entropy_section(capacity, trial),
+            _entropy_section(capacity, trial, words),
             _noise_section(noise),
         ),
     )
@@ -140,9 +140,10 @@ def _these(tables: int) -> str:
 def _equations_section(
     release: Release, capacity: ReleaseCapacity, equations: pl.DataFrame
 ) -> ReportSection:
+    people = words_of(release).people
     levels = result_table(
         "Published cells",
-        ["level", "geounits", "people", "cells of one", "independent", "beyond finer levels"],
+        ["level", "geounits", people, "cells of one", "independent", "beyond finer levels"],
         [
             [
                 level.level,
@@ -157,7 +158,7 @@ def _equations_section(
     )
     after = result_table(
         "Equations after zeros",
-        ["tables", "unknowns before", "rows", "unknowns", "rank", "nullity", "people"],
+        ["tables", "unknowns before", "rows", "unknowns", "rank", "nullity", people],
         [
             [
                 row["tables"],
@@ -179,7 +180,7 @@ def _equations_section(
     return ReportSection("equations", "Equations", (text,), sheets=(levels, after))
 
 
-def _entropy_section(capacity: ReleaseCapacity, trial: DecoderTrial) -> ReportSection:
+def _entropy_section(capacity: ReleaseCapacity, trial: DecoderTrial, words: Words) -> ReportSection:
     bits = result_table(
         "Bits",
         ["level", "of records", "carried by exact counts, at most", "share"],
@@ -194,7 +195,7 @@ def _entropy_section(capacity: ReleaseCapacity, trial: DecoderTrial) -> ReportSe
         ],
     )
     tried = result_table(
-        "People found by our decoder",
+        f"{capitalized(words.people)} found by our decoder",
         ["sd", "found"],
         [
             *(
@@ -207,10 +208,12 @@ def _entropy_section(capacity: ReleaseCapacity, trial: DecoderTrial) -> ReportSe
     figure = Figure(
         name="through",
         title="What gets through noise",
-        caption=f"The decoder tried {trial.people:,} simulated people of one level's counts.",
+        caption=(
+            f"The decoder tried {trial.people:,} simulated {words.people} of one level's counts."
+        ),
         alt=(
             "Share of the records' bits that gets through noise at most, falling with the noise, "
-            "and share of people that our decoder finds."
+            f"and share of {words.people} that our decoder finds."
         ),
         chart=Chart((_through(capacity, trial),), 1),
         sheets=(tried,),

@@ -57,7 +57,7 @@ def _facts(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
             f"{whole['one_units']:,}",
             percentage(whole["one_units"], whole["units"]),
         ),
-        *_certain(findings, words),
+        *_certain(findings, words, counted=reconstruction.is_counted),
         *_recovered(findings),
         KeyFigure(
             "published cells compared",
@@ -67,7 +67,7 @@ def _facts(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
     )
 
 
-def _certain(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
+def _certain(findings: Findings, words: Words, *, counted: bool) -> tuple[KeyFigure, ...]:
     certain = findings.certain
     if certain is None:
         return ()
@@ -75,7 +75,7 @@ def _certain(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
         KeyFigure(
             f"records proven certain, with {words.listed(certain.columns)}",
             f"{certain.records:,}",
-            percentage(certain.records, certain.of),
+            percentage(certain.records, certain.of) if counted else "",
         ),
     )
 

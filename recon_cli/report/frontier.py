@@ -14,6 +14,7 @@ from recon_cli.report.charts import Chart
 from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
 from recon_cli.report.document import Figure, ReportDocument, ReportSection, Term, result_table
 from recon_cli.report.headline import Headline
+from recon_cli.report.words import words_of
 from recon_cli.schema import Release
 from recon_cli.score.sheet import ResultTable
 
@@ -54,6 +55,7 @@ def compose_frontier(
         law: Of the noise.
         found: What is shown.
     """
+    people = words_of(release).people
     neighbours = (
         "data sets that differ in the values of one record"
         if law.is_replaced
@@ -63,7 +65,7 @@ def compose_frontier(
         title=f"What noise would cost the users of {release.title}",
         subject=f"{law.noise.capitalize()} noise; neighbours are {neighbours}",
         headline=Headline(
-            _sentences(found),
+            _sentences(found, people),
             (
                 "Errors are before post-processing. Rounding to consistent whole numbers from 0 "
                 "costs no privacy, but raises small counts on average; an exact invariant voids "
@@ -74,7 +76,7 @@ def compose_frontier(
         terms=(
             Term("ε", "the privacy loss of the whole release, all tables and levels together"),
             Term("strategy", "what is measured with noise; tables follow by least squares"),
-            Term("rmse", "root mean squared error of a published count, in people"),
+            Term("rmse", f"root mean squared error of a published count, in {people}"),
             Term(
                 "optimum",
                 "the split of ε that makes the weighted sum of mean squared errors least, each "
@@ -82,14 +84,14 @@ def compose_frontier(
             ),
         ),
         sections=(
-            _tables_section(weights, found.errors),
+            _tables_section(weights, found.errors, people),
             *_levels_section(found.levels),
-            _one_section(found.one),
+            _one_section(found.one, people),
         ),
     )
 
 
-def _sentences(found: Frontiers) -> tuple[str, ...]:
+def _sentences(found: Frontiers, people: str) -> tuple[str, ...]:
     errors = found.errors
     middle = errors["epsilon"].unique().sort()[errors["epsilon"].n_unique() // 2]
     best = errors.filter(pl.col("is_best"), pl.col("epsilon") == middle)
@@ -99,7 +101,7 @@ def _sentences(found: Frontiers) -> tuple[str, ...]:
     return (
         *priced,
         f"With ε = **{middle:g}** for everything, split as the weights want it, a count of "
-        f"{first['table']} ({first['level']}) is off by **{first['rmse']:,.0f}** people in the "
+        f"{first['table']} ({first['level']}) is off by **{first['rmse']:,.0f}** {people} in the "
         f"root mean square, one of {last['table']} ({last['level']}) by "
         f"**{last['rmse']:,.0f}**.",
         f"An attacker who knows all other records is right about one fair bit with probability "
@@ -130,7 +132,9 @@ def _levels_section(levels: pl.DataFrame) -> tuple[ReportSection, ...]:
     return (ReportSection("levels", "Levels", (text,), sheets=(sheet,)),)
 
 
-def _tables_section(weights: Mapping[str, float], errors: pl.DataFrame) -> ReportSection:
+def _tables_section(
+    weights: Mapping[str, float], errors: pl.DataFrame, people: str
+) -> ReportSection:
     level = errors["level"][0]
     names = [name for name in STRATEGIES if name in set(errors["strategy"])]
     mean = (
@@ -142,7 +146,7 @@ def _tables_section(weights: Mapping[str, float], errors: pl.DataFrame) -> Repor
     panel = CurvePanel(
         f"All tables of a {level}, by strategy",
         Scale("ε of the whole release", is_log=True),
-        Scale("root mean squared error, people", is_log=True),
+        Scale(f"root mean squared error, {people}", is_log=True),
         _lines({name: mean.filter(strategy=name).select("epsilon", "rmse") for name in names}),
     )
     figure = Figure(
@@ -188,12 +192,12 @@ def _lines(series: Mapping[str, pl.DataFrame]) -> tuple[Curve, ...]:
     )
 
 
-def _one_section(one: pl.DataFrame) -> ReportSection:
+def _one_section(one: pl.DataFrame, people: str) -> ReportSection:
     x = Scale("ε", is_log=True)
     by_mechanism = {name: one.select("epsilon", key) for key, name in _MECHANISMS.items()}
     attacker = {_ATTACKER: one.select("epsilon", pl.col("any_attacker") * 100)}
     panels = (
-        CurvePanel("Error of the count", x, Scale("people", is_log=True), _lines(by_mechanism)),
+        CurvePanel("Error of the count", x, Scale(people, is_log=True), _lines(by_mechanism)),
         CurvePanel("Guessing one fair bit", x, Scale("% right", 50, 100), _lines(attacker)),
     )
     sheet = result_table(

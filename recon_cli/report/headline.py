@@ -59,9 +59,11 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         notes = [_examined(findings, findings.claims, words)]
         notes += _gaps(reconstruction, words)
         notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
-        verdict = claims_verdict(findings.claims, findings.rule, words)
+        counted = reconstruction.is_counted and findings.claims.is_counted
+        verdict = claims_verdict(findings.claims, findings.rule, words, counted=counted)
         verdicts = _alarms_first(verdict, findings.audit)
-        sentences = [*verdicts, *_disclosed(findings.claims, words), *precision]
+        disclosed = _disclosed(findings.claims, words, counted=counted)
+        sentences = [*verdicts, *disclosed, *precision]
         return Headline(tuple(sentences), tuple(notes))
     verdict = records_verdict(reconstruction, findings.rule)
     sentences = [
@@ -136,33 +138,38 @@ def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[s
     return [verdict, recovered] if verdict.startswith("**Yes") else [recovered, verdict]
 
 
-def _disclosed(claims: ClaimFindings, words: Words) -> list[str]:
+def _disclosed(claims: ClaimFindings, words: Words, *, counted: bool) -> list[str]:
     """The worst over all combinations of columns, whatever the schema's ``histogram`` names."""
     disclosed, listed = claims.disclosed, words.listed(claims.columns)
     identity, attribute = disclosed["identity"], disclosed["attribute"]
+
+    def given(people: int) -> str:
+        return _given(people, claims.people if counted else None, words)
+
     return [
-        f"{_people(identity, claims, words)} the only ones in their {words.unit} with some values, "
+        f"{given(identity)} the only ones in their {words.unit} with some values, "
         "and another column of theirs is settled."
         if identity
         else f"**{capitalized(words.nobody)}** is proven to be alone with some values and have "
         "another column settled.",
-        f"{_people(attribute, claims, words)} in a group of their {words.unit} that is known to be "
+        f"{given(attribute)} in a group of their {words.unit} that is known to be "
         "alike in a further column."
         if attribute
         else f"**No group** of {words.people} is proven to be alike in a further column.",
-        f"{_people(claims.whole, claims, words)} certain with all of {listed}."
+        f"{given(claims.whole)} certain with all of {listed}."
         if claims.whole
         else f"**No record** is proven certain with all of {listed}.",
     ]
 
 
-def _people(people: int, claims: ClaimFindings, words: Words) -> str:
-    if people == claims.people and claims.is_counted:
+def _given(people: int, everybody: int | None, words: Words) -> str:
+    """So many are; of how many, where the tables say that."""
+    if everybody is None:
+        return f"**At least {of_people(people, words)}** {'is' if people == 1 else 'are'}"
+    if people == everybody:
         return f"**All {of_people(people, words)}** are"
-    if people == claims.people:
-        return f"**At least {of_people(people, words)}** are"
-    share = percentage(people, claims.people)
-    return f"**At least {people:,} of {of_people(claims.people, words)}** ({share}) are"
+    share = percentage(people, everybody)
+    return f"**At least {people:,} of {of_people(everybody, words)}** ({share}) are"
 
 
 def _examined(findings: Findings, claims: ClaimFindings, words: Words) -> str:
@@ -202,6 +209,8 @@ def _one(reconstruction: ReconstructionFindings, words: Words) -> str:
         return f"**No {words.unit}** {proven} exactly one possible reconstruction."
     if people == everybody and reconstruction.is_counted:
         return f"**All {of_people(people, words)}** {where}."
+    if not reconstruction.is_counted:
+        return f"At least **{of_people(people, words)}** {where}."
     return (
         f"{_at_least(is_known)}**{people:,} of {of_people(everybody, words)}** "
         f"({percentage(people, everybody)}) {where}."
@@ -219,6 +228,8 @@ def _certain(reconstruction: ReconstructionFindings, words: Words) -> str:
     if certain == everybody and reconstruction.is_counted:
         return f"**Every record** ({what}) appears {where}."
     noun, verb = ("record", "appears") if certain == 1 else ("records", "appear")
+    if not reconstruction.is_counted:
+        return f"At least **{certain:,} {noun}** ({what}) {verb} {where}."
     return (
         f"{_at_least(is_known)}**{certain:,} {noun}** ({percentage(certain, everybody)}; {what}) "
         f"{verb} {where}."

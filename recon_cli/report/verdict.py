@@ -13,10 +13,16 @@ _WHO = {
 }
 
 
-def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words) -> str:
+def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words, *, counted: bool) -> str:
     """The verdict where every combination of columns was examined.
 
     Records that are certain, of whom no column is known to settle another one, are given away too.
+
+    Args:
+        claims: What was found.
+        rule: The rule.
+        words: The release's words.
+        counted: Whether the tables say how many people every unit has.
     """
     disclosed = 0 if rule.kind == "record" else claims.disclosed[rule.kind]
     given = disclosed or claims.whole
@@ -26,7 +32,7 @@ def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words) -> str:
             f"these {words.units}."
         )
     what = words.people if disclosed or rule.kind == "record" else "whole records"
-    return _verdict(what, given, claims.people, rule, least="at least ", counted=claims.is_counted)
+    return _verdict(what, given, claims.people, rule, least="at least ", counted=counted)
 
 
 def records_verdict(found: ReconstructionFindings, rule: Rule) -> str:
@@ -46,17 +52,18 @@ def audit_verdict(audit: AuditFindings) -> str | None:
     recovered, cells = audit.recovered, audit.manifest.totals["cells"]
     if not recovered:
         return None
-    how = "suppressed, changed or left out" if audit.left_out else "suppressed or changed"
     return (
         f"**Yes, protected counts are given away:** {recovered:,} of {cells:,} that were "
-        f"{how} ({percentage(recovered, cells)}) follow from the others."
+        f"{audit.how} ({percentage(recovered, cells)}) follow from the others."
     )
 
 
 def _verdict(what: str, given: int, people: int, rule: Rule, *, least: str, counted: bool) -> str:
     number = f"{least}{given:,} of {people:,} ({percentage(given, people)})"
-    if given == people:
-        number = f"all {people:,}" if counted else f"at least {given:,}"
+    if not counted:
+        number = f"at least {given:,}"
+    elif given == people:
+        number = f"all {people:,}"
     if 100 * given > rule.tolerated * people:
         return f"**Yes, {what} are given away:** {number}."
     within = "Not proven to be more" if least and given < people else "No more"

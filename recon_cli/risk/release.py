@@ -312,7 +312,7 @@ def _require_once(frame: pl.DataFrame) -> None:
 def _require_measured(cells: pl.DataFrame, column: str, keys: Sequence[str]) -> None:
     absent = cells.filter(pl.col(column).is_null())
     if not absent.is_empty():
-        raise SourceError(f"{_name(absent, keys)}: somebody is in the cell, but it is not measured")
+        raise SourceError(f"{_name(absent, keys)}: records are in the cell, but it is not measured")
 
 
 def _name(frame: pl.DataFrame, keys: Sequence[str]) -> str:

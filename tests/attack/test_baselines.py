@@ -174,7 +174,9 @@ def test_tables_alone_give_the_blocks_margins() -> None:
 def test_tables_that_say_too_little_are_refused() -> None:
     records = people(50, 3).drop("pik")
     published = released(records, ("P8", "P9", "P12", "P14"))
-    with pytest.raises(ConfigError, match="P8: these tables do not determine people by race × his"):
+    with pytest.raises(
+        ConfigError, match="P8: these tables do not determine records by race × his"
+    ):
         published_margin(SF1, published, [SF1.table_by_name["P8"]], ("race", "hispanic"))
     counts = published.counts.with_columns(
         pl.when((pl.col("table") == "P9") & (pl.col("cell") == 1))

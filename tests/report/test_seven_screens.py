@@ -9,8 +9,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.support.browser import chromium, needs_browser, opened
 from tests.support.command_line import recon
-from tests.support.seven_runs import RUNS, run_of, shown
+from tests.support.seven_runs import HOSPITAL, RUNS, run_of, shown
 
 #: Kind of release → how its verdict begins, whatever chance does.
 VERDICTS = {
@@ -128,7 +129,7 @@ def test_a_number_of_certain_records_is_one_and_has_its_columns(screen: Screen) 
         assert screen.kind == "audited"
         return
     columns, certain, _ = tile
-    sentence = r"(\d+) of [\d,]+ stays \(.*?\) are certain with all of (.*)\."
+    sentence = r"(\d+)(?: of [\d,]+)? stays?(?: \(.*?\))? (?:are|is) certain with all of (.*)\."
     said = re.search(sentence, screen.head)
     if said is not None:
         assert (said[1], said[2]) == (certain, columns)
@@ -140,7 +141,7 @@ def test_a_number_of_certain_records_is_one_and_has_its_columns(screen: Screen) 
     else:
         assert f"certain at least {certain} of" in screen.shown
     assert f"with {columns}" in screen.shown
-    assert re.search(rf"certain, at least \d+ \([\d.]+%\), with {columns}", screen.printed)
+    assert re.search(rf"certain, at least \d+(?: \([\d.]+%\))?, with {columns}", screen.printed)
 
 
 def test_places_and_records_are_counted_once(screen: Screen) -> None:
@@ -161,6 +162,31 @@ def test_places_and_records_are_counted_once(screen: Screen) -> None:
     assert counted == (screen.kind not in {"rounded", "noisy"})
     assert ("the tables do not say how many" in screen.printed) == (not counted)
     assert (f"{stays[1]} stays reconstructed" in screen.status) == (not counted)
+
+
+def test_a_share_needs_a_number_that_is_known(screen: Screen) -> None:
+    """Of how many stays, only where the tables say how many there are."""
+    if screen.kind not in {"rounded", "noisy"}:
+        return
+    for line in screen.head.splitlines():
+        assert not re.search(r"\d of [\d,]+ stays|certain.*%", line), line
+    assert not re.search(r"certain, at least [\d,]+ \(", screen.printed)
+    if screen.kind == "rounded":
+        unknown = r"stays \d+ reconstructed; the tables do not say how many"
+        assert len(re.findall(unknown, screen.printed)) == 2  # reconstruct and claims
+
+
+def test_protected_counts_were_what_they_are_called(screen: Screen) -> None:
+    how = {"suppressed": "suppressed", "left-out": "left out", "audited": "suppressed"}
+    if screen.kind in how:
+        assert f"that were {how[screen.kind]} (100%) follow from the others" in screen.head
+
+
+@needs_browser
+def test_nothing_is_wider_than_a_telephone(screen: Screen) -> None:
+    page = screen.work / "report" / "report.html"
+    with chromium() as browser, opened(browser, page, width=390) as sight:
+        assert sight.overflow() == 0
 
 
 def test_advice_fits_the_law(screen: Screen) -> None:
@@ -189,3 +215,17 @@ def test_advice_fits_the_law(screen: Screen) -> None:
 def test_records_are_called_what_they_are(screen: Screen) -> None:
     for text in (screen.head, screen.printed, screen.shown, screen.status):
         assert not re.search(r"\b(people|persons?|everybody)\b", text), text
+
+
+def test_pages_without_records_count_them_by_their_name(tmp_path: Path) -> None:
+    config = tmp_path / "recon.yaml"
+    config.write_text(
+        f"release: {HOSPITAL}/stays.yaml\nwork: work\ncapacity:\nfrontier:\n"
+        f"ingest: {{source: tidy, paths: [{HOSPITAL}/tables.csv]}}\n"
+    )
+    recon("run", "-q", "-c", config)
+    for name in ("capacity", "frontier"):
+        page = (tmp_path / "work" / name / f"{name}.md").read_text()
+        assert "stays" in page
+        found = re.search(r"\b(people|persons?|everybody)\b", page)
+        assert found is None, page[found.start() - 80 : found.end() + 40]

@@ -142,6 +142,6 @@ def test_guessers_that_the_tables_do_not_allow_name_the_key_that_turns_them_off(
     recon("tabulate", tmp_path / "truth.parquet", "-c", path, "--to", tmp_path / "tables.csv")
     recon("ingest", "-c", path)
     output = " ".join(recon("link", "-c", path, code=2).output.split())
-    assert "do not determine people by smoker × insurance" in output
+    assert "do not determine records by smoker × insurance" in output
     assert "turn guessers off (link.guessers: {})" in output
     recon("link", "-c", path, "--set", "link.guessers={}")

@@ -197,7 +197,7 @@ def test_wrong_measurements_are_refused(config: Path) -> None:
 
     unknown = noisy.with_columns(cell=pl.col("cell").replace(27, 270))
     assert "has no cell 270 of a table 'P12'" in refused(unknown)
-    assert "somebody is in the cell, but it is not measured" in refused(noisy.filter(block))
+    assert "records are in the cell, but it is not measured" in refused(noisy.filter(block))
     empty = counts().filter(pl.col("count") == 0).row(0, named=True)
     absent = (pl.col("geoid") == empty["geoid"]) & (pl.col("cell") == empty["cell"])
     assert "measured for 39 of 40 geounits below it" in refused(noisy.filter(~absent))

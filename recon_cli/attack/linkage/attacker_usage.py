@@ -64,7 +64,7 @@ class AttackerUsage:
         if self.known * _IDS_FOR_ONE < self.used:
             raise SourceError(
                 f"{self.known:,} of {self.used:,} identifiers are in the truth's column "
-                f"{id_column!r}: match the file's people to it first, and name the column with "
+                f"{id_column!r}: match the file's records to it first, and name the column with "
                 "`id` (docs/attackers.md)"
             )
 

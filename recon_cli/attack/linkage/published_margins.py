@@ -87,7 +87,7 @@ def published_margin(
     if inverse is None:
         names = ", ".join(table.name for table in tables)
         raise ConfigError(
-            f"{names}: these tables do not determine people by {' × '.join(columns)}, which "
+            f"{names}: these tables do not determine records by {' × '.join(columns)}, which "
             "guessers from published tables must know (MDG and PRG by default); name tables that "
             "do (link.guessers.MDG.tables), or turn guessers off (link.guessers: {})"
         )
