@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
+from benchmarks.soundness.releases import make_release
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.dense_bounds import propagate_dense
@@ -217,3 +218,13 @@ def test_dense_bounds_are_those_of_listed_candidates(seed: int, exact: float) ->
         assert (dense.lower[cells.unit, code] == bounds.lower).all()
         assert (dense.upper[cells.unit, code] == bounds.upper).all()
         assert dense.upper.sum() == bounds.upper.sum()
+
+
+@pytest.mark.parametrize("number", [150, 398])
+def test_what_propagation_settles_under_a_law_is_a_likeliest_solution(number: int) -> None:
+    """A column that no table shows varies, and nothing else: it changes no count's likelihood."""
+    tiny = make_release(7, number)
+    assert tiny is not None
+    found = recon.reconstruct(tiny.release, tiny.published, seed=1).blocks
+    assert found["free"].to_list() == [0]
+    assert found["status"].to_list() == ["likely"]

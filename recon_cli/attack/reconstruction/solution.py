@@ -223,6 +223,9 @@ class _DenseRegions:
         batch.require_solution(bounds.suspects)
         people = bounds.lower.astype(np.int64)
         least = listed.is_least.copy()
+        region = system.regions[everyone]
+        # Where nothing is free there is one solution in these cells: none costs less.
+        least[everyone[~np.isin(region, region[bounds.free > 0])]] = True
         seconds, used_solver = listed.deterministic_time.copy(), listed.used_solver.copy()
         unsolved, undecided = listed.unsolved.copy(), listed.undecided.copy()
         for units in self._parts(everyone, bounds.free):
