@@ -13,6 +13,25 @@ from recon_cli.errors import MemoryShortage, ReconError
 _NEAR: Final = 64 << 20
 
 
+#: Below such a cap polars and OpenBLAS, with two threads, end the process while they are loaded, in
+#: words of their own; measured, and more threads need more.
+_LEAST: Final = 1_000 << 20
+
+
+def require_room() -> None:
+    """Pass silently if the process may have the memory that libraries need to be loaded.
+
+    Raises:
+        MemoryShortage: It is capped below.
+    """
+    cap = _cap()
+    if cap is not None and cap < _LEAST:
+        raise MemoryShortage(
+            f"memory is capped at {cap >> 20:,} MB (ulimit -v), and libraries need "
+            f"{_LEAST >> 20:,} MB to be loaded at all; allow more"
+        )
+
+
 def as_shortage(error: BaseException) -> MemoryShortage | None:
     """The shortage that an error stands for, if it does.
 
@@ -20,6 +39,8 @@ def as_shortage(error: BaseException) -> MemoryShortage | None:
     what we make of it may accuse a file that is right: so near to the cap of the process, every
     error of theirs is taken for a shortage. A refusal of our own alone never is.
     """
+    if isinstance(error, MemoryShortage):
+        return error
     chain = list(_chain(error))
     is_foreign = not all(isinstance(each, ReconError) for each in chain)
     if any(map(_is_shortage, chain)) or (is_foreign and _is_at_cap()):
@@ -43,14 +64,24 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         at = at.__cause__ or at.__context__
 
 
-def _is_at_cap() -> bool:
-    """Whether this process has, or had, nearly all the address space that it may have."""
+def _cap() -> int | None:
+    """Bytes of address space that this process may have; None without a limit."""
     try:
         import resource  # noqa: PLC0415 - Windows has none
-
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    except (ImportError, OSError):
-        return False
+    except ImportError:
+        return None
     cap = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if cap == resource.RLIM_INFINITY else cap
+
+
+def _is_at_cap() -> bool:
+    """Whether this process has, or had, nearly all the address space that it may have."""
+    cap = _cap()
+    if cap is None:
+        return False
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
     peak = next((line for line in status.splitlines() if line.startswith("VmPeak:")), "VmPeak: 0")
-    return cap != resource.RLIM_INFINITY and int(peak.split()[1]) * 1024 > cap - _NEAR
+    return int(peak.split()[1]) * 1024 > cap - _NEAR

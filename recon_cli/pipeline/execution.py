@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from recon_cli.errors import StageError
+from recon_cli.memory_shortage import require_room
 from recon_cli.pipeline.declaration import OpenedStage, load
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Reporter, SilentReporter
@@ -29,8 +30,10 @@ def run_stage(stage: Stage, run: Run) -> StageOutcome:
     """Run one stage, unless it is up to date.
 
     Raises:
+        MemoryShortage: The process may not have what libraries need to be loaded.
         ReconError: See the stage's function.
     """
+    require_room()
     opened = open_stage(stage, run)
     with run.transaction(opened.prepared()) as transaction:
         if transaction.current is None:
