@@ -12,8 +12,9 @@ See *clique* in docs/glossary.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +24,21 @@ from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray, enumerate_domain
+from recon_cli.model.interval_system import interval_strata
 from recon_cli.model.junction_tree import JunctionTree, Separator
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.predicates import Masks
 
 AtomArray = npt.NDArray[np.int16]
+
+#: Cells of a unit's clique tables, up to which all of them are held.
+_WIDEST: Final = 1_000
+#: The same up to which they are held however small the joint histogram is; and how many times as
+#: many cells that has where they are more.
+_SMALL: Final = 100
+_SHARE: Final = 2
+#: Cells of all units of some whole regions.
+_MOST_CELLS: Final = 400_000
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,21 @@ class CliqueForm:
     def joint_width(self) -> int:
         """Histogram cells of a unit at the working grain."""
         return math.prod(self.plan.grain.sizes)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether clique tables are worth it: the plan alone decides, before any work.
+
+        They are much smaller than the joint histogram, or that is small itself. Of census tables
+        one clique is as wide as the whole, and published zeros leave few of its cells.
+        """
+        return self.width <= _WIDEST and (
+            self.width <= _SMALL or self.width * _SHARE <= self.joint_width
+        )
+
+    def can_hold(self, units: int) -> bool:
+        """Whether the tables of so many units are few enough."""
+        return units * self.width <= _MOST_CELLS
 
     @cached_property
     def atoms(self) -> tuple[AtomArray, ...]:
@@ -233,6 +259,21 @@ class CliqueSystem:
         rows = LinearConstraints(A, np.concatenate(least), np.concatenate(most))
         return cls(form, units, rows, tuple(published), np.tile(form.ceiling, number))
 
+    def tightened(self, counts: PartitionCounts, batch: slice) -> CliqueSystem | None:
+        """With the ends that the margins of each geounit leave; None where they contradict."""
+        if counts.intervals is None:
+            return None
+        strata, _, suspects = interval_strata(self.form.plan, counts, counts.intervals, batch)
+        if any(len(each) for each in suspects):
+            return None
+        least, most = self.rows.least.copy(), self.rows.most.copy()
+        for stratum, published in zip(strata, self.published, strict=True):
+            height = len(published.geounits) * len(published.nodes)
+            here = slice(published.first, published.first + height)
+            least[here] = stratum.least_or_rhs[:, published.nodes].ravel()
+            most[here] = np.minimum(most[here], stratum.rhs[:, published.nodes].ravel())
+        return replace(self, rows=LinearConstraints(self.rows.A, least, most))
+
     @property
     def separators(self) -> int:
         """Number of rows that say that tables agree."""
@@ -242,6 +283,29 @@ class CliqueSystem:
     def unit(self) -> IntArray:
         """For each cell the place of its unit."""
         return np.repeat(np.arange(len(self.units)), self.form.width)
+
+
+def nested_blocks(
+    counts: PartitionCounts, batch: slice, unit: IntArray
+) -> tuple[tuple[IntArray, ...], ...]:
+    """The columns of each unit, of each geounit that it lies in, and all of them.
+
+    Args:
+        counts: The partition.
+        batch: The units.
+        unit: For each column the place of its unit.
+    """
+    levels: list[tuple[IntArray, ...]] = []
+    for parent in counts.parent.values():
+        of_unit = parent[batch]
+        # A unit in no geounit of a level is one by itself.
+        label = np.where(of_unit < 0, -1 - np.arange(len(of_unit)), of_unit)[unit]
+        values, at = np.unique(label, return_inverse=True)
+        if len(values) == 1 or (levels and len(values) == len(levels[-1])):
+            continue
+        order = np.argsort(at.ravel(), kind="stable")
+        levels.append(tuple(np.split(order, np.cumsum(np.bincount(at.ravel()))[:-1])))
+    return (*levels, (np.arange(len(unit)),))
 
 
 def _stated(

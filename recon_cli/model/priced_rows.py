@@ -214,11 +214,9 @@ def _of_stratum(plan: Plan, rows: DenseRows, costs: CountCosts | None) -> _Strat
     cells = np.array([plan.columns[cell] for cell in pattern.margins.columns])
     kinds: list[IntArray] = []
     if costs is not None:
-        kind_of = costs.of(stratum.geounits)[:, cells]
-        for columns in _layers(pattern.lattice.node):
-            kind = np.full(stratum.rhs.shape, -1, dtype=np.int64)
-            kind[:, pattern.lattice.node[columns]] = kind_of[:, columns]
-            kinds.append(kind.ravel())
+        of_cell = costs.of(stratum.geounits)[:, cells]
+        found = kinds_of_nodes(of_cell, pattern.lattice.node, stratum.rhs.shape[1])
+        kinds = [kind.ravel() for kind in found]
     published = np.zeros(rows.width, dtype=bool)
     published[pattern.lattice.node] = True
     says: BoolArray = np.logical_or(stratum.least_or_rhs > 0, stratum.rhs < OPEN)
@@ -227,6 +225,22 @@ def _of_stratum(plan: Plan, rows: DenseRows, costs: CountCosts | None) -> _Strat
     return _StratumRows(
         stratum.least_or_rhs.ravel(), stratum.rhs.ravel(), (says & published).ravel(), tuple(kinds)
     )
+
+
+def kinds_of_nodes(of_cell: IntArray, node: IntArray, nodes: int) -> list[IntArray]:
+    """(geounits × nodes) kinds of the first cell of each node, of the second, and so on.
+
+    Args:
+        of_cell: (geounits × cells) kinds of published cells, −1 without a cost.
+        node: For each cell its node.
+        nodes: How many there are.
+    """
+    kinds = []
+    for columns in _layers(node):
+        kind = np.full((len(of_cell), nodes), -1, dtype=np.int64)
+        kind[:, node[columns]] = of_cell[:, columns]
+        kinds.append(kind)
+    return kinds
 
 
 def _layers(node: IntArray) -> Sequence[IntArray]:

@@ -15,7 +15,7 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.attack.audit.cells import IntervalCells
-from recon_cli.attack.audit.clique_ends import AskedCounts, is_narrow
+from recon_cli.attack.audit.clique_ends import AskedCounts
 from recon_cli.frames import STATEMENTS
 from recon_cli.model.cliques import CliqueForm, CliqueSystem
 from recon_cli.model.counts import PartitionCounts, arrange_counts
@@ -82,7 +82,7 @@ def linked_cells(
     form = CliqueForm.of(plan)
     for batch in whole_regions_of(counts):
         cells = None
-        if is_narrow(form):
+        if form.is_narrow:
             cells = _by_cliques(form, counts, batch)
         if cells is None:
             cells = _by_histograms(plan, counts, batch)

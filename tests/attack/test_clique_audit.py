@@ -21,6 +21,7 @@ from benchmarks.office.publication import (
 )
 from recon_cli.attack.audit import partition
 from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.protect.counts import tidy_counts
 from recon_cli.protect.linked_cells import linked_cells
@@ -67,7 +68,7 @@ def schools(law: str) -> tuple[Release, Publication]:
 
 @contextmanager
 def joint_histograms() -> Iterator[None]:
-    with mock.patch.object(partition, "is_narrow", return_value=False):
+    with mock.patch.object(CliqueForm, "is_narrow", new=False):
         yield
 
 

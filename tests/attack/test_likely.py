@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from hypothesis import strategies as st
 import recon_cli as recon
 from benchmarks.soundness.releases import make_release
 from recon_cli.model.bounds import propagate
+from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.dense_bounds import propagate_dense
 from recon_cli.model.dense_domain import DenseDomain
@@ -46,6 +50,13 @@ many = settings(
 )
 #: What each record adds to the cost: Eq. (likely).
 RECORD = 0.003
+
+
+@contextmanager
+def priced_columns() -> Iterator[None]:
+    """Whatever clique tables could do."""
+    with mock.patch.object(CliqueForm, "is_narrow", new=False):
+        yield
 
 
 def cost_of(release: Release, published: Publication, solution: Solution) -> float:
@@ -83,12 +94,15 @@ def weight(release: Release, table: str, number: int, values: tuple[Any, ...]) -
 
 
 @many
-@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.3, 0.6]))
-def test_the_likeliest_solution_is_that_of_brute_force(seed: int, exact: float) -> None:
+@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.3, 0.6]), by_cliques=st.booleans())
+def test_the_likeliest_solution_is_that_of_brute_force(
+    seed: int, exact: float, by_cliques: bool
+) -> None:
     release, _, published = protected_release(seed, exact)
     assume(not published.is_exact)
     every = enumerate_or_skip(release, published)
-    result = recon.reconstruct(release, published, seed=seed, objective="likely")
+    with nullcontext() if by_cliques else priced_columns():
+        result = recon.reconstruct(release, published, seed=seed, objective="likely")
     found = record_counts(release, result.microdata)
     mine = [solution for solution in every if is_solution(found, solution)]
     assert mine
@@ -122,6 +136,7 @@ def test_least_is_what_integers_add_up_to(monkeypatch: pytest.MonkeyPatch) -> No
         return vertex
 
     monkeypatch.setattr("recon_cli.attack.reconstruction.priced.price_columns", off_by_a_person)
+    monkeypatch.setattr(CliqueForm, "is_narrow", False)
     assert set(recon.reconstruct(WARDS, published).blocks["status"]) == {"solved"}
     assert worse
 
@@ -150,17 +165,21 @@ def test_certified_costs_are_not_above_the_least_whatever_the_duals(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("recon_cli.attack.reconstruction.priced.price_columns", watched)
+        patch.setattr(CliqueForm, "is_narrow", False)
         recon.reconstruct(release, published, seed=seed, objective="likely")
 
 
 @many
-@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.5]))
-def test_any_solution_of_regions_that_are_not_listed(seed: int, exact: float) -> None:
+@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.5]), by_cliques=st.booleans())
+def test_any_solution_of_regions_that_are_not_listed(
+    seed: int, exact: float, by_cliques: bool
+) -> None:
     release, _, published = protected_release(seed, exact)
     assume(not published.is_exact)
     every = enumerate_or_skip(release, published)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("recon_cli.attack.reconstruction.partition.MOST_LISTED", 0)
+        patch.setattr(CliqueForm, "is_narrow", by_cliques)
         result = recon.reconstruct(release, published, seed=seed, objective="any")
     found = record_counts(release, result.microdata)
     assert any(is_solution(found, solution) for solution in every)
@@ -177,6 +196,7 @@ def test_units_that_coarse_counts_connect_are_solved_a_few_at_a_time(
     every = enumerate_or_skip(release, published)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("recon_cli.attack.reconstruction.priced._JOINT", 0)
+        patch.setattr(CliqueForm, "is_narrow", False)
         result = recon.reconstruct(release, published, seed=seed, objective="likely")
     assert "undecided" not in set(result.blocks["status"])
     found = record_counts(release, result.microdata)
@@ -188,6 +208,7 @@ def test_what_was_not_decided_in_time_has_only_proven_people_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("recon_cli.attack.reconstruction.priced._JOINT", 0)
+    monkeypatch.setattr(CliqueForm, "is_narrow", False)
     monkeypatch.setattr("recon_cli.attack.reconstruction.neighbourhoods._SIZES", ())
     counts = counts_of(("A101", 1, "3"), ("A102", 1, "3"), ("A10", 1, "9"))
     law = under({"rounded": {"base": 3}})

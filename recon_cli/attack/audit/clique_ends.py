@@ -7,8 +7,8 @@ nothing is found here, and the joint histogram is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,12 +19,10 @@ from recon_cli.attack.audit.cells import CountEnds
 from recon_cli.attack.audit.functionals import DistinctFunctionals
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
-from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows
+from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks
 from recon_cli.model.components import Component, split_components
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
-from recon_cli.model.interval_system import interval_strata
 from recon_cli.model.signed_bounds import BoolArray, propagate_signed
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
@@ -32,27 +30,8 @@ from recon_cli.solve.feasibility import Feasibility
 from recon_cli.solve.nested_blocks import find_ends
 from recon_cli.solve.nested_feasibility import solve_nested
 
-#: Cells of a unit's clique tables, up to which all of them are held.
-_WIDEST: Final = 1_000
-#: The same up to which they are held however small the joint histogram is; and how many times as
-#: many cells that has where they are more.
-_SMALL: Final = 100
-_SHARE: Final = 2
-#: Cells of all units of a batch.
-_MOST_CELLS: Final = 400_000
 #: All parts of a region are asked together.
 _WHOLE: Final = 2**31
-
-
-def is_narrow(form: CliqueForm) -> bool:
-    """Whether clique tables are worth it: the plan alone decides, before any work.
-
-    They are much smaller than the joint histogram, or that is small itself. Of census tables one
-    clique is as wide as the whole, and published zeros leave few of its cells.
-    """
-    return form.width <= _WIDEST and (
-        form.width <= _SMALL or form.width * _SHARE <= form.joint_width
-    )
 
 
 def clique_ends(
@@ -76,9 +55,9 @@ def clique_ends(
         SolverError: An engine fails.
     """
     units = counts.units[batch]
-    if len(units) * form.width > _MOST_CELLS or not counts.is_listed[units].all():
+    if not form.can_hold(len(units)) or not counts.is_listed[units].all():
         return None
-    system = _tightened(CliqueSystem.of(form, counts, batch), counts, batch)
+    system = CliqueSystem.of(form, counts, batch).tightened(counts, batch)
     if system is None or not system.published:
         return None
     bounds = propagate_signed(system.rows, system.ceiling)
@@ -93,7 +72,7 @@ def clique_ends(
     for part in split_components(system.rows, plain, regions, pack=_WHOLE):
         region = counts.region_geoids[int(regions[part.columns[0]])]
         own = Effort(digest_seed(seed, "audit", region), effort)
-        if not ends.add(part, tuple(_blocks(counts, batch, system.unit[part.columns])), own):
+        if not ends.add(part, nested_blocks(counts, batch, system.unit[part.columns]), own):
             return None
     found = CountEnds(
         low=np.concatenate([each.low for each in asked]),
@@ -104,22 +83,6 @@ def clique_ends(
         greatest=ends.greatest,
     )
     return pl.concat(each.names for each in asked), found
-
-
-def _tightened(system: CliqueSystem, counts: PartitionCounts, batch: slice) -> CliqueSystem | None:
-    """With the ends that the margins of each geounit leave; None where they contradict."""
-    if counts.intervals is None:
-        return None
-    strata, _, suspects = interval_strata(system.form.plan, counts, counts.intervals, batch)
-    if any(len(each) for each in suspects):
-        return None
-    least, most = system.rows.least.copy(), system.rows.most.copy()
-    for stratum, published in zip(strata, system.published, strict=True):
-        height = len(published.geounits) * len(published.nodes)
-        here = slice(published.first, published.first + height)
-        least[here] = stratum.least_or_rhs[:, published.nodes].ravel()
-        most[here] = np.minimum(most[here], stratum.rhs[:, published.nodes].ravel())
-    return replace(system, rows=LinearConstraints(system.rows.A, least, most))
 
 
 @dataclass(frozen=True)
@@ -186,27 +149,3 @@ class _Sums:
         self.least[asked] += functionals.cells @ ledger.least
         self.greatest[asked] += functionals.cells @ ledger.greatest
         return True
-
-
-def _blocks(
-    counts: PartitionCounts, batch: slice, unit: IntArray
-) -> Iterator[tuple[IntArray, ...]]:
-    """The columns of each unit, of each geounit that it lies in, and all of them.
-
-    Args:
-        counts: The partition.
-        batch: The units.
-        unit: For each column the place of its unit.
-    """
-    number = 0
-    for parent in counts.parent.values():
-        of_unit = parent[batch]
-        # A unit in no geounit of a level is one by itself.
-        label = np.where(of_unit < 0, -1 - np.arange(len(of_unit)), of_unit)[unit]
-        values, at = np.unique(label, return_inverse=True)
-        if len(values) == number or len(values) == 1:
-            continue
-        number = len(values)
-        order = np.argsort(at.ravel(), kind="stable")
-        yield tuple(np.split(order, np.cumsum(np.bincount(at.ravel()))[:-1]))
-    yield (np.arange(len(unit)),)

@@ -18,7 +18,7 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.attack.audit.cells import CountEnds, IntervalCells
-from recon_cli.attack.audit.clique_ends import clique_ends, is_narrow
+from recon_cli.attack.audit.clique_ends import clique_ends
 from recon_cli.attack.audit.ends import find_ends
 from recon_cli.attack.audit.functionals import DistinctFunctionals
 from recon_cli.attack.audit.left_out import with_left_out
@@ -151,7 +151,7 @@ class _Partition:
     def form(self) -> CliqueForm | None:
         """Clique tables, where they are small and no solver died on the region before."""
         form = CliqueForm.of(self.plan)
-        return form if is_narrow(form) and not self.quarantine.is_active else None
+        return form if form.is_narrow and not self.quarantine.is_active else None
 
     def audit_empty_places(self) -> Iterator[pl.DataFrame]:
         """The counts of places none of whose units exists: nobody lives there, so each is 0.

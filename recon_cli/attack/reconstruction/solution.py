@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
+from recon_cli.attack.reconstruction.clique_solution import solve_by_cliques
 from recon_cli.attack.reconstruction.priced import PricedSolution, solve_priced
 from recon_cli.errors import ContradictionError, DisagreementError, SolverError
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.candidates import BoolArray, Candidates
+from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
@@ -269,11 +272,28 @@ class _DenseRegions:
             if free[inside].any():
                 yield inside
 
+    @cached_property
+    def _form(self) -> CliqueForm | None:
+        """Clique tables, where they are small and no solver died on the region before."""
+        form = CliqueForm.of(self.batch.plan)
+        return form if form.is_narrow and not self.batch.watched.quarantine.is_active else None
+
     def _solve(
         self, rows: PricedRows, bounds: DenseBounds, units: IntArray, inside: IntArray
     ) -> PricedSolution:
-        with self.batch.region_of(int(inside[0])) as seed:
-            found = solve_priced(rows, bounds.lower[units], bounds.upper[units], seed)
+        batch = self.batch
+        with batch.region_of(int(inside[0])) as seed:
+            found = None
+            if self._form is not None:
+                (first,) = np.flatnonzero(
+                    batch.counts.units == batch.system.units[inside[0]]
+                ).tolist()
+                region = slice(first, first + len(inside))
+                found = solve_by_cliques(
+                    self._form, batch.counts, region, seed, is_likely=self.is_likely
+                )
+            if found is None:
+                found = solve_priced(rows, bounds.lower[units], bounds.upper[units], seed)
         if found is None:
             strata = rows.domain.strata
             geounits = np.concatenate([each.stratum.geounits for each in strata])
