@@ -36,12 +36,18 @@ def print_ingest(run: Run, outcome: StageOutcome) -> None:
 
     manifest, noun = outcome.manifest, plural(run.release.record)
     people, cells = manifest.totals["people"], manifest.totals["cells"]
+    partly = "at least " if manifest.totals.get("partly_counted") else ""
     levels = [level.name for level in run.release.geography.levels]
     show(
         title_of(outcome),
         [
             ("release", run.release.name),
-            (noun, f"{people:,}" if people or not cells else "not published exactly"),
+            (
+                noun,
+                f"{partly}{people:,}"
+                if people or not (cells or partly)
+                else "not published exactly",
+            ),
             *(
                 (plural(name).replace("_", " "), f"{manifest.statuses[name]:,}")
                 for name in levels

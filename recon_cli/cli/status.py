@@ -152,7 +152,8 @@ def _figures(manifest: Manifest, release: Release | None, zero: str) -> list[str
     people = plural("person" if release is None else release.record)
     # None are counted where no table says how many there are.
     made = " reconstructed" if totals.get("uncounted") else ""
-    facts = [f"{totals['people']:,} {people}{made}"] if totals.get("people") else []
+    partly = "at least " if totals.get("partly_counted") else ""
+    facts = [f"{partly}{totals['people']:,} {people}{made}"] if totals.get("people") else []
     if "units" in totals:
         facts.append(f"{totals['units']:,} {plural(unit).replace('_', ' ')}")
     statuses = dict(manifest.statuses)

@@ -168,7 +168,7 @@ class PartitionBuffer:
             totals={
                 "units": levels[self._release.geography.unit.name],
                 **({"unlisted": unlisted} if unlisted else {}),
-                "people": _people(geounits),
+                **_people(geounits),
                 "cells": counts,
             },
             started=self._started[partition],
@@ -199,10 +199,16 @@ def _partitions(frame: pl.DataFrame, level: Level) -> Iterator[tuple[str, pl.Dat
         start += size
 
 
-def _people(geounits: pl.DataFrame) -> int:
-    """People of a partition: the levels count the same people, unless one is not published."""
-    sums = geounits.group_by("level").agg(pl.col("population").cast(pl.Int64).sum())["population"]
-    return int(max(sums, default=0))
+def _people(geounits: pl.DataFrame) -> dict[str, int]:
+    """People of a partition: the levels count the same people, unless one is not published.
+
+    ``partly_counted`` is 1 where every level has a place of which no count of everybody is exact.
+    """
+    population = pl.col("population").cast(pl.Int64)
+    sums = geounits.group_by("level").agg(population.sum(), gaps=population.null_count())
+    people = int(sums["population"].max() or 0)  # type: ignore[arg-type]
+    is_whole = sums.is_empty() or not sums.filter(population == people, gaps=0).is_empty()
+    return {"people": people, **({} if is_whole else {"partly_counted": 1})}
 
 
 def _refuse_duplicates(geounits: pl.DataFrame) -> None:

@@ -77,9 +77,11 @@ class ReconstructionQuestion(Question):
         )
         verified = self._verified(part, result) if self.verify else {"cells_compared": 0}
         blocks = result.blocks
-        places = blocks.filter(is_place(self.release.geoid_column))
+        place = self.release.geoid_column
+        places = blocks.filter(is_place(place))
         unlisted = blocks.height - places.height
-        inhabited = places.filter(pl.col("population").fill_null(1) > 0)
+        placed = result.microdata[place].unique().implode()
+        inhabited = places.filter((pl.col("population") > 0) | pl.col(place).is_in(placed))
         unique = places.filter(pl.col("status") == "unique")
         methods = blocks["method"].value_counts().iter_rows()
         return Answer(
