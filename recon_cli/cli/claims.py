@@ -30,9 +30,9 @@ def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
     """Find what is true of people in every solution, on any of their columns.
 
     Writes claims/ (exactly, or at least, so many people of a unit have these values on these
-    columns), claim_units/ (one row per unit), disclosures/ (people whose other columns are settled
-    by a few) and claim_certificates/ (weighted cells that prove claims, if asked for). All subsets
-    of the published columns are asked, and every claim is proven.
+    columns), claim_units/ (one row per unit) and disclosures/ (people whose other columns are
+    settled by a few). All subsets of the published columns are asked, and every claim is proven;
+    `recon prove` writes the proofs.
 
     \b
     Example:

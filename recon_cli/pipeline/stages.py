@@ -144,7 +144,7 @@ SOLVAR = Stage(
 CLAIMS = Stage(
     "claims",
     reads=("tables", "geounits", "microdata", "blocks"),
-    folders=("claims", "claim_units", "disclosures", "claim_certificates"),
+    folders=("claims", "claim_units", "disclosures"),
     section="claims",
     function="recon_cli.stages.claims:claims",
     can_shard=True,

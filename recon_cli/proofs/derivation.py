@@ -38,12 +38,12 @@ class Line:
     """A line `p`.
 
     Attributes:
-        text: As a proof has it.
+        terms: Weights and numbers of rows, `GOAL` among them.
         rests_on: The places in the log of the lines that it rests on.
         before: For each end that it narrowed the line that had made it, if one had.
     """
 
-    text: str
+    terms: tuple[tuple[int, int], ...]
     rests_on: frozenset[int]
     before: dict[tuple[bool, int], int | None]
 
@@ -133,7 +133,7 @@ class ScopeProver:
             rests_on = self._rests_on(terms)
             before = {end: self.made_by.get(end) for end in changed}
             self.made_by.update(dict.fromkeys(changed, len(self.log)))
-            self.log.append(Line(self.text(terms), rests_on, before))
+            self.log.append(Line(tuple(terms), rests_on, before))
         return bool(is_end)
 
     def _follow(self, mark: int) -> set[tuple[bool, int]]:
@@ -153,10 +153,10 @@ class ScopeProver:
         used = ((a < 0, unknown) for unknown, a in total.items() if a)
         return frozenset(self.made_by[end] for end in used if end in self.made_by)
 
-    def text(self, terms: Terms) -> str:
-        """A line `p`."""
+    def text(self, line: Line) -> str:
+        """A line as a proof has it."""
         words = ["p"]
-        for weight, number in terms:
+        for weight, number in line.terms:
             name = "goal" if number == GOAL else self.rows.names[number]
             words.append({1: "", -1: "-*"}.get(weight, f"{weight}*") + name)
         return " ".join(words)
@@ -269,11 +269,13 @@ class Refutation:
     Attributes:
         lines: They follow the statement.
         shared: Lines of the log before, which they rest on.
+        terms: Of the one line of all, where there is no other.
         how: ``bounds``, ``combination`` or ``steps``.
     """
 
     lines: tuple[str, ...]
     shared: frozenset[int]
+    terms: Terms
     how: str
 
 
@@ -341,7 +343,10 @@ def refute(prover: ScopeProver, count: Count, bound: int, *, is_least: bool) -> 
 def _refute(prover: ScopeProver, goal: dict[int, int], mark: int, lines: int) -> Refutation | None:
     """Lines that contradict the goal within the bounds."""
     if prover.add([(1, GOAL)]):
-        return Refutation((), prover.log[-1].rests_on, "bounds")
+        shared = prover.log[-1].rests_on
+        only = prover.closure(shared) if len(shared) == 1 else set()
+        alone: Terms = prover.log[next(iter(only))].terms if len(only) == 1 else ()
+        return Refutation((), shared, alone, "bounds")
     prover.undo(mark, lines)
     _, duals = prover.duals(prover.cost(goal))  # before the goal narrows bounds
     prover.add([(1, GOAL)])
@@ -363,5 +368,7 @@ def _kept(prover: ScopeProver, lines: int, start: int, how: str) -> Refutation:
     The goal itself narrows bounds by the statement; it is no line.
     """
     needed = prover.closure({len(prover.log) - 1})
-    own = tuple(prover.log[at].text for at in sorted(needed) if at >= start)
-    return Refutation(own, frozenset(at for at in needed if at < lines), how)
+    own = [prover.log[at] for at in sorted(needed) if at >= start]
+    shared = frozenset(at for at in needed if at < lines)
+    texts = tuple(prover.text(each) for each in own)
+    return Refutation(texts, shared, own[0].terms if len(own) == 1 and not shared else (), how)

@@ -14,6 +14,7 @@ from recon_cli import reconcheck
 from recon_cli.model.grain import Grain, IntArray
 from recon_cli.model.predicates import Masks
 from recon_cli.proofs.derivation import (
+    GOAL,
     Count,
     Effort,
     Refutation,
@@ -47,8 +48,13 @@ STATEMENTS: Final = pl.Schema(
         "status": pl.String,
         "line": pl.Int32,
         "bytes": pl.Int32,
+        "sum": pl.String,
     }
 )
+
+
+#: Of a sum that is worth reading.
+_TERMS: Final = 6
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,7 @@ class _Outcome:
     line: int
     how: str
     size: int
+    total: str = ""
 
 
 class RegionProver:
@@ -145,7 +152,8 @@ class RegionProver:
             statements: What differs.
             others: Records of other solutions; as many are taken as show something.
         """
-        left, lines = list(statements), dict[Statement, str]()
+        left = [each for each in statements if each.geoid in self.written.places]
+        lines: dict[Statement, str] = {}
         for records in others if self.sets else ():
             if not left:
                 break
@@ -227,7 +235,7 @@ class RegionProver:
         self._state_bounds(prover, f"in {unit}", found)
 
     def _state_unique(self, prover: ScopeProver, unit: int, needed: set[int]) -> None:
-        shared = [prover.log[at].text for at in sorted(prover.closure(needed))]
+        shared = [prover.text(prover.log[at]) for at in sorted(prover.closure(needed))]
         self.text.add([f"in {unit}", *shared])
         line = self.text.state(f"unique {unit}")
         size = sum(map(len, shared)) + len(shared)
@@ -240,13 +248,45 @@ class RegionProver:
         if not found:
             return
         shared = prover.closure(at for each in found.values() for at in each.shared)
-        self.text.add([scope, *(prover.log[at].text for at in sorted(shared))])
+        self.text.add([scope, *(prover.text(prover.log[at]) for at in sorted(shared))])
         for (place, bound), refutation in found.items():
             word = "least" if bound.is_least else "most"
             stated = f"{word} {bound.number} {place} {bound.what}"
             line = self.text.state(stated, refutation.lines)
             size = len(stated) + 1 + sum(len(each) + 1 for each in refutation.lines)
-            self.bounds[place, bound] = _Outcome(line, refutation.how, size)
+            total = self._total(prover, place, bound, refutation)
+            self.bounds[place, bound] = _Outcome(line, refutation.how, size, total)
+
+    def _total(self, prover: ScopeProver, place: int, bound: Bound, refutation: Refutation) -> str:
+        """The sum of counts that is a bound, such as ``OUTCOMES 2 (5) − AGES 3 (4)``.
+
+        Nothing where further bounds add to it, or it has many terms.
+        """
+        divisor = sum(weight for weight, row in refutation.terms if row == GOAL) or 1
+        cells = [(weight, row) for weight, row in refutation.terms if row != GOAL]
+        sign = -1 if bound.is_least else 1
+        ends = [prover.rows.least if weight < 0 else prover.rows.most for weight, _ in cells]
+        counts = [int(end[row]) for end, (_, row) in zip(ends, cells, strict=True)]
+        total = sum(sign * weight * n for (weight, _), n in zip(cells, counts, strict=True))
+        rounded = -(-total // divisor) if bound.is_least else total // divisor
+        if not cells or len(cells) > _TERMS or rounded != bound.number:
+            return ""
+        words = []
+        for (weight, row), number in zip(cells, counts, strict=True):
+            times = f"{abs(weight)} × " if abs(weight) > 1 else ""
+            named = f"{times}{self._cell_words(prover.rows.names[row], place)} ({number:,})"
+            words.append(("+ " if sign * weight > 0 else "− ") + named)
+        words.sort(key=lambda word: word[0] != "+")
+        text = " ".join(words).removeprefix("+ ")
+        return f"({text}) / {divisor}" if divisor > 1 else text
+
+    def _cell_words(self, name: str, place: int) -> str:
+        """Table and cell of a row, with its place where that is another one."""
+        number, _, cells = name.partition(":")
+        table, _, numbers = cells.partition(".")
+        named = f"{self.written.tables[int(table)].name} {numbers}"
+        where = "" if int(number) == place else f"{list(self.written.places)[int(number)]} "
+        return where + named
 
     def _refute(self, prover: ScopeProver, place: int, bound: Bound) -> Refutation | None:
         try:
@@ -304,7 +344,7 @@ class RegionProver:
         return RegionProof(self.written.text, proof, frame, round(self.effort.spent, 9))
 
     def _row(self, statement: Statement, accepted: set[int]) -> tuple[object, ...]:
-        place = self.written.places[statement.geoid]
+        place = self.written.places.get(statement.geoid, -1)
         if statement.apart:
             outcomes = [self.differences.get(statement)]
         elif statement.is_unique:
@@ -315,13 +355,13 @@ class RegionProver:
         is_proven = bool(outcomes) and len(known) == len(outcomes)
         of_kind = (SHOWN, OPEN) if statement.apart else (CERTIFIED, CONFIRMED)
         status = of_kind[0] if is_proven else of_kind[1]
-        last = known[-1] if is_proven else _Outcome(0, "", 0)
-        how = "combination" if any(e.how == "combination" for e in known) else last.how
-        key = statement.geoid, self.region, statement.source, statement.text
-        return (
-            *key,
-            how or None,
-            status,
-            last.line,
-            sum(e.size for e in known) if is_proven else 0,
-        )
+        if not is_proven:
+            return (*self._key(statement), None, status, 0, 0, None)
+        how = "combination" if any(e.how == "combination" for e in known) else known[-1].how
+        totals = [each.total for each in known]
+        size = sum(each.size for each in known)
+        sums = "; ".join(dict.fromkeys(totals)) if all(totals) else None
+        return (*self._key(statement), how, status, known[-1].line, size, sums)
+
+    def _key(self, statement: Statement) -> tuple[str, ...]:
+        return statement.geoid, self.region, statement.source, statement.text

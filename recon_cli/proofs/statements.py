@@ -11,6 +11,7 @@ import polars as pl
 
 from recon_cli.attack.audit.statuses import RECOVERED, SAFE
 from recon_cli.proofs.tables import words
+from recon_cli.proofs.wording import claim_text, values_text
 from recon_cli.schema import Release
 
 #: The folders that statements are taken from, by the names that `prove.what` has for them.
@@ -21,6 +22,15 @@ SOURCES: Final[Mapping[str, tuple[str, ...]]] = {
     "claims": ("claims",),
     "audit": ("audit",),
 }
+
+
+#: Columns of ``claims/`` that are no values of people.
+_CLAIMED: Final = frozenset(
+    (
+        *("k", "count", "exact", "singleton", "maximal", "trivial", "proof", "rests_on"),
+        *("law", "p_region", "p_all"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -123,12 +133,12 @@ class Reader:
         columns = self._columns(intervals)
         varies = (pl.col("lower") < pl.col("upper")) & pl.col("exact")
         for row in intervals.filter(varies).iter_rows(named=True):
-            text = f"the number with {self._values(row, columns)} differs between solutions"
+            text = f"the number with {values_text(row, columns)} differs between solutions"
             place, what = row[self.release.geoid_column], self._masks(row, columns)
             yield Statement("intervals", place, text, apart=1, what=what)
         for row in intervals.filter(pl.col("lower") > 0).iter_rows(named=True):
             bound = Bound(self._masks(row, columns), row["lower"], is_least=True)
-            text = f"at least {row['lower']} with {self._values(row, columns)}"
+            text = f"at least {row['lower']} with {values_text(row, columns)}"
             yield Statement("intervals", row[self.release.geoid_column], text, (bound,))
 
     def _solvar(self, solvar: pl.DataFrame, intervals: pl.DataFrame) -> Iterator[Statement]:
@@ -148,17 +158,14 @@ class Reader:
             yield Statement("solvar", geoid, "solutions differ in their records", apart=1)
 
     def _claims(self, claims: pl.DataFrame) -> Iterator[Statement]:
-        own = {"k", "count", "exact", "singleton", "maximal", "trivial", "proof", "rests_on"}
-        own |= {"law", "p_region", "p_all", self.release.geoid_column}
-        columns = [name for name in claims.columns if name not in own]
+        unit = self.release.geoid_column
+        columns = [name for name in claims.columns if name not in {*_CLAIMED, unit}]
         for row in claims.iter_rows(named=True):
             number, masks = row["count"], self._masks(row, columns)
             bounds = [Bound(masks, number, is_least=True)]
             if row["exact"]:
                 bounds.append(Bound(masks, number, is_least=False))
-            how = "exactly" if row["exact"] else "at least"
-            text = f"{how} {number} with {self._values(row, columns)}"
-            yield Statement("claims", row[self.release.geoid_column], text, tuple(bounds))
+            yield Statement("claims", row[unit], claim_text(row, columns), tuple(bounds))
 
     def _audit(self, audit: pl.DataFrame) -> Iterator[Statement]:
         known = audit.filter(pl.col("table").is_in(list(self.number)))
@@ -184,10 +191,6 @@ class Reader:
     def _columns(self, frame: pl.DataFrame) -> list[str]:
         own = {self.release.geoid_column, "lower", "upper", "exact"}
         return [name for name in frame.columns if name not in own]
-
-    def _values(self, row: Mapping[str, Any], columns: Iterable[str]) -> str:
-        named = (f"{name} {row[name]}" for name in columns if row[name] is not None)
-        return ", ".join(named) or "any values"
 
     def _masks(self, row: Mapping[str, Any], columns: Iterable[str]) -> str:
         masks: list[int] = list(self.release.full)

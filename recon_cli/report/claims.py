@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
 from recon_cli.report.words import Words, enumerate_words, of_people, percentage
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_condition
@@ -42,24 +40,3 @@ def _by_guessing(claim: Mapping[str, Any]) -> str:
     """The chance of the claim, by the shares nearest to the unit."""
     shares = claim["p_all"] if claim["p_region"] is None else claim["p_region"]
     return f"{percentage(shares, 1)} by guessing"
-
-
-def certificate_sentence(certificate: pl.DataFrame) -> str:
-    """The weighted cells that prove a claim, in one line.
-
-    Args:
-        certificate: Rows of ``claim_certificates/`` of one claim.
-    """
-    parts = []
-    for (end, divisor), rows in certificate.group_by("end", "divisor", maintain_order=True):
-        own = certificate.columns[0]
-        terms = [
-            f"{row['weight']:+} × {row['table']} cell {row['cell']}"
-            f"{'' if row['geoid'] == row[own] else ' of ' + row['geoid']} ({row['count']:,})"
-            for row in rows.iter_rows(named=True)
-        ]
-        total = int((rows["weight"].cast(pl.Int64) * rows["count"].cast(pl.Int64)).sum())
-        over = f", over {divisor}" if divisor != 1 else ""
-        bound = "at least" if end == "least" else "at most"
-        parts.append(f"{bound} {' '.join(terms)} = {total:,}{over}")
-    return "; ".join(parts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from recon_cli.attack.claims.columns import claim_columns, require_columns
 from recon_cli.config.sections.claims import Claims
-from recon_cli.errors import ConfigError
 from recon_cli.pipeline.declaration import QuestionStage, load
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CLAIMS
@@ -28,11 +27,6 @@ def claims(run: Run) -> QuestionStage:
     made.require_bounded("recon claims")
     require_columns(made.release, made.used, made.coverage)
     is_exact = not has_statements(made.tables)
-    if config.certificates and not is_exact:
-        raise ConfigError(
-            "claims.certificates: weighted cells prove claims of exact counts only, and some of "
-            "these are published under a law; leave the key out"
-        )
     return QuestionStage(
         run,
         made.recipe(run, CLAIMS, config.model_dump(exclude={"seed"}), seed),
@@ -47,7 +41,6 @@ def claims(run: Run) -> QuestionStage:
             "read_records": lambda columns: (
                 made.microdata.read(name, columns=columns) for name in made.microdata.partitions
             ),
-            "certificates": config.certificates,
             "laws": load("recon_cli.store.protection:laws_of")(made.tables, made.release),
         },
         records=(made.microdata, made.blocks),

@@ -14,7 +14,7 @@ from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs
 from recon_cli.frames import OPEN
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
+from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, RECONSTRUCT, SOLVAR
 from recon_cli.plurals import plural
 from recon_cli.publication import Publication
 from recon_cli.report.published_tables import GeounitTables, published_tables
@@ -197,10 +197,16 @@ class Located:
         """``claims/``, if it was made from these records."""
         return self.proofs.claims
 
-    @property
-    def certificates(self) -> pl.DataFrame:
-        """The certificates of claims of `span`, where there are claims."""
-        return self.work.open(CLAIMS, "claim_certificates").read(self.partition, self.span)
+    @cached_property
+    def sums(self) -> dict[str, str]:
+        """What claims say of the geounit → the sum of counts that proves it, where one does."""
+        folder = self.work.fresh(PROVE, self.partition)
+        if isinstance(folder, Missing):
+            return {}
+        rows = folder.read(self.partition, self.span).filter(
+            pl.col("sum").is_not_null(), geoid=self.geoid, source="claims"
+        )
+        return dict(rows.select("statement", "sum").iter_rows())
 
     @cached_property
     def claimed(self) -> pl.DataFrame | None:

@@ -14,8 +14,9 @@ from recon_cli.frames import is_place
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.plurals import plural
+from recon_cli.proofs.wording import claim_text
 from recon_cli.publication import UNLISTED
-from recon_cli.report.claims import certificate_sentence, claim_sentence
+from recon_cli.report.claims import claim_sentence
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
 from recon_cli.report.words import Words, of_people, of_units, percentage
 from recon_cli.schema import Level, Table
@@ -344,19 +345,18 @@ def _disclosed(located: Located, people: int, words: Words) -> list[Detail]:
 
 
 def _claims(located: Located) -> tuple[str, ...]:
-    """The unit's maximal claims in words, with the cells that prove them where they are kept."""
+    """The unit's maximal claims in words, with the sums of counts that prove them."""
     if located.claims is None:
         return ()
     geoid = pl.col(located.release.geoid_column) == located.geoid
     columns = located.claims.manifest.notes["columns"]
     rows = located.claims.read(located.partition, located.span).filter(geoid & pl.col("maximal"))
-    certificates = located.certificates.filter(geoid)
     words = words_of_run(located.run)
     ordered = rows.sort(pl.col("exact").not_(), "count", pl.col("k").neg(), maintain_order=True)
     said = []
     for row in ordered.iter_rows(named=True):
-        of_claim = certificates.filter(pl.col(c).eq_missing(pl.lit(row[c])) for c in columns)
-        proof = "" if of_claim.is_empty() else f" [{certificate_sentence(of_claim)}]"
+        total = located.sums.get(claim_text(row, columns))
+        proof = "" if total is None else f" [proof: {total}]"
         said.append(claim_sentence(located.release, words, columns, row) + proof)
     return tuple(said)
 

@@ -52,7 +52,7 @@ def derived(found: ScopeProver, masks: str, bound: int, *, is_least: bool) -> li
     refutation = refute(found, count, bound, is_least=is_least)
     if refutation is None:
         return None
-    shared = [found.log[at].text for at in sorted(found.closure(refutation.shared))]
+    shared = [found.text(found.log[at]) for at in sorted(found.closure(refutation.shared))]
     word = "least" if is_least else "most"
     return ["in all", *shared, f"{word} {bound} 0 {masks}", *refutation.lines]
 

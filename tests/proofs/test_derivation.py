@@ -43,7 +43,7 @@ def test_unique_units_of_tiny_programs(seed: int) -> None:
         return
     assert len(solutions) == 1
     given = [f"r 0 {n} {kind}" for kind, n in records.items()]
-    shared = [found.log[at].text for at in sorted(found.closure(lines))]
+    shared = [found.text(found.log[at]) for at in sorted(found.closure(lines))]
     statement = ["in all", *shared, "set s", *given, "end", "unique 0"]
     assert check(text, "\n".join(statement)) == [True]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -154,31 +155,35 @@ def test_a_budget_that_ends_leaves_claims_undecided_and_none_false(
     assert (joined["count"] <= joined["count_full"]).all()
 
 
-def test_certificates_are_kept_and_shown_and_refused_of_laws(
-    tmp_path: Path, hospital: dict[str, Path]
-) -> None:
+def test_sums_that_prove_claims_are_shown(tmp_path: Path) -> None:
     text = SCHEMA.replace("HISTOGRAM", NAMES["all"])
     (tmp_path / "stays.yaml").write_text(text)
     release = parse_release(text, source="stays")
     recon_api.tabulate(release, stays(release).head(40)).write_csv(tmp_path / "counts.csv")
     (tmp_path / "recon.yaml").write_text(
         "release: stays.yaml\nwork: work\ningest: {source: tidy, paths: [counts.csv]}\n"
-        "reconstruct:\nclaims: {certificates: true}\n"
+        "reconstruct:\nclaims:\nprove:\n"
     )
     recon("run", "-q", "-c", tmp_path / "recon.yaml")
-    claims = read(tmp_path / "work" / "claims").filter("maximal")
-    certificates = read(tmp_path / "work" / "claim_certificates")
-    of_claim = certificates.group_by("geoid_ward", *COLUMNS, "end", "divisor").agg(
-        total=(pl.col("weight") * pl.col("count")).sum()
-    )
-    proven = claims.join(of_claim, on=["geoid_ward", *COLUMNS], nulls_equal=True)
-    assert proven.height > claims.height / 2
-    bound = pl.col("total") / pl.col("divisor")
-    bound = pl.when(pl.col("end") == "least").then(bound.ceil()).otherwise(bound.floor())
-    assert proven.filter(bound != pl.col("count")).is_empty()
-    shown = recon("show", "H1", "-c", tmp_path / "recon.yaml").stdout
-    assert "[at least +1 × " in shown
+    proofs, claims = (read(tmp_path / "work" / name) for name in ("proofs", "claims"))
+    assert proofs.filter(source="claims").height == claims.height
+    assert set(proofs.filter(source="claims")["status"]) == {"certified"}
+    counts = pl.read_csv(tmp_path / "counts.csv", schema_overrides={"geoid": pl.String})
+    published = {(row["table"], str(row["cell"]), row["count"]) for row in counts.rows(named=True)}
+    summed = proofs.drop_nulls("sum")
+    assert summed.height > 10
+    for statement, total in summed.select("statement", "sum").iter_rows():
+        bounds = [sum_of(each, published) for each in total.split("; ")]
+        assert set(bounds) == {int(statement.split()[2 if "least" in statement else 1])}
+    shown = " ".join(recon("show", "H1", "-c", tmp_path / "recon.yaml").stdout.split())
+    assert "[proof: " in shown
 
-    config = hospital["all"].parent / "all.yaml"
-    refused = recon("claims", "-c", config, "--set", "claims.certificates=true", code=2)
-    assert "claims.certificates: weighted cells prove claims of exact counts only" in refused.stderr
+
+def sum_of(text: str, published: set[tuple[str, str, int]]) -> int:
+    """The value of a sum of counts of one place, each of them as published."""
+    total = 0
+    for sign, table, cell, number in re.findall(r"([+−]?) ?(\w+) (\d+) \(([\d,]+)\)", text):
+        count = int(number.replace(",", ""))
+        assert (table, cell, count) in published
+        total += -count if sign == "−" else count
+    return total

@@ -136,6 +136,6 @@ def test_every_claim_repeats_the_law_that_it_is_proven_under(config: Path) -> No
     claims = pl.read_parquet(work / "claims" / "**" / "*.parquet", hive_partitioning=False)
     assert claims.height
     assert set(claims["law"]) == {"suppressed (below 3)"}
-    for folder in ("claims", "disclosures", "claim_certificates"):
+    for folder in ("claims", "disclosures"):
         manifest = json.loads((work / folder / "_manifest.json").read_text())
         assert manifest["notes"]["laws"] == ["suppressed (below 3)"]

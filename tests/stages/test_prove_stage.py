@@ -21,6 +21,7 @@ reconstruct:
 audit: {{region_seconds: 0.5}}
 claims: {{unit_seconds: 0.2}}
 prove:
+report: {{places: 0}}
 """
 
 
@@ -99,4 +100,8 @@ def test_the_summary_says_who_checked(work: Path) -> None:
     rows = read(work, "proofs")
     accepted = rows.filter(pl.col("status").is_in(["certified", "shown"])).height
     assert "Checked by reconcheck 1 (SHA-256 " in shown
-    assert f"{accepted:,} of {rows.height:,} statements" in " ".join(shown.split())
+    said = f"{accepted:,} of {rows.height:,} statements"
+    assert said in " ".join(shown.split())
+    page = (work / "report" / "report.md").read_text()
+    assert said in page
+    assert "Proofs that anyone can check" in page

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import polars as pl
 
-from recon_cli.attack.claims.certificates import find_certificates
 from recon_cli.attack.claims.columns import claim_columns
 from recon_cli.attack.claims.foundations import TABLES
 from recon_cli.attack.claims.partition import (
@@ -37,14 +36,12 @@ class ClaimsQuestion(Question):
         plans: What claims are verified under.
         options: What to verify.
         everybody: All records, counted by the columns of claims.
-        certificates: Whether weighted cells are wanted that prove the maximal claims.
         laws: By which the counts were published, in words; none where all are exact.
     """
 
     plans: ClaimPlans
     options: ClaimOptions
     everybody: pl.DataFrame
-    certificates: bool
     laws: tuple[str, ...]
 
     @classmethod
@@ -56,7 +53,6 @@ class ClaimsQuestion(Question):
         options: Mapping[str, Any],
         *,
         read_records: ReadRecords,
-        certificates: bool,
         laws: tuple[str, ...],
         is_exact: bool,
     ) -> Self:
@@ -64,7 +60,7 @@ class ClaimsQuestion(Question):
         plans = make_claim_plans(release, tables, coverage, is_exact=is_exact)
         columns = claim_columns(release, tables, coverage)
         everybody = _count_everybody(release, read_records, columns)
-        return cls(plans, ClaimOptions(**options), everybody, certificates, laws)
+        return cls(plans, ClaimOptions(**options), everybody, laws)
 
     @property
     def release(self) -> Release:
@@ -77,7 +73,7 @@ class ClaimsQuestion(Question):
         return {"laws": list(self.laws)}
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Rows of ``claims/``, ``claim_units/``, ``disclosures/`` and ``claim_certificates/``.
+        """Rows of ``claims/``, ``claim_units/`` and ``disclosures/``.
 
         Raises:
             SolverError: Two engines disagree.
@@ -94,10 +90,6 @@ class ClaimsQuestion(Question):
         release, units = self.release, verified.units
         here = count_records(release, part.records, verified.columns)
         claims = with_surprise(release, verified.claims, units, here, self.everybody)
-        wanted = claims.filter("maximal") if self.certificates else claims.clear()
-        certificates = find_certificates(
-            self.plans.assuming, self.plans.tables_alone, part.published, wanted, verified.columns
-        )
         law = "; ".join(self.laws) or None
         places = units.filter(is_place(release.geoid_column))
         return Answer(
@@ -105,7 +97,6 @@ class ClaimsQuestion(Question):
                 "claims": claims.with_columns(law=pl.lit(law, dtype=pl.String)),
                 "claim_units": units,
                 "disclosures": verified.disclosures,
-                "claim_certificates": certificates,
             },
             statuses=dict(places["status"].value_counts().iter_rows()),
             totals={

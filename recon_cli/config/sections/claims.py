@@ -14,13 +14,10 @@ class Claims(Section):
 
     Attributes:
         unit_seconds: Budget of each unit, in deterministic seconds.
-        certificates: Whether to write down, for each maximal claim, the published cells with
-            integer weights that prove it; of exact counts.
         share: From which proven share of a group on a value counts as inferred.
         seed: For the solver's own choices; default the run's seed.
     """
 
     unit_seconds: Annotated[float, Field(gt=0)] = 2.0
-    certificates: bool = False
     share: Annotated[float, Field(gt=0, le=1)] = 0.8
     seed: Annotated[int, Field(ge=0)] | None = None

@@ -13,6 +13,7 @@ from recon_cli.report.sections import (
     contributions,
     disclosure,
     leave_one_out,
+    proofs,
     provenance,
     risk,
     uniqueness,
@@ -30,5 +31,6 @@ SECTIONS: Final[tuple[Section[Any], ...]] = (
     attack.SECTION,
     leave_one_out.SECTION,
     risk.SECTION,
+    proofs.SECTION,
     provenance.SECTION,
 )
