@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.frames import OPEN
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 
@@ -70,18 +71,30 @@ class Combination:
             raise ValueError("a combination needs a scale, and for each row a weight other than 0")
 
     def bound(self, program: IntegerProgram, functional: IntArray) -> int:
-        """What no solution's ``functional @ x`` is below, in whole numbers of any length."""
+        """What no solution's ``functional @ x`` is below, in whole numbers of any length.
+
+        Raises:
+            ValueError: An end that is added up is open, and no number.
+        """
         rows = program.constraints
         weights = self.weights.astype(object)
         used = sparse.csr_array(rows.A[self.rows])
         sides = np.where(self.weights > 0, rows.least[self.rows], rows.most[self.rows])
+        _require_numbers(sides)
         total = int((weights * sides.astype(object)).sum())
         rest = self.scale * functional.astype(object)
         of_row = np.repeat(np.arange(len(weights)), np.diff(used.indptr))
         np.subtract.at(rest, used.indices, weights[of_row] * used.data.astype(object))
         at = np.flatnonzero(rest)
         ends = np.where(rest[at] > 0, program.lower[at], program.upper[at])
+        _require_numbers(ends)
         return -(-(total + int((rest[at] * ends.astype(object)).sum())) // self.scale)
+
+
+def _require_numbers(ends: IntArray) -> None:
+    """Refuse ends that nothing bounds."""
+    if (ends == OPEN).any():
+        raise ValueError("nothing can be proven by a row or a variable whose end is open")
 
 
 @dataclass(frozen=True)

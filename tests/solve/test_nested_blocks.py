@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
 from recon_cli.model.ledger import Combination, Ledger, Witness
@@ -96,6 +97,16 @@ def one_row() -> Ledger:
     rows = LinearConstraints(sparse.csr_array(np.array([[1, 1]])), np.array([3]), np.array([3]))
     program = IntegerProgram(rows, np.zeros(2, np.int64), np.full(2, 3))
     return Ledger(program, sparse.csr_array(np.array([[2, 1]])), [np.array([0, 3])])
+
+
+def test_an_open_end_is_no_number_of_a_combination() -> None:
+    rows = LinearConstraints(sparse.csr_array(np.array([[1, 1]])), np.array([3]), np.array([OPEN]))
+    program = IntegerProgram(rows, np.zeros(2, np.int64), np.array([5, OPEN]))
+    at_least, at_most = (Combination(1, np.array([0]), np.array([w])) for w in (1, -1))
+    assert at_least.bound(program, np.array([1, 1])) == 3
+    for combination, functional in ((at_most, [-1, -1]), (at_least, [0, -1]), (at_least, [1, 0])):
+        with pytest.raises(ValueError, match="whose end is open"):
+            combination.bound(program, np.array(functional))
 
 
 def test_a_combination_that_proves_less_than_it_says_is_found() -> None:
