@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from recon_cli.markdown import markdown_table
+from recon_cli.version import __version__
 
 _HEAD = """\
 # The synthetic population beside the real one
@@ -16,7 +17,7 @@ the 2010 Census and the 2010 study (NBER WP 31995). It is generated. Do not edit
 
     recon calibrate -c configs/nation.yaml
 
-Nations of {people:,} people, seeds {seeds}. {verdict}
+Nations of {people:,} people, seeds {seeds}, version {version}. {verdict}
 
 How to read it: *found* is one column a seed; *off* is the largest difference of a seed from the
 published value; *bound* is how large it may be, where the project asked for one.
@@ -48,7 +49,8 @@ def calibration_page(judged: pl.DataFrame, people: int, seeds: Sequence[int]) ->
     asked = judged.filter(pl.col("ok").is_not_null())
     good = int(asked["ok"].sum())
     verdict = f"{good} of {len(asked)} values that have a bound are within it for every seed."
-    head = _HEAD.format(people=people, seeds=", ".join(map(str, seeds)), verdict=verdict)
+    named = ", ".join(map(str, seeds))
+    head = _HEAD.format(people=people, seeds=named, version=__version__, verdict=verdict)
     parts = [head]
     for (title,), rows in judged.partition_by("measure", as_dict=True, maintain_order=True).items():
         parts.append(f"\n## {title}\n\n{_table(rows, seeds)}")

@@ -50,7 +50,7 @@ def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:
     parts = [
         "# Who is re-identified, and how much better than guessing",
         "",
-        "Made by `recon score --page`; do not edit.",
+        f"Made by `recon score --page`, version {linked.tool}; do not edit.",
         "",
         f"- Release `{run.release.name}`: {linked.totals['people']:,} {words.people} in "
         f"{linked.totals['units']:,} {words.units}; seed {linked.seed}.",
