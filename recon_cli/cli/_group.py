@@ -48,7 +48,7 @@ PURPOSES: Mapping[str, Sequence[str]] = {
     "Protect": ("protect", "compare"),
     "Plan": ("capacity", "frontier", "risk"),
     "Data": ("synth", "tabulate", "releases"),
-    "Lab": ("calibrate", "experiment"),
+    "Lab": ("lab",),
 }
 #: More characters than a first sentence has.
 _WHOLE = 200

@@ -50,7 +50,7 @@ def command(
     command continues from there and makes the same files.
 
     Not part of a run: `recon fetch`, `recon verify` (reconstruct compares every cell before it
-    publishes) and `recon calibrate` (it makes populations of its own).
+    publishes) and `recon lab calibrate` (it makes populations of its own).
 
     \b
     Example:

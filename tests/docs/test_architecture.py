@@ -188,3 +188,15 @@ def test_only_the_solvers_import_ortools() -> None:
     for path in PACKAGE.rglob("*.py"):
         if path.parent.name != "solve":
             assert not re.search(r"^\s*(from|import) ortools", path.read_text(), re.MULTILINE), path
+
+
+def test_nothing_but_its_commands_leans_on_the_lab() -> None:
+    leaning = {
+        module
+        for module, path in MODULES.items()
+        if not module.startswith(("lab", "cli.lab", "recon_cli.lab", "recon_cli.cli.lab"))
+        for name in imported(ast.walk(ast.parse(path.read_text())))
+        if name.split(".")[1] == "lab"
+    }
+    assert leaning == set()
+    assert any(module.split(".")[-2:-1] == ["lab"] for module in MODULES)

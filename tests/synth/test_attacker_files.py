@@ -9,10 +9,16 @@ import polars as pl
 import pytest
 
 from recon_cli.attack.reconstruction.partition import reconstruct
-from recon_cli.calibrate.blocks import COUNTS, by_class, count_blocks, with_bins, with_nonmodal
-from recon_cli.calibrate.measures import judge, measure
-from recon_cli.calibrate.study import load_study
-from recon_cli.calibrate.zero import publish_all, zero_solvar
+from recon_cli.lab.calibration.blocks import (
+    COUNTS,
+    by_class,
+    count_blocks,
+    with_bins,
+    with_nonmodal,
+)
+from recon_cli.lab.calibration.measures import judge, measure
+from recon_cli.lab.calibration.study import load_study
+from recon_cli.lab.calibration.zero import publish_all, zero_solvar
 from recon_cli.schema import load_release
 from recon_cli.seeding import generator
 from recon_cli.stages.attacker import age_bins
@@ -204,12 +210,12 @@ def test_calibrate_writes_a_page(tmp_path: Path) -> None:
         "release: sf1_2010\nwork: out\nsynth: {people: 3000, people_per_county: 1500}\n"
         "calibrate: {seeds: [1, 2], page: page.md}\n"
     )
-    recon("calibrate", "-c", config)
+    recon("lab", "calibrate", "-c", config)
     page = (tmp_path / "page.md").read_text()
     assert "Nations of 3,000 people, seeds 1, 2." in page
     assert "| 10-49 | 43.04 |" in page
     assert "## Zero-solvar blocks (Table 7)" in page
-    recon("calibrate", "-c", config)
+    recon("lab", "calibrate", "-c", config)
     assert (tmp_path / "page.md").read_text() == page
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recon_cli.calibrate.study import load_study
 from recon_cli.errors import ConfigError
+from recon_cli.lab.calibration.study import load_study
 from recon_cli.schema import load_release
 from recon_cli.schema.states import STATES
 from recon_cli.seeding import generator

@@ -13,16 +13,16 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 from scipy.stats import norm
 
-from recon_cli.experiment import closed_form as form
-from recon_cli.experiment.decoders import (
+from recon_cli.lab.dinur_nissim import closed_form as form
+from recon_cli.lab.dinur_nissim.decoders import (
     box_least_squares,
     exact_solution,
     least_absolute,
     round_bits,
     within,
 )
-from recon_cli.experiment.presets import FIGURES, one_sum
-from recon_cli.experiment.subset_sums import (
+from recon_cli.lab.dinur_nissim.presets import FIGURES, one_sum
+from recon_cli.lab.dinur_nissim.subset_sums import (
     AnswerNoise,
     Kind,
     attack,

@@ -15,7 +15,7 @@ _HEAD = """\
 `recon synth` generates a population; this page compares it with what was published of the real one:
 the 2010 Census and the 2010 study (NBER WP 31995). It is generated. Do not edit it; run
 
-    recon calibrate -c configs/nation.yaml
+    recon lab calibrate -c configs/nation.yaml
 
 Nations of {people:,} people, seeds {seeds}, version {version}. {verdict}
 
@@ -42,7 +42,7 @@ def calibration_page(judged: pl.DataFrame, people: int, seeds: Sequence[int]) ->
     """The page.
 
     Args:
-        judged: From `recon_cli.calibrate.measures.judge`.
+        judged: From `recon_cli.lab.calibration.measures.judge`.
         people: In each nation.
         seeds: Of the nations.
     """

@@ -1,4 +1,4 @@
-"""`recon calibrate`: synthetic populations beside the published one, on a page."""
+"""`recon lab calibrate`: synthetic populations beside the published one, on a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.calibrate.blocks import (
+from recon_cli.config.sections.calibrate import Calibrate
+from recon_cli.config.sections.swap import Swap
+from recon_cli.config.sections.synth import Synth
+from recon_cli.execute import OnProgress
+from recon_cli.lab.calibration.blocks import (
     by_class,
     count_answers,
     count_blocks,
@@ -16,14 +20,10 @@ from recon_cli.calibrate.blocks import (
     with_bins,
     with_nonmodal,
 )
-from recon_cli.calibrate.measures import judge, measure
-from recon_cli.calibrate.page import calibration_page
-from recon_cli.calibrate.study import load_study
-from recon_cli.calibrate.zero import publish_all, zero_solvar
-from recon_cli.config.sections.calibrate import Calibrate
-from recon_cli.config.sections.swap import Swap
-from recon_cli.config.sections.synth import Synth
-from recon_cli.execute import OnProgress
+from recon_cli.lab.calibration.measures import judge, measure
+from recon_cli.lab.calibration.page import calibration_page
+from recon_cli.lab.calibration.study import load_study
+from recon_cli.lab.calibration.zero import publish_all, zero_solvar
 from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import ATTACKER, SWAP, SYNTH
@@ -41,7 +41,7 @@ class Calibrated:
 
     Attributes:
         page: The page that was written.
-        judged: Measures, see `recon_cli.calibrate.measures.judge`.
+        judged: Measures, see `recon_cli.lab.calibration.measures.judge`.
         people: In each nation.
         seeds: Of the nations.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from recon_cli.calibrate.study import Study
+from recon_cli.lab.calibration.study import Study
 
 #: A measured value: ``bound`` is null where nothing was asked for.
 MEASURES = pl.Schema(
@@ -80,8 +80,8 @@ def measure(study: Study, counts: pl.DataFrame, answers: pl.DataFrame, seed: int
 
     Args:
         study: What was published.
-        counts: From `recon_cli.calibrate.blocks.by_class`, summed over counties.
-        answers: From `recon_cli.calibrate.blocks.count_answers`, likewise.
+        counts: From `recon_cli.lab.calibration.blocks.by_class`, summed over counties.
+        answers: From `recon_cli.lab.calibration.blocks.count_answers`, likewise.
         seed: Of the nation.
 
     Returns:

@@ -14,7 +14,7 @@ from recon_cli.strict_yaml import parse_yaml
 
 #: Where the study's result tables are packaged, and what only the calibration needs.
 _TABLES = resources.files("recon_cli.score") / "wp31995"
-_HERE = resources.files("recon_cli.calibrate")
+_HERE = resources.files("recon_cli.lab.calibration")
 _SIZES = "table07_uniques_by_block_size.csv"
 _OTHERS = "published.yaml"
 

@@ -1,4 +1,4 @@
-"""The page of `recon experiment dinur-nissim`: simulation, closed form and bounds on one chart."""
+"""The page of `recon lab dinur-nissim`: simulation, closed form and bounds on one chart."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def compose_experiment(title: str, results: pl.DataFrame) -> ReportDocument:
 
     Args:
         title: Of the experiment.
-        results: Rows of `recon_cli.experiment.subset_sums.describe`.
+        results: Rows of `recon_cli.lab.dinur_nissim.subset_sums.describe`.
     """
     last = results.row(-1, named=True)
     off = (results["mean"] - results["closed_form"].cast(pl.Float64)).abs().max()
@@ -148,7 +148,7 @@ def compose_one_sum(results: pl.DataFrame) -> ReportDocument:
     """The page of Figure 5-6.
 
     Args:
-        results: From `recon_cli.experiment.presets.one_sum`.
+        results: From `recon_cli.lab.dinur_nissim.presets.one_sum`.
     """
     parts = results.partition_by("bits", maintain_order=True)
     names = [f"{part['bits'][0]:,} bits" for part in parts]

@@ -1,4 +1,4 @@
-"""``recon experiment``."""
+"""``recon lab dinur-nissim``."""
 
 from __future__ import annotations
 
@@ -13,25 +13,15 @@ from recon_cli.cli._output import show, show_table
 if TYPE_CHECKING:
     import polars as pl
 
-    from recon_cli.experiment.presets import Experiment
-    from recon_cli.experiment.subset_sums import AnswerNoise
+    from recon_cli.lab.dinur_nissim.presets import Experiment
+    from recon_cli.lab.dinur_nissim.subset_sums import AnswerNoise
     from recon_cli.report.document import ReportDocument
 
 PAGE = "dinur-nissim.html"
 _ONE_SUM = "5-6"
 
 
-@click.group()
-def command() -> None:
-    """Experiments that calibrate the attacks; they need no release.
-
-    \b
-    Example:
-      recon experiment dinur-nissim --bits 100 --queries 1x,4x --noise gaussian:5
-    """  # noqa: D301 - click wants the character itself
-
-
-@command.command()
+@click.command()
 @click.option("--bits", type=click.IntRange(min=2), default=100, help="Secret bits.  [100]")
 @click.option(
     "--queries",
@@ -66,7 +56,7 @@ def command() -> None:
     default=Path("dinur-nissim"),
     help="Folder for the results and a page.  [dinur-nissim]",
 )
-def dinur_nissim(
+def command(
     *,
     bits: int,
     queries: str,
@@ -84,14 +74,14 @@ def dinur_nissim(
 
     \b
     Example:
-      recon experiment dinur-nissim --bits 200 --queries 1x,4x,16x --noise laplace:0.5
-      recon experiment dinur-nissim --figure 5-7 --trials 1
+      recon lab dinur-nissim --bits 200 --queries 1x,4x,16x --noise laplace:0.5
+      recon lab dinur-nissim --figure 5-7 --trials 1
     """  # noqa: D301 - click wants the character itself
     import polars as pl  # noqa: PLC0415 - slow imports when needed
 
     from recon_cli.errors import ConfigError  # noqa: PLC0415
-    from recon_cli.experiment import presets  # noqa: PLC0415
-    from recon_cli.report.experiment import compose_experiment, compose_one_sum  # noqa: PLC0415
+    from recon_cli.lab.dinur_nissim import presets  # noqa: PLC0415
+    from recon_cli.lab.dinur_nissim.page import compose_experiment, compose_one_sum  # noqa: PLC0415
     from recon_cli.store.files import disk, make_folder  # noqa: PLC0415
 
     if figure == _ONE_SUM:
@@ -123,11 +113,11 @@ def _write(to: Path, results: pl.DataFrame, document: ReportDocument) -> None:
     frame = results.select([name for name in shown if name in results.columns])
     frame = frame.with_columns(cs.float().round_sig_figs(4).cast(str))
     show_table(frame, [name.replace("_", " ") for name in frame.columns])
-    show("experiment: done", [("page", str(to / PAGE))])
+    show("dinur-nissim: done", [("page", str(to / PAGE))])
 
 
 def _asked(bits: int, queries: str, noises: tuple[str, ...], decoder: str) -> Experiment:
-    from recon_cli.experiment.presets import Experiment, Setting  # noqa: PLC0415
+    from recon_cli.lab.dinur_nissim.presets import Experiment, Setting  # noqa: PLC0415
 
     chosen = tuple(_noise(text) for text in noises)
     settings = tuple(Setting(bits, m, chosen) for m in _numbers(queries, bits))
@@ -151,7 +141,7 @@ def _numbers(text: str, bits: int) -> list[int]:
 def _noise(text: str) -> AnswerNoise:
     from typing import get_args  # noqa: PLC0415
 
-    from recon_cli.experiment.subset_sums import AnswerNoise, Kind  # noqa: PLC0415
+    from recon_cli.lab.dinur_nissim.subset_sums import AnswerNoise, Kind  # noqa: PLC0415
 
     kind, _, size = text.partition(":")
     if kind not in get_args(Kind):

@@ -1,4 +1,4 @@
-"""``recon calibrate``."""
+"""``recon lab calibrate``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def command(options: RunOptions, *, force: bool) -> None:
 
     \b
     Example:
-      recon calibrate -c configs/nation.yaml
-      recon calibrate -c configs/nation.yaml \\
+      recon lab calibrate -c configs/nation.yaml
+      recon lab calibrate -c configs/nation.yaml \\
         --set calibrate.seeds=[7] --set synth.people=3000000
     """  # noqa: D301 - click wants the character itself
     import polars as pl  # noqa: PLC0415 - slow imports only when a stage runs
 
-    from recon_cli.stages.calibrate import calibrate  # noqa: PLC0415
+    from recon_cli.lab.calibration.populations import calibrate  # noqa: PLC0415
 
     done = calibrate(options.run(force=force))
     if options.verbosity < 0:

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy.linalg import blas
 
-from recon_cli.experiment import closed_form
-from recon_cli.experiment.decoders import (
+from recon_cli.lab.dinur_nissim import closed_form
+from recon_cli.lab.dinur_nissim.decoders import (
     box_least_squares,
     exact_solution,
     least_absolute,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from recon_cli.experiment.closed_form import sum_accuracy
-from recon_cli.experiment.subset_sums import (
+from recon_cli.lab.dinur_nissim.closed_form import sum_accuracy
+from recon_cli.lab.dinur_nissim.subset_sums import (
     AnswerNoise,
     Decoder,
     attack,

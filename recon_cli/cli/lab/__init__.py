@@ -1,0 +1,18 @@
+"""``recon lab``: one module a command."""
+
+from __future__ import annotations
+
+import click
+
+from recon_cli.cli._group import ModuleCommands
+
+
+@click.group(cls=ModuleCommands, package=__name__)
+def command() -> None:
+    """Measure the tool itself, and show why it works.
+
+    \b
+    Example:
+      recon lab calibrate -c configs/nation.yaml
+      recon lab dinur-nissim --bits 100 --queries 1x,4x --noise gaussian:5
+    """  # noqa: D301 - click wants the character itself

@@ -1,0 +1,1 @@
+"""What measures the tool, or teaches: nothing else leans on it."""

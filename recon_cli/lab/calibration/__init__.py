@@ -1,0 +1,1 @@
+"""A synthetic population beside the published one."""
