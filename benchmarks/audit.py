@@ -23,7 +23,8 @@ import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, say
 from recon_cli.api.reconstruction import chosen_tables, split
 from recon_cli.attack.audit.cells import IntervalCells
-from recon_cli.attack.audit.partition import AuditOptions, audit_counts
+from recon_cli.attack.audit.partition import audit_counts
+from recon_cli.attack.options import AuditOptions
 from recon_cli.chance import KeyedChance
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts

@@ -26,8 +26,9 @@ from scipy import sparse
 import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, say
 from recon_cli.api.reconstruction import chosen_tables, split
-from recon_cli.attack.audit.partition import AuditOptions, audit_counts
+from recon_cli.attack.audit.partition import audit_counts
 from recon_cli.attack.audit.statuses import STATUSES
+from recon_cli.attack.options import AuditOptions
 from recon_cli.protect.counts import tidy_counts
 from recon_cli.protect.least_change import OPEN
 from recon_cli.protect.linked_cells import linked_cells

@@ -9,13 +9,10 @@ import polars as pl
 
 from benchmarks.households.study import Sample
 from recon_cli.api.reconstruction import inside
-from recon_cli.attack.claims.partition import (
-    ClaimOptions,
-    ClaimPlans,
-    find_with_plans,
-    make_claim_plans,
-)
+from recon_cli.attack.claims.partition import ClaimPlans, find_with_plans, make_claim_plans
 from recon_cli.attack.claims.surprise import count_records, matching, subset_of, with_labels
+from recon_cli.attack.options import ClaimOptions
+from recon_cli.attack.question import RegionData
 from recon_cli.attack.reconstruction.partition import reconstruct_plan
 from recon_cli.model.planning import make_plan
 from recon_cli.publication import Publication
@@ -54,7 +51,7 @@ def measure(release: Release, sample: Sample) -> Measured:
         started = time.process_time()
         part = inside(release, published, block)
         microdata = reconstruct_plan(records, part, seed=1).microdata
-        found = find_with_plans(plans, part, microdata, OPTIONS)
+        found = find_with_plans(plans, RegionData(part, microdata), OPTIONS)
         seconds.append(time.process_time() - started)
         claims.append(found.claims)
         units.append(found.units)

@@ -8,11 +8,10 @@ import polars as pl
 
 from recon_cli.api.reconstruction import Choice, chosen_tables, split
 from recon_cli.attack import confidence as of_records
-from recon_cli.attack.confidence import ConfidenceOptions
 from recon_cli.attack.leave_one_out import again
 from recon_cli.attack.leave_one_out import partition as attack
 from recon_cli.attack.leave_one_out.again import Publish
-from recon_cli.attack.leave_one_out.partition import LeaveOneOutOptions
+from recon_cli.attack.options import ConfidenceOptions, LeaveOneOutOptions
 from recon_cli.errors import ConfigError
 from recon_cli.publication import Publication
 from recon_cli.schema import Release

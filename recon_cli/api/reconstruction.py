@@ -13,12 +13,13 @@ from recon_cli.attack.audit import partition as audit
 from recon_cli.attack.audit import witnesses
 from recon_cli.attack.claims import partition as claims
 from recon_cli.attack.claims.columns import require_columns
-from recon_cli.attack.claims.partition import ClaimOptions, VerifiedClaims
+from recon_cli.attack.claims.partition import VerifiedClaims
 from recon_cli.attack.claims.surprise import count_records, with_surprise
+from recon_cli.attack.options import ClaimOptions, Intervals, Mode, VariabilityOptions
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
 from recon_cli.attack.variability import partition as solvar
-from recon_cli.attack.variability.partition import Intervals, Mode, Variability, VariabilityOptions
+from recon_cli.attack.variability.partition import Variability
 from recon_cli.errors import SourceError
 from recon_cli.model.geounits import describe_geounits
 from recon_cli.model.selection import select

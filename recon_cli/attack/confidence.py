@@ -16,36 +16,23 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
+from recon_cli.attack.known_batch import KnownBatch
+from recon_cli.attack.options import ConfidenceOptions
 from recon_cli.attack.question import Answer, Question, RegionData
-from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
 from recon_cli.attack.sampling import between_vertices, sample_batch
 from recon_cli.attack.variability.histogram import histogram_columns, histogram_of
-from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.attack.variability.partition import make_variability_plan
 from recon_cli.model.components import PACK
-from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.counts import arrange_counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
-from recon_cli.model.system import System, build_systems
+from recon_cli.model.system import build_systems
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Coverage, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 
 FloatArray = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class ConfidenceOptions:
-    """How confidence is measured.
-
-    Attributes:
-        seed: For the sampled solutions.
-        solutions: How many, at least 1.
-    """
-
-    seed: int
-    solutions: int
 
 
 def measure_confidence(
@@ -73,50 +60,37 @@ def measure_confidence(
         SolverError: The solver could not decide, or two engines disagree.
     """
     plan = make_variability_plan(release, tables, published.coverage, "exact")
-    return confidence_with_plan(plan, published, microdata, options)
+    return confidence_with_plan(plan, RegionData(published, microdata), options)
 
 
 def confidence_with_plan(
     plan: Plan,
-    published: Publication,
-    microdata: pl.DataFrame,
+    data: RegionData,
     options: ConfidenceOptions,
     on_progress: OnProgress = ignore_progress,
-    *,
     quarantine: Quarantine = NO_QUARANTINE,
-    missing: pl.Series | None = None,
 ) -> pl.DataFrame:
-    """`measure_confidence` with a plan already made; see there.
-
-    ``quarantine`` is for attempts that died; ``missing`` are the geoids of units that were
-    quarantined when ``microdata`` was made.
+    """`measure_confidence` with a plan already made; ``quarantine`` is for attempts that died.
 
     Returns:
-        The rows of ``microdata`` in their order: the unit's geoid, the histogram columns that the
+        The records in their order: the unit's geoid, the histogram columns that the
         tables tell apart, ``certain`` (propagation shows that it is in every solution) and
         ``confidence``, null where it is certain or nothing was sampled.
     """
+    published, release = data.published, plan.release
     published.require_exact("confidence of records")
-    release = plan.release
     columns = histogram_columns(release, plan.tables, published.coverage)
     counts = arrange_counts(plan, published)
     key = [release.geoid_column, *columns]
     cells = [_cell_schema(plan, columns).to_frame()]
-    for system in build_systems(plan, counts):
-        geoids = counts.geoids.gather(system.units)
-        is_missing = np.zeros(len(geoids), dtype=bool)
-        if missing is not None:
-            is_missing = geoids.is_in(missing.implode()).to_numpy()
-        incumbent = encode_incumbent(plan, counts, system, microdata, is_missing)
+    for known in KnownBatch.each(plan, counts, build_systems(plan, counts), data, quarantine):
+        system, incumbent = known.system, known.incumbent()
         histogram = histogram_of(plan, system.candidates, columns)
-        seeds = _seeds(options, counts, system)
-        with errors_naming(
-            f"{release.region.name}s from", counts.region_geoids[int(system.regions[0])]
-        ):
+        with known.errors_named():
             sampled = sample_batch(
                 system,
-                seeds,
-                quarantine_of_batch(quarantine, counts, system),
+                _seeds(options, known.regions),
+                known.watched,
                 between_vertices,
                 together=histogram.of_cell,
                 pack=PACK,
@@ -125,14 +99,14 @@ def confidence_with_plan(
         lower = sums @ sampled.bounds.lower
         held = sums @ incumbent
         confidence = confidence_of(lower, held, (sums @ sampled.values.T).T)
-        unknown = (sampled.is_missing | is_missing)[histogram.unit]
+        unknown = (sampled.is_missing | known.missing)[histogram.unit]
         frame = histogram.frame(plan, counts, system).with_columns(
             lower=pl.Series(lower),
             confidence=pl.Series(confidence).set(pl.Series(unknown), None),
         )
         cells.append(frame.filter(pl.Series(held > 0)))
         on_progress(len(system.units), int(incumbent.sum()), {})
-    ranked = microdata.select(*key, rank=pl.int_range(pl.len()).over(key))
+    ranked = data.records.select(*key, rank=pl.int_range(pl.len()).over(key))
     joined = ranked.join(pl.concat(cells), on=key, how="left", maintain_order="left")
     certain = (pl.col("rank") < pl.col("lower")).fill_null(value=False)
     return joined.select(
@@ -154,15 +128,11 @@ def confidence_of(lower: IntArray, held: IntArray, sampled: IntArray) -> FloatAr
     return share
 
 
-def _seeds(
-    options: ConfidenceOptions, counts: PartitionCounts, system: System
-) -> dict[int, list[int]]:
+def _seeds(options: ConfidenceOptions, regions: dict[int, str]) -> dict[int, list[int]]:
+    numbers = range(options.solutions)
     return {
-        region: [
-            digest_seed(options.seed, "confidence", counts.region_geoids[region], str(number))
-            for number in range(options.solutions)
-        ]
-        for region in np.unique(system.regions).tolist()
+        region: [digest_seed(options.seed, "confidence", name, str(k)) for k in numbers]
+        for region, name in regions.items()
     }
 
 
@@ -187,11 +157,14 @@ class ConfidenceQuestion(Question):
 
     @classmethod
     def of(
-        cls, release: Release, tables: Sequence[Table], coverage: Coverage, options: dict[str, int]
+        cls,
+        release: Release,
+        tables: Sequence[Table],
+        coverage: Coverage,
+        options: ConfidenceOptions,
     ) -> Self:
-        """For some tables; ``options`` are those of `ConfidenceOptions`."""
-        plan = make_variability_plan(release, tables, coverage, "exact")
-        return cls(plan, ConfidenceOptions(**options))
+        """For some tables."""
+        return cls(make_variability_plan(release, tables, coverage, "exact"), options)
 
     @property
     def release(self) -> Release:
@@ -205,15 +178,7 @@ class ConfidenceQuestion(Question):
             SolverError: Two engines disagree.
             StageError: The records do not have the published counts.
         """
-        rows = confidence_with_plan(
-            self.plan,
-            part.published,
-            part.records,
-            self.options,
-            on_progress,
-            quarantine=quarantine,
-            missing=part.missing,
-        )
+        rows = confidence_with_plan(self.plan, part, self.options, on_progress, quarantine)
         totals = {
             "people": rows.height,
             "certain": int(rows["certain"].sum()),

@@ -21,16 +21,16 @@ class RegionData:
     """What is known of some regions.
 
     Attributes:
-        partition: Geoid of the partition that they are of.
         published: Their counts.
         microdata: Their reconstructed records; None where a question starts from counts alone.
         missing: Geoids of the units that were not solved when the records were made.
+        partition: Geoid of the partition that they are of.
     """
 
-    partition: str
     published: Publication
     microdata: pl.DataFrame | None = None
     missing: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.String))
+    partition: str = ""
 
     @property
     def records(self) -> pl.DataFrame:

@@ -44,9 +44,9 @@ class Asked:
         at = piece.partition, piece.span
         published = read_published(self.work, self.question.release, *at)
         if self.microdata is None or self.blocks is None:
-            return RegionData(piece.partition, published)
+            return RegionData(published, partition=piece.partition)
         missing = missing_units(self.blocks.read(*at))
-        return RegionData(piece.partition, published, self.microdata.read(*at), missing)
+        return RegionData(published, self.microdata.read(*at), missing, piece.partition)
 
 
 def ask_piece(asked: Asked, piece: Piece, tick: OnProgress) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recon_cli.attack.options import AuditOptions
 from recon_cli.config.sections.audit import Audit
 from recon_cli.model.selection import select
 from recon_cli.pipeline.declaration import MadeStage, QuestionStage
@@ -46,11 +47,7 @@ def audit(run: Run) -> MadeStage:
             "release": run.release,
             "tables": selection.tables,
             "coverage": coverage,
-            "options": {
-                "seed": seed,
-                "effort": config.region_seconds,
-                "safety": config.safety,
-            },
+            "options": AuditOptions(seed, config.region_seconds, config.safety),
         },
         notes={"tables": [table.name for table in selection.tables], "safety": config.safety},
         grain=_GRAIN,

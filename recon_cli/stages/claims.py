@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recon_cli.attack.claims.columns import claim_columns, require_columns
+from recon_cli.attack.options import ClaimOptions
 from recon_cli.config.sections.claims import Claims
 from recon_cli.pipeline.declaration import QuestionStage, load
 from recon_cli.pipeline.run import Run
@@ -37,7 +38,7 @@ def claims(run: Run) -> QuestionStage:
             "tables": made.used,
             "coverage": made.coverage,
             "is_exact": is_exact,
-            "options": {"seed": seed, "unit_seconds": config.unit_seconds, "share": config.share},
+            "options": ClaimOptions(seed, config.unit_seconds, config.share),
             "read_records": lambda columns: (
                 made.microdata.read(name, columns=columns) for name in made.microdata.partitions
             ),

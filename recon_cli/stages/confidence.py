@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recon_cli.attack.options import ConfidenceOptions
 from recon_cli.config.sections.confidence import Confidence
 from recon_cli.pipeline.declaration import QuestionStage
 from recon_cli.pipeline.run import Run
@@ -32,7 +33,7 @@ def confidence(run: Run) -> QuestionStage:
             "release": run.release,
             "tables": made.used,
             "coverage": made.coverage,
-            "options": {"seed": seed, "solutions": config.solutions},
+            "options": ConfidenceOptions(seed, config.solutions),
         },
         records=(made.microdata, made.blocks),
         notes={"tables": made.table_names, "solutions": config.solutions},

@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.attack.claims.columns import claim_columns, require_columns
-from recon_cli.attack.claims.partition import ClaimOptions
 from recon_cli.attack.contributions.measures import Proven
 from recon_cli.attack.contributions.parts import Part, parts_of, restrict, without
 from recon_cli.attack.contributions.proven import Attack
 from recon_cli.attack.contributions.ranking import LeftOut, attacks_needed, rank_contributions
 from recon_cli.attack.contributions.shapley import draw_orders
+from recon_cli.attack.options import ClaimOptions
 from recon_cli.config.sections.contributions import Contributions
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.pipeline.run import Run

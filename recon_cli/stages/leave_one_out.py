@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from recon_cli.attack.options import LeaveOneOutOptions
 from recon_cli.config.sections.leave_one_out import LeaveOneOut
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
@@ -48,7 +49,6 @@ def leave_one_out(run: Run) -> MadeStage:
 
     def make(stage: Transaction) -> Manifest:
         from recon_cli.attack.leave_one_out.partition import (  # noqa: PLC0415 - loads the solver
-            LeaveOneOutOptions,
             compared_columns,
         )
         from recon_cli.attack.leave_one_out.reference import gained_columns  # noqa: PLC0415

@@ -12,8 +12,9 @@ from typing import Final
 import polars as pl
 
 from recon_cli.attack.leave_one_out.modes import gain_codes
-from recon_cli.attack.leave_one_out.partition import LeaveOneOutOptions, leave_out_with_plan
+from recon_cli.attack.leave_one_out.partition import leave_out_with_plan
 from recon_cli.attack.linkage.baselines import most_frequent
+from recon_cli.attack.options import LeaveOneOutOptions
 from recon_cli.config.sections.score import Score
 from recon_cli.execute import OnProgress
 from recon_cli.model.plan import Plan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recon_cli.attack.options import VariabilityOptions
 from recon_cli.config.sections.solvar import Solvar
 from recon_cli.pipeline.declaration import QuestionStage
 from recon_cli.pipeline.run import Run
@@ -37,14 +38,14 @@ def solvar(run: Run) -> QuestionStage:
             "tables": made.used,
             "coverage": made.coverage,
             "is_exact": not has_statements(made.tables),
-            "options": {
-                "mode": config.mode,
-                "seed": seed,
-                "unit_seconds": config.unit_seconds,
-                "diameter": config.diameter,
-                "person_seconds": None if total is None else total / max(people, 1),
-                "intervals": config.intervals,
-            },
+            "options": VariabilityOptions(
+                mode=config.mode,
+                seed=seed,
+                unit_seconds=config.unit_seconds,
+                diameter=config.diameter,
+                person_seconds=None if total is None else total / max(people, 1),
+                intervals=config.intervals,
+            ),
         },
         records=(made.microdata, made.blocks),
         notes={"tables": made.table_names, "mode": config.mode},

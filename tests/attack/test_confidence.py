@@ -11,7 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recon_cli.attack.confidence import ConfidenceOptions, measure_confidence
+from recon_cli.attack.confidence import measure_confidence
+from recon_cli.attack.options import ConfidenceOptions
 from recon_cli.attack.reconstruction.partition import reconstruct
 from recon_cli.attack.sampling import between_vertices, vertices
 from recon_cli.attack.variability.histogram import histogram_columns

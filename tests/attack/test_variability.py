@@ -11,12 +11,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from recon_cli.attack.options import VariabilityOptions
 from recon_cli.attack.reconstruction.partition import reconstruct
-from recon_cli.attack.variability.partition import (
-    Variability,
-    VariabilityOptions,
-    measure_variability,
-)
+from recon_cli.attack.variability.partition import Variability, measure_variability
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from tests.support.enumeration import (

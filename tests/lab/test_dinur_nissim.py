@@ -263,15 +263,15 @@ def test_bounds() -> None:
 
 def test_the_command_writes_results_and_a_page(tmp_path: Path) -> None:
     options = ["--bits", 30, "--queries", "1x,4x", "--noise", "gaussian:2", "--trials", 2]
-    result = recon("experiment", "dinur-nissim", *options, "--to", tmp_path)
+    result = recon("lab", "dinur-nissim", *options, "--to", tmp_path)
     assert "closed form" in result.stdout
     rows = pl.read_csv(tmp_path / "results.csv")
     assert rows["queries"].to_list() == [30, 120]
     again = tmp_path / "again"
-    recon("experiment", "dinur-nissim", *options, "--to", again)
+    recon("lab", "dinur-nissim", *options, "--to", again)
     assert (again / "results.csv").read_bytes() == (tmp_path / "results.csv").read_bytes()
     assert "simulation" in (tmp_path / "dinur-nissim.html").read_text()
-    wrong = recon("experiment", "dinur-nissim", "--noise", "salt:2", "--to", tmp_path, code=2)
+    wrong = recon("lab", "dinur-nissim", "--noise", "salt:2", "--to", tmp_path, code=2)
     assert "one of none, gaussian" in wrong.stderr
 
 
@@ -286,7 +286,7 @@ def test_any_noise_that_is_allowed_can_be_decoded(kind: Kind, parameter: float) 
 
 
 def test_of_two_bits_no_equation_is_known(tmp_path: Path) -> None:
-    recon("experiment", "dinur-nissim", "--bits", 2, "--queries", "1,3", "--to", tmp_path)
+    recon("lab", "dinur-nissim", "--bits", 2, "--queries", "1,3", "--to", tmp_path)
     assert pl.read_csv(tmp_path / "results.csv")["closed_form"].to_list() == [None, None]
 
 
@@ -302,7 +302,7 @@ def test_of_two_bits_no_equation_is_known(tmp_path: Path) -> None:
 )
 def test_wrong_options_are_refused(tmp_path: Path, option: str, value: str, message: str) -> None:
     folder = tmp_path / "results"
-    wrong = recon("experiment", "dinur-nissim", option, value, "--to", folder, code=2)
+    wrong = recon("lab", "dinur-nissim", option, value, "--to", folder, code=2)
     assert message in wrong.stderr
     assert not folder.exists()
 
@@ -311,5 +311,5 @@ def test_wrong_options_are_refused(tmp_path: Path, option: str, value: str, mess
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, options: tuple[object, ...]) -> None:
     file = tmp_path / "file"
     file.touch()
-    wrong = recon("experiment", "dinur-nissim", *options, "--to", file / "results", code=5)
+    wrong = recon("lab", "dinur-nissim", *options, "--to", file / "results", code=5)
     assert f"{file}" in wrong.stderr

@@ -25,6 +25,7 @@ from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.safety_ranges import Withheld
 from recon_cli.attack.audit.statuses import statuses
 from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
+from recon_cli.attack.options import AuditOptions
 from recon_cli.attack.reconstruction.solution import (
     BatchSolution,
     errors_naming,
@@ -72,23 +73,6 @@ AUDIT: Final = pl.Schema(
 
 #: Variables that are asked about in one relaxation, exceeded only by a larger connected part.
 _PACK = 2000
-
-
-@dataclass(frozen=True)
-class AuditOptions:
-    """How an audit is done.
-
-    Attributes:
-        seed: Of the solvers.
-        effort: Deterministic seconds for each region; where they end first, an interval is valid
-            and may be too wide.
-        safety: How far apart two possible counts of a safe cell are at least; None for what its
-            law requires, see `recon_cli.attack.audit.safety_ranges`.
-    """
-
-    seed: int
-    effort: float
-    safety: int | None = None
 
 
 def audit_counts(

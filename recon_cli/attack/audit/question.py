@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from recon_cli.attack.audit.left_out import (
     coverage_with_left_out,
     left_out_counts,
     with_left_out,
 )
-from recon_cli.attack.audit.partition import AUDIT, AuditOptions, audit_with_plan
+from recon_cli.attack.audit.partition import AUDIT, audit_with_plan
 from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.options import AuditOptions
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.frames import is_place
 from recon_cli.model.interval_plan import make_interval_plan
@@ -40,11 +41,11 @@ class AuditQuestion(Question):
         release: Release,
         tables: Sequence[Table],
         coverage: Coverage,
-        options: Mapping[str, Any],
+        options: AuditOptions,
     ) -> Self:
-        """For some tables; ``options`` are those of `AuditOptions`."""
+        """For some tables."""
         whole = coverage_with_left_out(release, coverage)
-        return cls(make_interval_plan(release, tables, whole), AuditOptions(**options))
+        return cls(make_interval_plan(release, tables, whole), options)
 
     @property
     def release(self) -> Release:

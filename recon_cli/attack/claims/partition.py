@@ -20,15 +20,16 @@ from recon_cli.attack.claims.disclosure import KINDS
 from recon_cli.attack.claims.foundations import TABLES, claims_with_foundations
 from recon_cli.attack.claims.trivial import TrivialGroups
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
+from recon_cli.attack.known_batch import KnownBatch
+from recon_cli.attack.options import ClaimOptions
+from recon_cli.attack.question import RegionData
 from recon_cli.attack.reconstruction.partition import count_statuses
-from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
 from recon_cli.attack.variability.histogram import (
     HistogramCells,
     histogram_masks,
     histogram_of,
     unbounded_histogram,
 )
-from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
@@ -46,21 +47,6 @@ BoolArray = npt.NDArray[np.bool_]
 
 #: Groups of a batch, about: subsets of columns times units.
 _GROUPS = 65_536
-
-
-@dataclass(frozen=True)
-class ClaimOptions:
-    """What to verify.
-
-    Attributes:
-        seed: For the solver's own choices.
-        unit_seconds: Deterministic seconds of solving for each unit.
-        share: From which proven share of a group on a value counts as inferred.
-    """
-
-    seed: int
-    unit_seconds: float
-    share: float = 0.8
 
 
 @dataclass(frozen=True)
@@ -113,7 +99,7 @@ def find_claims(
         SolverError: Two engines disagree on a certificate.
     """
     plans = make_claim_plans(release, tables, published.coverage, is_exact=published.is_exact)
-    return find_with_plans(plans, published, microdata, options)
+    return find_with_plans(plans, RegionData(published, microdata), options)
 
 
 @dataclass(frozen=True)
@@ -148,30 +134,21 @@ def make_claim_plans(
 
 def find_with_plans(
     plans: ClaimPlans,
-    published: Publication,
-    microdata: pl.DataFrame,
+    data: RegionData,
     options: ClaimOptions,
     on_progress: OnProgress = ignore_progress,
-    *,
     quarantine: Quarantine = NO_QUARANTINE,
-    missing: pl.Series | None = None,
 ) -> VerifiedClaims:
-    """`find_claims` with plans already made; see there.
-
-    ``quarantine`` is for attempts that died; ``missing`` are the geoids of units that were
-    quarantined when ``microdata`` was made.
-    """
+    """`find_claims` with plans already made; ``quarantine`` is for attempts that died."""
 
     def find(plan: Plan, on_progress: OnProgress) -> VerifiedClaims:
         return _find_with_plan(
             plan,
-            published,
-            microdata,
+            data,
             options,
             trivial=plans.trivial,
             on_progress=on_progress,
             quarantine=quarantine,
-            missing=missing,
         )
 
     found = find(plans.assuming, on_progress)
@@ -188,16 +165,15 @@ def find_with_plans(
 
 def _find_with_plan(
     plan: Plan,
-    published: Publication,
-    microdata: pl.DataFrame,
+    data: RegionData,
     options: ClaimOptions,
     *,
     trivial: TrivialGroups,
     on_progress: OnProgress,
     quarantine: Quarantine,
-    missing: pl.Series | None,
 ) -> VerifiedClaims:
     """The claims under one plan; of all but what they rest on."""
+    published = data.published
     columns = claim_columns(plan.release, plan.tables, published.coverage)
     counts = arrange_counts(plan, published)
     claims = [pl.DataFrame(schema=_claim_schema(plan, columns))]
@@ -205,15 +181,12 @@ def _find_with_plan(
     disclosures = [pl.DataFrame(schema=_disclosure_schema(plan))]
     batch = max(_GROUPS >> len(columns), 1)
     # Units are taken alone, so that a region with too many candidates to list is cut.
-    for system in build_systems(plan, counts, batch, whole_regions=published.is_exact):
-        watched = quarantine_of_batch(quarantine, counts, system)
-        programs = _programs(
-            plan, counts, system, microdata, options, columns=columns, missing=missing
-        )
+    systems = build_systems(plan, counts, batch, whole_regions=published.is_exact)
+    for known in KnownBatch.each(plan, counts, systems, data, quarantine):
+        system, programs = known.system, _programs(known, options, columns)
         histogram = histogram_of(plan, system.candidates, columns)
-        name = counts.region_geoids[int(system.regions[0])]
-        with errors_naming(f"{plan.release.region.name}s from", name):
-            verified = verify_batch(programs, histogram, options.share, watched)
+        with known.errors_named():
+            verified = verify_batch(programs, histogram, options.share, known.watched)
         frames = _BatchFrames(plan, counts, system, histogram, programs, verified)
         batch_units = frames.units()
         units.append(batch_units)
@@ -224,33 +197,21 @@ def _find_with_plan(
     return VerifiedClaims(columns, pl.concat(claims), pl.concat(units), pl.concat(disclosures))
 
 
-def _programs(
-    plan: Plan,
-    counts: PartitionCounts,
-    system: System,
-    microdata: pl.DataFrame,
-    options: ClaimOptions,
-    *,
-    columns: tuple[str, ...],
-    missing: pl.Series | None,
-) -> UnitPrograms:
-    geoids = counts.geoids.gather(system.units)
-    unit = system.candidates.unit
-    is_missing = np.zeros(len(system.units), dtype=bool)
-    if missing is not None:
-        is_missing = geoids.is_in(missing.implode()).to_numpy()
-    is_excluded = is_missing | ~counts.is_listed[system.units]
+def _programs(known: KnownBatch, options: ClaimOptions, columns: tuple[str, ...]) -> UnitPrograms:
+    counts, system = known.counts, known.system
+    unit, geoids = system.candidates.unit, known.watched.units
+    is_excluded = known.missing | ~counts.is_listed[system.units]
     is_open = ~system.is_bounded & ~is_excluded
     rows = relax(system.rows, np.isin(system.row_geounit, system.units), unit)
     # Of a region that is cut not all people of a coarser geounit are here.
     checked = system.rows if counts.intervals is None else rows
     return UnitPrograms(
         rows=rows,
-        incumbent=encode_incumbent(plan, counts, system, microdata, is_missing, rows=checked),
+        incumbent=known.incumbent(checked),
         unit=unit,
         is_excluded=is_excluded,
         is_open=is_open,
-        unbounded=unbounded_histogram(plan, system, columns),
+        unbounded=unbounded_histogram(known.plan, system, columns),
         seeds=tuple(digest_seed(options.seed, "claims", geoid) for geoid in geoids),
         seconds=options.unit_seconds,
     )

@@ -10,14 +10,10 @@ import polars as pl
 
 from recon_cli.attack.claims.columns import claim_columns
 from recon_cli.attack.claims.foundations import TABLES
-from recon_cli.attack.claims.partition import (
-    ClaimOptions,
-    ClaimPlans,
-    find_with_plans,
-    make_claim_plans,
-)
+from recon_cli.attack.claims.partition import ClaimPlans, find_with_plans, make_claim_plans
 from recon_cli.attack.claims.surprise import count_records, with_surprise
 from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.frames import is_place
 from recon_cli.progress import OnProgress
@@ -50,17 +46,17 @@ class ClaimsQuestion(Question):
         release: Release,
         tables: Sequence[Table],
         coverage: Coverage,
-        options: Mapping[str, Any],
+        options: ClaimOptions,
         *,
         read_records: ReadRecords,
         laws: tuple[str, ...],
         is_exact: bool,
     ) -> Self:
-        """For some tables; ``options`` are those of `ClaimOptions`."""
+        """For some tables."""
         plans = make_claim_plans(release, tables, coverage, is_exact=is_exact)
         columns = claim_columns(release, tables, coverage)
         everybody = _count_everybody(release, read_records, columns)
-        return cls(plans, ClaimOptions(**options), everybody, laws)
+        return cls(plans, options, everybody, laws)
 
     @property
     def release(self) -> Release:
@@ -78,15 +74,7 @@ class ClaimsQuestion(Question):
         Raises:
             SolverError: Two engines disagree.
         """
-        verified = find_with_plans(
-            self.plans,
-            part.published,
-            part.records,
-            self.options,
-            on_progress,
-            quarantine=quarantine,
-            missing=part.missing,
-        )
+        verified = find_with_plans(self.plans, part, self.options, on_progress, quarantine)
         release, units = self.release, verified.units
         here = count_records(release, part.records, verified.columns)
         claims = with_surprise(release, verified.claims, units, here, self.everybody)

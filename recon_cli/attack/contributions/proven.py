@@ -9,13 +9,14 @@ import polars as pl
 
 from recon_cli.attack.claims.columns import claim_columns
 from recon_cli.attack.claims.partition import (
-    ClaimOptions,
     ClaimPlans,
     VerifiedClaims,
     find_with_plans,
     make_claim_plans,
 )
 from recon_cli.attack.contributions.measures import Proven
+from recon_cli.attack.options import ClaimOptions
+from recon_cli.attack.question import RegionData
 from recon_cli.attack.reconstruction.partition import reconstruct_plan
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
@@ -80,7 +81,7 @@ class Attack:
         total = Proven()
         for part in published:
             made = reconstruct_plan(self.reconstruction, part, seed=self.options.seed)
-            verified = find_with_plans(self.claims, part, made.microdata, self.options)
+            verified = find_with_plans(self.claims, RegionData(part, made.microdata), self.options)
             total += self._sums(verified)
         return total
 

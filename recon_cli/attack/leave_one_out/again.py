@@ -19,13 +19,10 @@ from recon_cli.attack.leave_one_out.batch import BatchComparison, Conclusions
 from recon_cli.attack.leave_one_out.ends import Questions, RecordEnds, settle_ends
 from recon_cli.attack.leave_one_out.frame import KNOWN, OPEN, LeftOut, left_out_frame
 from recon_cli.attack.leave_one_out.modes import ModalValues, gain_codes
-from recon_cli.attack.leave_one_out.partition import (
-    LeaveOneOutOptions,
-    compared_columns,
-    solution_seeds,
-)
+from recon_cli.attack.leave_one_out.partition import compared_columns, solution_seeds
 from recon_cli.attack.leave_one_out.reference import chance, gained_columns, make_classes
 from recon_cli.attack.linkage.key_encoding import column_codes
+from recon_cli.attack.options import LeaveOneOutOptions
 from recon_cli.attack.reconstruction.solution import quarantine_of_batch
 from recon_cli.attack.sampling import SampledSolutions, sample_batch, vertices
 from recon_cli.attack.variability.histogram import HistogramCells, histogram_masks, histogram_of

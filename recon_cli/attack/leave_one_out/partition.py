@@ -6,7 +6,6 @@ See *leave-one-out* in docs/glossary.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -23,6 +22,7 @@ from recon_cli.attack.leave_one_out.frame import (
 )
 from recon_cli.attack.leave_one_out.modes import ModalValues
 from recon_cli.attack.leave_one_out.reference import gained_columns, make_classes
+from recon_cli.attack.options import LeaveOneOutOptions
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
 from recon_cli.attack.sampling import sample_batch, vertices
 from recon_cli.attack.variability.histogram import HistogramCells, histogram_columns, histogram_of
@@ -37,27 +37,6 @@ from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Coverage, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed, generator
-
-
-@dataclass(frozen=True)
-class LeaveOneOutOptions:
-    """Who is left out, and how hard to try.
-
-    Attributes:
-        gains: The columns that an attacker wants to know; all others are known.
-        seed: For sampled solutions and sampled people.
-        solutions: Solutions to sample, at least 1.
-        seconds: Deterministic seconds to settle what is certain about one person.
-        share: Chance of each person to be left out, above 0, at most 1.
-        within: Only people of geounits whose geoids begin so.
-    """
-
-    gains: tuple[str, ...]
-    seed: int
-    solutions: int
-    seconds: float
-    share: float = 1.0
-    within: str = ""
 
 
 def leave_out(

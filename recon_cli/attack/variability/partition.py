@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
+from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
+from recon_cli.attack.known_batch import KnownBatch
+from recon_cli.attack.options import Mode, VariabilityOptions
+from recon_cli.attack.question import RegionData
 from recon_cli.attack.reconstruction.partition import count_statuses
-from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
 from recon_cli.attack.variability.batch import (
     SolutionSpace,
     measure_batch,
@@ -34,7 +35,7 @@ from recon_cli.attack.variability.histogram import (
     histogram_masks,
     histogram_of,
 )
-from recon_cli.attack.variability.incumbent import count_records, encode_incumbent
+from recon_cli.attack.variability.incumbent import count_records
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
@@ -47,32 +48,6 @@ from recon_cli.publication import Coverage, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
-
-Mode = Literal["relaxed", "exact"]
-Intervals = Literal["exact", "propagation"]
-
-
-@dataclass(frozen=True)
-class VariabilityOptions:
-    """What to measure.
-
-    Attributes:
-        mode: ``relaxed`` (Eq. 4.9, unit by unit) or ``exact`` (Eq. 4.6, whole regions).
-        seed: For the solver's own choices.
-        unit_seconds: Deterministic seconds of solving for each problem about a unit, or about
-            all units of a region at once.
-        diameter: Whether to measure the largest distance between any two solutions, too.
-        person_seconds: Deterministic seconds that a region may take in all, for each of its
-            people; None for no such limit.
-        intervals: ``exact``, or what ``propagation`` and the solutions found on the way give.
-    """
-
-    mode: Mode
-    seed: int
-    unit_seconds: float
-    diameter: bool = False
-    person_seconds: float | None = None
-    intervals: Intervals = "exact"
 
 
 @dataclass(frozen=True)
@@ -133,7 +108,7 @@ def measure_variability(
     plan = make_variability_plan(
         release, tables, published.coverage, options.mode, is_exact=published.is_exact
     )
-    return measure_with_plan(plan, published, microdata, options)
+    return measure_with_plan(plan, RegionData(published, microdata), options)
 
 
 def flag_certain(
@@ -177,19 +152,13 @@ def make_variability_plan(
 
 def measure_with_plan(
     plan: Plan,
-    published: Publication,
-    microdata: pl.DataFrame,
+    data: RegionData,
     options: VariabilityOptions,
     on_progress: OnProgress = ignore_progress,
-    *,
     quarantine: Quarantine = NO_QUARANTINE,
-    missing: pl.Series | None = None,
 ) -> Variability:
-    """`measure_variability` with a plan already made; see there.
-
-    ``quarantine`` is for attempts that died; ``missing`` are the geoids of units that were
-    quarantined when ``microdata`` was made.
-    """
+    """`measure_variability` with a plan already made; ``quarantine`` is for attempts that died."""
+    published = data.published
     columns = histogram_columns(plan.release, plan.tables, published.coverage)
     if options.diameter:
         published.require_exact("the diameter")
@@ -197,10 +166,8 @@ def measure_with_plan(
     units = [pl.DataFrame(schema=unit_schema(plan, diameter=options.diameter))]
     intervals = [pl.DataFrame(schema=interval_schema(plan, columns))]
     regions = [pl.DataFrame(schema=REGIONS)]
-    for system in _systems(plan, counts):
-        watched = quarantine_of_batch(quarantine, counts, system)
-        batch = _Batch(plan, counts, system, options, _among(watched.units, missing), watched)
-        frames = batch.measured(microdata, columns)
+    for known in KnownBatch.each(plan, counts, _systems(plan, counts), data, quarantine):
+        system, frames = known.system, _Batch(known, options).measured(columns)
         batch_units = frames.units(unit_schema(plan, diameter=options.diameter))
         units.append(batch_units)
         intervals.append(frames.intervals(interval_schema(plan, columns)))
@@ -221,75 +188,64 @@ class _Batch:
     """A batch to be measured.
 
     Attributes:
-        plan: The static half.
-        counts: The partition.
-        system: The batch.
+        known: The batch.
         options: What to measure.
-        missing: For each unit whether it was quarantined when it was reconstructed.
-        watched: The quarantine.
     """
 
-    plan: Plan
-    counts: PartitionCounts
-    system: System
+    known: KnownBatch
     options: VariabilityOptions
-    missing: BoolArray
-    watched: BatchQuarantine
 
-    def measured(self, microdata: pl.DataFrame, columns: tuple[str, ...]) -> BatchFrames:
-        """How far other solutions can be from ``microdata``.
+    def measured(self, columns: tuple[str, ...]) -> BatchFrames:
+        """How far other solutions can be from the records.
 
         Raises:
             StageError: The records do not reproduce the published counts.
             SolverError: Two engines disagree on a certificate.
         """
-        name = self.counts.region_geoids[int(self.system.regions[0])]
-        with errors_naming(f"{self.plan.release.region.name}s from", name):
-            if self.system.is_listed.all():
-                return self._listed(microdata, columns)
-            return self._dense(microdata, columns)
+        with self.known.errors_named():
+            if self.known.system.is_listed.all():
+                return self._listed(columns)
+            return self._dense(columns)
 
-    def _listed(self, microdata: pl.DataFrame, columns: tuple[str, ...]) -> BatchFrames:
-        plan, counts, system, options = self.plan, self.counts, self.system, self.options
-        incumbent = encode_incumbent(plan, counts, system, microdata, self.missing)
+    @property
+    def seeds(self) -> dict[int, int]:
+        """For each region the solver's seed."""
+        names = self.known.regions.items()
+        return {region: digest_seed(self.options.seed, "solvar", name) for region, name in names}
+
+    def _listed(self, columns: tuple[str, ...]) -> BatchFrames:
+        known, options, missing = self.known, self.options, self.known.missing
+        plan, counts, system = known.plan, known.counts, known.system
+        incumbent = known.incumbent()
         histogram = histogram_of(plan, system.candidates, columns)
-        people = _people(counts, system, incumbent, self.missing)
-        space = _space(system, incumbent, options, people, self.missing)
+        people = _people(counts, system, incumbent, missing)
+        space = _space(system, incumbent, options, people, missing)
         if counts.intervals is not None:
             space = replace(space, measure=LOST)
         budget = EffortBudget(
-            _seeds(options, counts, system),
+            self.seeds,
             options.unit_seconds,
             options.diameter,
             _region_seconds(options, system.regions, people),
             options.intervals == "exact",
         )
-        found = measure_batch(space, histogram, system.regions, budget, self.watched)
+        found = measure_batch(space, histogram, system.regions, budget, known.watched)
         return BatchFrames(plan, counts, system, histogram, found, people)
 
-    def _dense(self, microdata: pl.DataFrame, columns: tuple[str, ...]) -> BatchFrames:
-        region = DenseRegion.of(self.plan, self.system)
-        system = replace(self.system, candidates=region.candidates)
-        incumbent = count_records(self.plan, self.counts, system, microdata)
-        region.require_solution(incumbent, self.missing)
-        histogram = histogram_of(self.plan, region.candidates, columns)
-        people = _people(self.counts, system, incumbent, self.missing)
-        seed = _seeds(self.options, self.counts, system)[int(system.regions[0])]
-        effort = Effort(seed, self.options.unit_seconds)
-        found = region.measure(
-            histogram, incumbent, people, self.missing, self.watched, effort=effort
-        )
+    def _dense(self, columns: tuple[str, ...]) -> BatchFrames:
+        known, missing = self.known, self.known.missing
+        plan, counts = known.plan, known.counts
+        region = DenseRegion.of(plan, known.system)
+        system = replace(known.system, candidates=region.candidates)
+        incumbent = count_records(plan, counts, system, known.data.records)
+        region.require_solution(incumbent, missing)
+        histogram = histogram_of(plan, region.candidates, columns)
+        people = _people(counts, system, incumbent, missing)
+        effort = Effort(self.seeds[int(system.regions[0])], self.options.unit_seconds)
+        found = region.measure(histogram, incumbent, people, missing, known.watched, effort=effort)
         if self.options.mode == "relaxed":
             found = replace(found, region=None)
-        return BatchFrames(self.plan, self.counts, system, histogram, found, people)
-
-
-def _seeds(options: VariabilityOptions, counts: PartitionCounts, system: System) -> dict[int, int]:
-    """For each region of a batch the solver's seed."""
-    return {
-        region: digest_seed(options.seed, "solvar", counts.region_geoids[region])
-        for region in np.unique(system.regions).tolist()
-    }
+        return BatchFrames(plan, counts, system, histogram, found, people)
 
 
 def _region_seconds(
@@ -301,12 +257,6 @@ def _region_seconds(
     numbers, place = np.unique(regions, return_inverse=True)
     total = np.bincount(place, weights=people) * options.person_seconds
     return dict(zip(numbers.tolist(), total.tolist(), strict=True))
-
-
-def _among(units: pl.Series, missing: pl.Series | None) -> BoolArray:
-    if missing is None:
-        return np.zeros(len(units), dtype=bool)
-    return units.is_in(missing.implode()).to_numpy()
 
 
 def _people(

@@ -9,9 +9,9 @@ from typing import Self
 import polars as pl
 
 from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.options import VariabilityOptions
 from recon_cli.attack.question import Answer, Question, RegionData, Rows
 from recon_cli.attack.variability.partition import (
-    VariabilityOptions,
     flag_certain,
     make_variability_plan,
     measure_with_plan,
@@ -46,14 +46,13 @@ class VariabilityQuestion(Question):
         release: Release,
         tables: Sequence[Table],
         coverage: Coverage,
-        options: Mapping[str, object],
+        options: VariabilityOptions,
         *,
         is_exact: bool,
     ) -> Self:
-        """For some tables; ``options`` are those of `VariabilityOptions`."""
-        chosen = VariabilityOptions(**options)  # type: ignore[arg-type]
-        plan = make_variability_plan(release, tables, coverage, chosen.mode, is_exact=is_exact)
-        return cls(plan, chosen)
+        """For some tables."""
+        plan = make_variability_plan(release, tables, coverage, options.mode, is_exact=is_exact)
+        return cls(plan, options)
 
     @property
     def release(self) -> Release:
@@ -66,15 +65,7 @@ class VariabilityQuestion(Question):
         Raises:
             SolverError: Two engines disagree.
         """
-        found = measure_with_plan(
-            self.plan,
-            part.published,
-            part.records,
-            self.options,
-            on_progress,
-            quarantine=quarantine,
-            missing=part.missing,
-        )
+        found = measure_with_plan(self.plan, part, self.options, on_progress, quarantine)
         units = _with_uniques(self.release, found.units, part.records)
         methods = units["method"].value_counts().iter_rows()
         places = units.filter(is_place(self.release.geoid_column))
