@@ -15,7 +15,7 @@ from recon_cli.attack.claims import partition as claims
 from recon_cli.attack.claims.columns import require_columns
 from recon_cli.attack.claims.partition import VerifiedClaims
 from recon_cli.attack.claims.surprise import count_records, with_surprise
-from recon_cli.attack.options import ClaimOptions, Intervals, Mode, VariabilityOptions
+from recon_cli.attack.options import AuditOptions, ClaimOptions, Intervals, Mode, VariabilityOptions
 from recon_cli.attack.reconstruction import partition as attack
 from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
 from recon_cli.attack.variability import partition as solvar
@@ -293,7 +293,7 @@ def audit_counts(
         SolverError: A solver could not decide, or two engines disagree.
     """
     used = chosen_tables(release, published, tables)
-    options = audit.AuditOptions(seed, effort, safety)
+    options = AuditOptions(seed, effort, safety)
     parts = split(release, published)
     return pl.concat(audit.audit_counts(release, part, used, options) for part in parts)
 

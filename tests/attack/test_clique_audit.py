@@ -21,6 +21,7 @@ from benchmarks.office.publication import (
 )
 from recon_cli.attack.audit import partition
 from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.options import AuditOptions
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.protect.counts import tidy_counts
@@ -103,7 +104,7 @@ def test_the_truth_is_inside_every_interval(law: str) -> None:
 def test_a_region_where_a_solver_died_is_asked_as_before() -> None:
     release, published = schools("stars")
     plan = make_interval_plan(release, release.tables, published.coverage)
-    options = partition.AuditOptions(seed=1, effort=5.0)
+    options = AuditOptions(seed=1, effort=5.0)
     cautious = Quarantine(split_regions=frozenset("W"))
     with mock.patch.object(partition, "clique_ends", side_effect=AssertionError):
         audited = partition.audit_with_plan(plan, published, options, quarantine=cautious)
