@@ -100,7 +100,7 @@ def test_a_disagreement_is_loud_and_keeps_the_model(
     def disagree(*_: object) -> None:
         raise DisagreementError("the engines differ", json.dumps({"lower": [0]}))
 
-    monkeypatch.setattr(bound_tightening, "confirm_infeasible", disagree)
+    monkeypatch.setattr(batch, "confirm_infeasible", disagree)
     shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
     recon("run", *shared, "--until", "reconstruct")
     message = recon("solvar", *shared, code=8).output
