@@ -49,7 +49,7 @@ def print_leave_one_out(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
     import polars as pl  # noqa: PLC0415 - slow imports when needed
 
-    from recon_cli.stages.leave_one_out_pieces import read_differences  # noqa: PLC0415
+    from recon_cli.stages.leave_one_out_scores import read_differences  # noqa: PLC0415
     from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415
 
     words = words_of_run(run)

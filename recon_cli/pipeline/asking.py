@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import polars as pl
 
@@ -17,6 +18,35 @@ from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Folder, Piece, Staging, read_published
 
 
+class Records(Protocol):
+    """Reads the records of a piece."""
+
+    def read(self, piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
+        """The records, and the geoids of units that were not solved when they were made."""
+
+
+@dataclass(frozen=True)
+class ReconstructedRecords:
+    """Reads reconstructed records.
+
+    Attributes:
+        microdata: ``microdata/``.
+        blocks: ``blocks/``.
+    """
+
+    microdata: Folder
+    blocks: Folder
+
+    def read(self, piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
+        """See `Records`.
+
+        Raises:
+            StageError: A folder is damaged.
+        """
+        at = piece.partition, piece.span
+        return self.microdata.read(*at), missing_units(self.blocks.read(*at))
+
+
 @dataclass(frozen=True)
 class Asked:
     """What all pieces share.
@@ -25,15 +55,13 @@ class Asked:
         question: The question.
         work: The work folder.
         staging: Where answers go.
-        microdata: ``microdata/``, where the question starts from records.
-        blocks: ``blocks/``, likewise.
+        records: Reads records, where the question starts from some.
     """
 
     question: Question
     work: Path
     staging: Staging
-    microdata: Folder | None = None
-    blocks: Folder | None = None
+    records: Records | None = None
 
     def read(self, piece: Piece) -> RegionData:
         """What is known of a piece.
@@ -43,10 +71,9 @@ class Asked:
         """
         at = piece.partition, piece.span
         published = read_published(self.work, self.question.release, *at)
-        if self.microdata is None or self.blocks is None:
+        if self.records is None:
             return RegionData(published, partition=piece.partition)
-        missing = missing_units(self.blocks.read(*at))
-        return RegionData(published, self.microdata.read(*at), missing, piece.partition)
+        return RegionData(published, *self.records.read(piece), partition=piece.partition)
 
 
 def ask_piece(asked: Asked, piece: Piece, tick: OnProgress) -> None:

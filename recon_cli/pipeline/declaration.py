@@ -70,7 +70,8 @@ class QuestionStage(OpenedStage):
         geounits: ``geounits/``, which says how partitions are cut into pieces.
         question: ``module:class`` of the `recon_cli.attack.question.Question`.
         arguments: Gives what its ``of`` makes it from.
-        records: ``microdata/`` and ``blocks/``, where the question starts from records.
+        records: Makes what reads them, see `recon_cli.pipeline.asking.Records`, where the question
+            starts from records.
         notes: What else the manifest says.
         grain: People that are worth starting a process for.
         pieces: What is worked on at a time; default the pieces that ``geounits/`` was cut into.
@@ -82,10 +83,10 @@ class QuestionStage(OpenedStage):
     geounits: Folder
     question: str
     arguments: Callable[[], Mapping[str, Any]]
-    records: tuple[Folder, Folder] | tuple[()] = ()
+    records: Callable[[], Any] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
     grain: int = PEOPLE_PER_PROCESS
-    pieces: Sequence[Piece] | None = None
+    pieces: Callable[[], Sequence[Piece]] | None = None
     beside: Callable[[Staging], Mapping[str, Any]] = _nothing_beside
 
     def planned(self) -> Recipe:
@@ -107,9 +108,10 @@ class QuestionStage(OpenedStage):
             return kind.of(**self.arguments())
 
         def prepare() -> Any:
-            return asking.Asked(question(), run.work, stage.staging, *self.records)
+            records = None if self.records is None else self.records()
+            return asking.Asked(question(), run.work, stage.staging, records)
 
-        pieces = read_pieces(self.geounits) if self.pieces is None else self.pieces
+        pieces = read_pieces(self.geounits) if self.pieces is None else self.pieces()
         on_death = load("recon_cli.pipeline.quarantine:QuarantineOnDeath")(
             label, stage.staging, run.reporter
         )

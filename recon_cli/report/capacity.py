@@ -59,7 +59,7 @@ def compose_capacity(
         release: The schema.
         tables: The tables in use.
         capacity: What they carry.
-        equations: After zeros, see `recon_cli.stages.capacity_pieces.sum_equations`.
+        equations: After zeros, see `recon_cli.stages.capacity_page.sum_equations`.
         noise: From `recon_cli.capacity.noise_needed.noise_needed`.
         trial: Of our decoder.
     """

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from recon_cli.config.sections.capacity import Capacity
 from recon_cli.errors import SourceError
 from recon_cli.model.selection import select
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.declaration import QuestionStage, load
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CAPACITY
 from recon_cli.stages.reconstruct import input_digests, shared_digests
-from recon_cli.store import Manifest, Transaction, open_folder
-from recon_cli.store.pieces import read_pieces
+from recon_cli.store import open_folder
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 PAGE = "capacity.html"
 
 
-def capacity(run: Run) -> MadeStage:
+def capacity(run: Run) -> QuestionStage:
     """Measure what the tables carry, and how much noise they would need.
 
     Raises:
@@ -50,18 +49,18 @@ def capacity(run: Run) -> MadeStage:
         partitions=input_digests(tables, geounits),
     )
 
-    def make(stage: Transaction) -> Manifest:
-        from recon_cli.stages import capacity_pieces as worker  # noqa: PLC0415 - when needed
-
-        pieces = read_pieces(geounits)
-        context = worker.CapacityContext(
-            run.release, run.work, stage.staging, coverage, selection.tables
-        )
-        results = run.map_unfinished(stage, worker.measure_piece, lambda: context, pieces)
-        notes = worker.write_assessment(context, geounits, config, seed)
-        return stage.publish(pieces, notes=notes, usages=results.usages, workers=results.workers)
-
-    return MadeStage(recipe, make)
+    given = {"release": run.release, "tables": selection.tables, "coverage": coverage}
+    return QuestionStage(
+        run,
+        recipe,
+        geounits,
+        question="recon_cli.capacity.question:CapacityQuestion",
+        arguments=lambda: given,
+        notes={"tables": [table.name for table in selection.tables]},
+        beside=lambda staging: load("recon_cli.stages.capacity_page:write_assessment")(
+            staging, **given, geounits=geounits, config=config, seed=seed
+        ),
+    )
 
 
 def read_capacity_table(work: Path, name: str) -> pl.DataFrame:

@@ -44,7 +44,7 @@ def claims(run: Run) -> QuestionStage:
             ),
             "laws": load("recon_cli.store.protection:laws_of")(made.tables, made.release),
         },
-        records=(made.microdata, made.blocks),
+        records=made.records,
         notes={
             "tables": made.table_names,
             "columns": list(claim_columns(made.release, made.used, made.coverage)),

@@ -35,6 +35,6 @@ def confidence(run: Run) -> QuestionStage:
             "coverage": made.coverage,
             "options": ConfidenceOptions(seed, config.solutions),
         },
-        records=(made.microdata, made.blocks),
+        records=made.records,
         notes={"tables": made.table_names, "solutions": config.solutions},
     )

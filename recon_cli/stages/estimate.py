@@ -30,6 +30,6 @@ def estimate(run: Run) -> QuestionStage:
         geounits,
         question="recon_cli.attack.measurements.question:EstimateQuestion",
         arguments=lambda: {"release": run.release, "level": config.level},
-        pieces=pieces_of(geounits.manifest),
+        pieces=lambda: pieces_of(geounits.manifest),
         notes={"level": config.level},
     )

@@ -10,22 +10,26 @@ from recon_cli.attack.options import LeaveOneOutOptions
 from recon_cli.config.sections.leave_one_out import LeaveOneOut
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.declaration import QuestionStage, load
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import LEAVE_ONE_OUT
+from recon_cli.schema import Release
 from recon_cli.sources.records import RecordFile, Slice, open_records
 from recon_cli.stages.reconstructed import open_reconstructed
-from recon_cli.store import Manifest, Transaction
+from recon_cli.store import Folder, Piece
 from recon_cli.store.files import key_of
+from recon_cli.store.pieces import cut
 from recon_cli.store.recipe import Recipe
 
 #: People that are worth a process: each takes about 10 ms.
 _GRAIN = 300
+#: People of a piece, about: leaving them out takes a minute, and counties differ in size.
+_PIECE = 5_000
 #: Folders of the work folder that may hold what was tabulated; the first that is there.
 _RECORDS = ("hdf", "cef", "persons")
 
 
-def leave_one_out(run: Run) -> MadeStage:
+def leave_one_out(run: Run) -> QuestionStage:
     """Attack the counts without each of some people, and compare what is concluded about them.
 
     Raises:
@@ -42,48 +46,49 @@ def leave_one_out(run: Run) -> MadeStage:
         LEAVE_ONE_OUT.command,
         "for a small release recon.leave_one_out_protected publishes them anew without each person",
     )
-    records = _records(run, config)
-    slices = records.slices()
+    file = _records(run, config)
+    slices = file.slices()
     settings = _settings(config, scoring, gains)
-    recipe = _with_records(made.recipe(run, LEAVE_ONE_OUT, settings, seed), slices)
 
-    def make(stage: Transaction) -> Manifest:
-        from recon_cli.attack.leave_one_out.partition import (  # noqa: PLC0415 - loads the solver
-            compared_columns,
-        )
-        from recon_cli.attack.leave_one_out.reference import gained_columns  # noqa: PLC0415
-        from recon_cli.attack.variability.partition import make_variability_plan  # noqa: PLC0415
-        from recon_cli.pipeline.quarantine import QuarantineOnDeath  # noqa: PLC0415
-        from recon_cli.stages import leave_one_out_pieces as worker  # noqa: PLC0415
+    def records() -> Any:
+        tabulated = load("recon_cli.stages.tabulated_records:TabulatedRecords")
+        return tabulated(run.release, file, tuple(slices))
 
-        pieces = worker.cut_evenly(run.release, made.geounits)
-        columns = compared_columns(run.release, made.used, made.coverage, gains)
-        gained = gained_columns(run.release, columns, gains)
-        sums = worker.sum_records(run.release, records, gained, config.within)
-        share = 1.0 if config.people is None else min(1.0, config.people / max(sums.within, 1))
-        options = LeaveOneOutOptions(
-            gains, seed, config.solutions, config.seconds, share=share, within=config.within
-        )
+    scores = "recon_cli.stages.leave_one_out_scores:write_differences"
+    return QuestionStage(
+        run,
+        _with_records(made.recipe(run, LEAVE_ONE_OUT, settings, seed), slices),
+        made.geounits,
+        question="recon_cli.attack.leave_one_out.question:LeaveOneOutQuestion",
+        arguments=lambda: {
+            "release": run.release,
+            "tables": made.used,
+            "coverage": made.coverage,
+            "options": LeaveOneOutOptions(
+                gains, seed, config.solutions, config.seconds, within=config.within
+            ),
+            "people": config.people,
+            "read_records": lambda: records().everybody(),
+        },
+        records=records,
+        notes={"tables": made.table_names, "gains": list(gains), "solutions": config.solutions},
+        grain=_GRAIN,
+        pieces=lambda: _cut_evenly(run.release, made.geounits),
+        beside=lambda staging: load(scores)(
+            staging, run.release, made.tables.partitions, scoring, seed
+        ),
+    )
 
-        def prepare() -> worker.LeaveOneOutContext:
-            plan = make_variability_plan(run.release, made.used, made.coverage, "exact")
-            return worker.LeaveOneOutContext(
-                plan, run.work, stage.staging, records, frozenset(slices), options, sums.mode
-            )
 
-        on_death = QuarantineOnDeath("leave_one_out", stage.staging, run.reporter)
-        results = run.map_unfinished(
-            stage, worker.leave_out_piece, prepare, pieces, on_death, grain=_GRAIN
-        )
-        worker.write_differences(run.release, stage.staging, made.tables.partitions, scoring, seed)
-        return stage.publish(
-            pieces,
-            notes={"tables": made.table_names, "gains": list(gains), "solutions": config.solutions},
-            usages=results.usages,
-            workers=results.workers,
-        )
-
-    return MadeStage(recipe, make)
+def _cut_evenly(release: Release, geounits: Folder) -> list[Piece]:
+    """All partitions, cut into whole regions of about `_PIECE`."""
+    unit = release.geography.unit.name
+    pieces: list[Piece] = []
+    for partition in geounits.partitions:
+        places = geounits.read(partition, columns=("geoid", "level", "population"))
+        units = places.filter(level=unit).select("geoid", "population")
+        pieces += cut(release, partition, units, _PIECE)
+    return pieces
 
 
 def _gains(run: Run, config: LeaveOneOut) -> tuple[str, ...]:

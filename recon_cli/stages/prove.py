@@ -47,7 +47,7 @@ def prove(run: Run) -> QuestionStage:
             "read_found": FoundFolders(folders),
             "options": {"what": config.what, "seconds": config.seconds, "seed": seed},
         },
-        records=(made.microdata, made.blocks),
+        records=made.records,
         notes={"tables": made.table_names},
         grain=_GRAIN,
         beside=lambda staging: load(f"{texts}write_texts")(staging, made.geounits.partitions),

@@ -58,7 +58,7 @@ def reconstruct(run: Run) -> ChosenStage:
                 geounits,
                 question="recon_cli.attack.measurements.question:LikelyRecordsQuestion",
                 arguments=lambda: {"release": run.release, "tables": selection.tables},
-                pieces=pieces_of(geounits.manifest),
+                pieces=lambda: pieces_of(geounits.manifest),
                 notes={**notes, "verified": False, "is_fitted": True},
             )
         release = run.release if config.assumptions else run.release.without_assumptions()

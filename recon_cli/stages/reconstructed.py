@@ -8,6 +8,7 @@ from typing import Any
 
 from recon_cli.errors import SourceError, StageError
 from recon_cli.model.selection import select
+from recon_cli.pipeline.declaration import load
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.publication import Coverage
@@ -43,6 +44,11 @@ class Reconstructed:
     def table_names(self) -> list[str]:
         """Names of `used`."""
         return [table.name for table in self.used]
+
+    def records(self) -> Any:
+        """What reads the records of a piece."""
+        reader = load("recon_cli.pipeline.asking:ReconstructedRecords")
+        return reader(self.microdata, self.blocks)
 
     def require_exact(self, command: str, instead: str) -> None:
         """Refuse protected counts, before anything is read.

@@ -47,7 +47,7 @@ def solvar(run: Run) -> QuestionStage:
                 intervals=config.intervals,
             ),
         },
-        records=(made.microdata, made.blocks),
+        records=made.records,
         notes={"tables": made.table_names, "mode": config.mode},
         grain=_GRAINS[config.mode],
     )
