@@ -1,8 +1,8 @@
 """Mutated proofs: does the checker accept anything false?
 
-``python -m benchmarks.proofs --mutations 10000`` takes proofs of tiny tables, changes words of
-them, and holds every statement that is accepted against all solutions. The exit status is 1 if
-one is false.
+``python -m benchmarks.proofs --mutations 10000 --tables 1000`` takes proofs of tiny tables (ends,
+sets that differ, units with one solution), changes words of them, or counts of the tables, and
+holds every statement that is accepted against all solutions. The exit status is 1 if one is false.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from recon_cli import reconcheck
-from tests.proofs.certificates import derived, program, prover
+from recon_cli.proofs.derivation import prove_unique
+from tests.proofs.certificates import derived, program, prover, solutions
 
 
 def mutated(lines: list[str], random: np.random.Generator) -> list[str]:
@@ -39,53 +40,105 @@ def mutated(lines: list[str], random: np.random.Generator) -> list[str]:
     return changed
 
 
-def is_true(statement: str, solutions: list[tuple[int, ...]]) -> bool:
-    """Whether a statement about the one unit holds in all solutions."""
-    word, number, *what = statement.split()
-    if word == "contradiction":
-        return not solutions
-    mask = int(what[1], 16) if what[1] != "*" else -1
-    values = [sum(n for kind, n in enumerate(x) if mask >> kind & 1) for x in solutions]
+def with_other_counts(tables: str, random: np.random.Generator) -> str:
+    """Tables with one or two counts one higher or lower."""
+    lines = tables.splitlines()
+    counts = [at for at, line in enumerate(lines) if line.startswith("count ")]
+    for at in random.choice(counts, size=int(random.integers(1, 3)), replace=False).tolist():
+        *where, low, high = lines[at].split()
+        step = int(random.choice([-1, 1])) if int(low) else 1
+        lines[at] = " ".join([*where, str(int(low) + step), str(int(high) + step)])
+    return "\n".join(lines)
+
+
+def is_true(statement: str, possible: list[tuple[int, ...]]) -> bool:
+    """Whether a statement about the one unit holds in all solutions, or some show it."""
+    word, *rest = statement.split()
+    if word in ("contradiction", "unique", "set"):
+        return {"contradiction": not possible, "unique": len(possible) == 1, "set": True}[word]
+    number, mask = rest[-3], rest[-1]
+    bits = int(mask, 16) if mask != "*" else -1
+    values = [sum(n for kind, n in enumerate(x) if bits >> kind & 1) for x in possible]
+    if word == "differ":
+        return bool(values) and max(values) - min(values) >= int(number)
     return all(n >= int(number) if word == "least" else n <= int(number) for n in values)
 
 
-def outcome(seed: int) -> str:
-    """What comes of one mutated proof: refused, not proven, true, or FALSE."""
-    random = np.random.default_rng(seed)
-    text, solutions, size = program(random)
-    tables: Any = reconcheck.Tables(text.splitlines())
+def proof_of(text: str, possible: list[tuple[int, ...]], random: np.random.Generator) -> list[str]:
+    """A proof of an end, of two solutions that differ, or that there is one alone."""
+    size = len(possible[0])
     mask = int(random.integers(1, 1 << size))
-    values = [sum(n for kind, n in enumerate(x) if mask >> kind & 1) for x in solutions]
+    values = [sum(n for kind, n in enumerate(x) if mask >> kind & 1) for x in possible]
+    found, kind = prover(text), int(random.integers(3))
+    needed = None
+    if kind == 0:
+        needed = prove_unique(found, 0, dict(enumerate(possible[0])))
+    if kind == 1 and max(values) > min(values):
+        least, most = possible[int(np.argmin(values))], possible[int(np.argmax(values))]
+        apart = max(values) - min(values)
+        sets = [*record_set("a", least), *record_set("b", most)]
+        return ["in all", *sets, f"differ a b {apart} 0 {mask:x}"]
+    if needed is not None:
+        lines = [found.text(found.log[at]) for at in sorted(found.closure(needed))]
+        return ["in all", *lines, *record_set("a", possible[0]), "unique 0"]
     is_least = bool(random.integers(2))
     end = min(values) if is_least else max(values)
     word = "least" if is_least else "most"
     unproven = ["in all", f"{word} {end} 0 {mask:x}", "p 0:0.0"]
-    proof = derived(prover(text), f"{mask:x}", end, is_least=is_least) or unproven
-    changed = mutated(proof, random)
+    return derived(prover(text), f"{mask:x}", end, is_least=is_least) or unproven
+
+
+def record_set(name: str, records: tuple[int, ...]) -> list[str]:
+    """The lines of a set."""
+    return [f"set {name}", *(f"r 0 {n} {kind}" for kind, n in enumerate(records) if n), "end"]
+
+
+def outcome(seed: int, *, of_tables: bool = False) -> str:
+    """What comes of one mutated proof, or of a proof of other counts.
+
+    Returns:
+        Refused, not proven, true, or FALSE.
+    """
+    random = np.random.default_rng(seed)
+    text, possible, _ = program(random)
+    proof = proof_of(text, possible, random)
+    if of_tables:
+        text = with_other_counts(text, random)
+        possible = solutions(text)
+    else:
+        proof = mutated(proof, random)
+    tables: Any = reconcheck.Tables(text.splitlines())
     try:
-        results = reconcheck.Proof(tables, changed).results
+        results = reconcheck.Proof(tables, proof).results
     except reconcheck.Refused:
         return "refused"
     except (IndexError, KeyError, TypeError, ValueError) as error:
         return f"DIED {error!r}"
     accepted = [statement for _, statement, is_proven in results if is_proven]
+    accepted = [each for each in accepted if not each.startswith("set ")]
     if not accepted:
         return "not proven"
     plain = [statement for statement in accepted if "." not in statement]
-    return "true" if all(is_true(each, solutions) for each in plain) else "FALSE"
+    return "true" if all(is_true(each, possible) for each in plain) else "FALSE"
 
 
 def main() -> int:
     """Count outcomes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mutations", type=int, default=10_000)
+    parser.add_argument("--tables", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    first = options.seed * 1_000_000
-    outcomes = Counter(outcome(seed) for seed in range(first, first + options.mutations))
-    for word, number in sorted(outcomes.items()):
-        sys.stdout.write(f"{word:12}{number:8,}\n")
-    return int(any(word.isupper() or word.startswith("DIED") for word in outcomes))
+    first, is_wrong = options.seed * 1_000_000, False
+    for of_tables, number in ((False, options.mutations), (True, options.tables)):
+        outcomes = Counter(
+            outcome(seed, of_tables=of_tables) for seed in range(first, first + number)
+        )
+        sys.stdout.write("proofs of other counts\n" if of_tables else "mutated proofs\n")
+        for word, often in sorted(outcomes.items()):
+            sys.stdout.write(f"  {word:12}{often:8,}\n")
+        is_wrong |= any(word[:4] in ("FALS", "DIED") for word in outcomes)
+    return int(is_wrong)
 
 
 if __name__ == "__main__":

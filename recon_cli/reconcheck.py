@@ -461,9 +461,12 @@ class Proof:
 
 def compare(tables, path):
     """Hold rows `geoid, table, cell, count` of the publisher's own file against the tables."""
-    table, rows = {name: at for at, name in enumerate(tables.names)}, {}
+    table, rows, others = {name: at for at, name in enumerate(tables.names)}, {}, 0
     with open(path, newline="", encoding="utf-8-sig") as file:
         for row in csv.DictReader(file):
+            if row["geoid"] not in tables.places or row["table"] not in table:
+                others += 1
+                continue
             key = tables.places[row["geoid"]], (table[row["table"]], whole(row["cell"]))
             demand(key not in rows, f"{tables.name(*key)} is there twice")
             rows[key] = row["count"]
@@ -474,7 +477,9 @@ def compare(tables, path):
         top = sys.maxsize if high is None else high
         is_same = low <= int(text) <= top if text.isdigit() else low != high
         demand(is_same, f"{tables.name(at, cell)}: {low} to {high} here, {text!r} in {path}")
-    return f"{len(rows):,} counts are as in {path}"
+    absent = sum((at, c) not in rows for at, cells in enumerate(tables.cells_at) for c in cells)
+    rest = f"{others:,} there are of other places or tables, {absent:,} cells here are not there"
+    return f"{len(rows):,} counts are as in {path}; {rest}"
 
 
 def main():

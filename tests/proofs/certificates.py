@@ -68,13 +68,21 @@ def program(random: np.random.Generator) -> tuple[str, list[tuple[int, ...]], in
     lines += ["pattern 0.0-3", "unit U 0"]
     ends = [(max(n - width, 0), n + width) for n, width in zip(counts, widths, strict=True)]
     lines += [f"count 0 0 {n} {low} {high}" for n, (low, high) in enumerate(ends)]
-    solutions = [
+    text = "\n".join(lines)
+    return text, solutions(text), size
+
+
+def solutions(tables: str) -> list[tuple[int, ...]]:
+    """All solutions of tables of one unit and one feature, whose cell 0 counts everybody."""
+    read: Any = reconcheck.Tables(tables.splitlines())
+    (size,), cells = read.sizes, sorted(read.cells)
+    masks = [read.cells[cell][0][0] for cell in cells]
+    ends = [read.ends(0, cell) for cell in cells]
+    return [
         x
-        for x in itertools.product(range(2 * size + 2), repeat=size)
-        if sum(x) <= ends[0][1]
-        and all(
+        for x in itertools.product(range(ends[0][1] + 1), repeat=size)
+        if all(
             low <= sum(n for k, n in enumerate(x) if mask >> k & 1) <= high
-            for mask, (low, high) in zip(cells, ends, strict=True)
+            for mask, (low, high) in zip(masks, ends, strict=True)
         )
     ]
-    return "\n".join(lines), solutions, size

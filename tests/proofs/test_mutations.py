@@ -11,3 +11,9 @@ def test_no_mutated_proof_proves_what_is_false() -> None:
     outcomes = Counter(outcome(seed) for seed in range(400))
     assert set(outcomes) <= {"refused", "not proven", "true"}
     assert min(outcomes["refused"], outcomes["not proven"], outcomes["true"]) > 10
+
+
+def test_no_proof_of_other_counts_proves_what_is_false() -> None:
+    outcomes = Counter(outcome(seed, of_tables=True) for seed in range(300))
+    assert set(outcomes) <= {"refused", "not proven", "true"}
+    assert min(outcomes["refused"], outcomes["not proven"], outcomes["true"]) > 10

@@ -15,6 +15,7 @@ import pytest
 
 from recon_cli import reconcheck
 from tests.proofs.certificates import SOURCE, check, patched
+from tests.support.paths import ROOT
 
 #: Two units in an area; of V only the total is published. Cell 5 tallies, cell 6 is in no pattern.
 TABLES = """recon-tables 1
@@ -382,7 +383,9 @@ def test_the_command(tmp_path: Path) -> None:
 
     status, text = run("t", "p", "--counts", "c.csv", counts=rows)
     assert (status, text.count("SHA-256")) == (0, 3)
-    assert "13 counts are as in c.csv" in text
+    assert "13 counts are as in c.csv; 0 there are of other places or tables, 0 cells" in text
+    _, text = run("t", "p", "--counts", "c.csv", counts=[*rows, "W,T,0,2", "A,S,0,2"])
+    assert "13 counts are as in c.csv; 2 there are of other places or tables, 0 cells" in text
     assert "1 of 1 proven, from the published counts alone" in text
     status, text = run("t", "wrong")
     assert status == 1
@@ -391,12 +394,25 @@ def test_the_command(tmp_path: Path) -> None:
     for wrong, why in (
         (rows[:-1], "V T 0: 2 to 2 here, 'no count'"),
         ([*rows, "V,T,0,2"], "V T 0 is there twice"),
-        ([*rows, "W,T,0,2"], "not understood"),
+        ([*rows, "V,T,x,2"], "'x' is no number"),
         ([*rows[:-1], "V,T,0,3"], "V T 0: 2 to 2 here, '3'"),
     ):
         status, text = run("t", "p", "--counts", "c.csv", counts=wrong)
         assert status == 2
         assert why in text
+
+
+def test_the_shipped_example() -> None:
+    """The command of docs/proofs.md."""
+    files = [f"fixtures/proofs/schools.{ending}" for ending in ("tables", "proof", "csv")]
+    names = [files[0], files[1], "--counts", files[2]]
+    command = [sys.executable, "-I", "-S", "recon_cli/reconcheck.py", *names]
+    said = " ".join(command[1:])
+    assert said.replace("-I", "python3 -I", 1) in (ROOT / "docs/proofs.md").read_text()
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "6 counts are as in fixtures/proofs/schools.csv; 1 there are of other" in done.stdout
+    assert "5 of 5 proven, from the published counts alone" in done.stdout
 
 
 def test_it_is_short_and_needs_python_alone() -> None:
@@ -419,12 +435,14 @@ def test_it_is_short_and_needs_python_alone() -> None:
             node
         ):
             code -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    assert len(code) <= 410
+    assert len(code) <= 415
 
 
 def test_the_example_of_the_docs() -> None:
     page = Path(__file__).parents[2] / "docs" / "proofs.md"
     blocks = page.read_text(encoding="utf-8").split("```text\n")
     tables, proof = (block.split("```")[0] for block in blocks if block.startswith("recon-"))
-    assert check(tables, proof) == [True, True]
-    assert check(tables, proof.replace("least 3", "least 4")) == [False, True]
+    assert check(tables, proof) == [True, True, True]
+    assert check(tables, proof.replace("least 3", "least 4")) == [True, False, True]
+    assert proof == (ROOT / "fixtures/proofs/schools.proof").read_text()
+    assert tables == (ROOT / "fixtures/proofs/schools.tables").read_text()
