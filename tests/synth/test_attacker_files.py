@@ -212,7 +212,7 @@ def test_calibrate_writes_a_page(tmp_path: Path) -> None:
     )
     recon("lab", "calibrate", "-c", config)
     page = (tmp_path / "page.md").read_text()
-    assert "Nations of 3,000 people, seeds 1, 2." in page
+    assert "Nations of 3,000 people, seeds 1, 2, version" in page
     assert "| 10-49 | 43.04 |" in page
     assert "## Zero-solvar blocks (Table 7)" in page
     recon("lab", "calibrate", "-c", config)
