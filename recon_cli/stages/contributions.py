@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from recon_cli.attack.options import ClaimOptions
 from recon_cli.config.sections.contributions import Contributions
+from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.model.selection import select
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.declaration import MadeStage, load
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CONTRIBUTIONS
-from recon_cli.store import Manifest, Transaction, open_folder
-from recon_cli.store.published import open_published, read_coverage
+from recon_cli.progress import Task
+from recon_cli.spreadsheet import csv_bytes
+from recon_cli.store import Manifest, Transaction, open_folder, read_published
+from recon_cli.store.published import has_statements, open_published, read_coverage
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from recon_cli.attack.contributions.leaving_out import LeavingOut
+    from recon_cli.attack.contributions.measures import Proven
+    from recon_cli.attack.contributions.parts import Part
 
 RESULT = "contributions"
 
@@ -43,24 +53,65 @@ def contributions(run: Run) -> MadeStage:
     )
 
     def make(stage: Transaction) -> Manifest:
-        from recon_cli.stages import contributions_sets as work  # noqa: PLC0415 - loads the solver
-
-        found = work.attack_without(run, config, selection.tables, coverage, seed)
-        for name, data in found.files(RESULT).items():
-            stage.staging.write_extra("contributions", name, data)
+        leaving_out = load("recon_cli.attack.contributions.leaving_out:LeavingOut").of(
+            run.release,
+            selection.tables,
+            coverage,
+            ClaimOptions(seed, config.unit_seconds),
+            is_exact=not has_statements(tables),
+            kind=config.parts,
+            sets=config.without,
+            orders=config.orders,
+        )
+        items = [WorkItem(_name(left_out), left_out) for left_out in leaving_out.needed]
+        with run.reporter.bar(Task("contributions", "attack", len(items))) as bar:
+            done: Results[Any] = run_items(
+                attack_one,
+                lambda: _Attacked(leaving_out, run.work),
+                items,
+                workers=run.config.top.workers,
+                on_tick=bar.advance,
+            )
+        ranked = leaving_out.ranked(done.values)
+        data = load("recon_cli.store.files:parquet_bytes")(ranked)
+        stage.staging.write_extra("contributions", f"{RESULT}.parquet", data)
+        stage.staging.write_extra("contributions", f"{RESULT}.csv", csv_bytes(ranked, 2))
         return stage.publish(
             [],
             notes={
                 "tables": [table.name for table in selection.tables],
                 "parts": config.parts,
                 "orders": config.orders,
-                "attacks": found.attacks,
+                "attacks": len(items),
             },
-            usages=found.usages,
-            workers=found.workers,
+            usages=done.usages,
+            workers=done.workers,
         )
 
     return MadeStage(recipe, make)
+
+
+def _name(left_out: Collection[Part]) -> str:
+    names = sorted(part.name for part in left_out)
+    return f"without {', '.join(names)}" if names else "of everything"
+
+
+@dataclass(frozen=True)
+class _Attacked:
+    """What all attacks share."""
+
+    leaving_out: LeavingOut
+    work: Path
+
+
+def attack_one(attacked: _Attacked, left_out: frozenset[Part], tick: OnProgress) -> Proven:
+    """Attack what is left of all partitions; runs in a worker."""
+    release = attacked.leaving_out.release
+    folder, _ = open_published(attacked.work, release)
+    published = (read_published(attacked.work, release, name) for name in folder.partitions)
+    proven = attacked.leaving_out.attack(left_out, published)
+    tick(1, 0)
+    return proven
 
 
 def read_contributions(work: Path) -> pl.DataFrame:
