@@ -17,11 +17,8 @@ from scipy import sparse
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, deviation_program, fix_others
-from recon_cli.solve.dual_bounds import SAFE
+from recon_cli.solve.dual_bounds import SAFE, SCALE
 from recon_cli.solve.linear_relaxation import FloatArray, solve_relaxation
-
-#: Duals at a vertex are mostly simple fractions: this is divisible by all up to tenths.
-_PARTS = 2520
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ def feasibility_cut(
         return Cut(_no_rows(len(variables)), vertex.deterministic_time)
     duals = np.zeros(program.shape[0])
     duals[rest.rows] = vertex.duals
-    weights = np.rint(-_PARTS * duals)
+    weights = np.rint(-SCALE * duals)
     if not _largest_sum(program, weights) <= SAFE:  # nor if it is no number
         return Cut(_no_rows(len(variables)), vertex.deterministic_time)
     rows = _added_up(program, variables, others, weights.astype(np.int64))
