@@ -24,6 +24,10 @@ _MULTIPLES: Final = (*range(1, 13), 60, 2520, 10**6)
 #: More records than a bound that is open stands for; only a proposal rests on it.
 _MANY: Final = 10**7
 _PASSES: Final = 60
+#: Cases within cases of a refutation.
+_DEPTH: Final = 40
+#: A value that is no further from a whole number is one.
+_WHOLE: Final = 1e-6
 
 GOAL: Final = -1
 """Stands for the row to be refuted, among the numbers of rows."""
@@ -177,6 +181,28 @@ class ScopeProver:
                 else:
                     self.made_by[end] = line
 
+    def restrict(self, unknown: int, number: int, *, is_less: bool) -> bool:
+        """Let an unknown be at most a number, or more; whether that contradicts its bounds."""
+        mark = len(self.scope.trail)
+        row: Row = ({unknown: 1}, None, number) if is_less else ({unknown: -1}, None, -number - 1)
+        is_end = bool(self.scope.add((1, row)))
+        self._follow(mark)
+        return is_end
+
+    def words_of(self, unknown: int) -> str:
+        """An unknown as a line has it: its unit, and an atom of each feature."""
+        scope = self.scope
+        unit, kind = next(
+            (unit, unknown - start)
+            for (unit, _), (start, _) in scope.open.items()
+            if start <= unknown < start + scope.cliques[0].size
+        )
+        words = [str(unit)]
+        for atoms in scope.cliques[0].atoms:
+            kind, at = divmod(kind, len(atoms))
+            words.append(f"{atoms[at]:x}")
+        return " ".join(words)
+
     def propagate(self) -> bool:
         """Apply single rows until nothing changes; whether there is a contradiction."""
         for _ in range(_PASSES):
@@ -270,7 +296,7 @@ class Refutation:
         lines: They follow the statement.
         shared: Lines of the log before, which they rest on.
         terms: Of the one line of all, where there is no other.
-        how: ``bounds``, ``combination`` or ``steps``.
+        how: ``bounds``, ``combination``, ``steps`` or ``tree``.
     """
 
     lines: tuple[str, ...]
@@ -351,15 +377,74 @@ def _refute(prover: ScopeProver, goal: dict[int, int], mark: int, lines: int) ->
     _, duals = prover.duals(prover.cost(goal))  # before the goal narrows bounds
     prover.add([(1, GOAL)])
     start = len(prover.log)
-    for multiple in _MULTIPLES if len(duals) else ():
-        terms = prover.weighted(duals, multiple)
-        at, before = len(prover.scope.trail), len(prover.log)
-        if prover.add([(multiple, GOAL), *terms]):
-            return _kept(prover, lines, start, "combination")
-        prover.undo(at, before)
+    if _add_up(prover, duals):
+        return _kept(prover, lines, start, "combination")
     if prover.propagate():
         return _kept(prover, lines, start, "steps")
-    return None
+    texts = _Tree(prover, prover.cost(goal)).below(start, _DEPTH)
+    return None if texts is None else Refutation(tuple(texts), frozenset(range(lines)), (), "tree")
+
+
+def _add_up(prover: ScopeProver, duals: npt.NDArray[np.float64]) -> bool:
+    """Whether the goal and rows, weighted by multiples of duals, are a contradiction."""
+    for multiple in _MULTIPLES if len(duals) else ():
+        at, before = len(prover.scope.trail), len(prover.log)
+        if prover.add([(multiple, GOAL), *prover.weighted(duals, multiple)]):
+            return True
+        prover.undo(at, before)
+    return False
+
+
+@dataclass
+class _Tree:
+    """A refutation by cases: the number of a kind in a unit is at most so many, or more.
+
+    Attributes:
+        prover: With the goal among its bounds.
+        cost: The goal's.
+        nodes: Cases that may still be looked into.
+    """
+
+    prover: ScopeProver
+    cost: IntArray
+    nodes: int = 100
+
+    def below(self, start: int, depth: int) -> list[str] | None:
+        """Lines that contradict the bounds as they are, those of the log since included."""
+        prover = self.prover
+        self.nodes -= 1
+        values, duals = prover.duals(self.cost)
+        if _add_up(prover, duals) or prover.propagate():
+            return [prover.text(line) for line in prover.log[start:]]
+        case = self._case(values)
+        if case is None or not depth or self.nodes < 0:
+            return None
+        unknown, number = case
+        lines = [prover.text(line) for line in prover.log[start:]]
+        lines.append(f"if {number} {prover.words_of(unknown)}")
+        for is_less in (True, False):
+            mark, before = len(prover.scope.trail), len(prover.log)
+            is_end = prover.restrict(unknown, number, is_less=is_less)
+            inner = [] if is_end else self.below(before, depth - 1)
+            prover.undo(mark, before)
+            if inner is None:
+                return None
+            lines += inner
+        return lines
+
+    def _case(self, values: npt.NDArray[np.float64]) -> tuple[int, int] | None:
+        """An unknown and a number below its upper end; None where there is nothing to gain."""
+        low, high = self.prover.low, self.prover.high
+        unknowns = self.prover.rows.unknowns
+        if len(values):
+            apart = np.abs(values - np.rint(values))
+            at = int(apart.argmax())
+            return (int(unknowns[at]), int(values[at])) if apart[at] > _WHOLE else None
+        if not len(unknowns):
+            return None
+        width = np.where((low < high) & (high < OPEN), high - low, OPEN)
+        at = int(width.argmin())
+        return (int(unknowns[at]), int(low[at] + width[at] // 2)) if width[at] < OPEN else None
 
 
 def _kept(prover: ScopeProver, lines: int, start: int, how: str) -> Refutation:

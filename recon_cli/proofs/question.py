@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -9,16 +10,18 @@ from typing import Any, Final, Self
 
 import polars as pl
 
+from recon_cli import reconcheck
 from recon_cli.attack.audit.left_out import coverage_with_left_out, with_left_out
 from recon_cli.attack.audit.witnesses import WitnessOptions, differing_records
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.variability.partition import make_variability_plan
+from recon_cli.errors import VerificationError
 from recon_cli.model.plan import Plan
 from recon_cli.progress import OnProgress
 from recon_cli.proofs.derivation import Effort
 from recon_cli.proofs.differing_counts import DifferingCounts
-from recon_cli.proofs.region import STATEMENTS, RegionProver
+from recon_cli.proofs.region import STATEMENTS, RegionProof, RegionProver, unproven
 from recon_cli.proofs.statements import Found, Reader, Statement
 from recon_cli.proofs.tables import PublishedTables
 from recon_cli.publication import Coverage, Publication
@@ -80,24 +83,22 @@ class ProofQuestion(Question):
         """Rows of ``proofs/`` and ``proof_texts/``.
 
         Raises:
-            Refused: The checker's: the run's own records do not have the published counts.
             SolverError: No further solution could be looked for.
+            VerificationError: The checker refuses a text.
         """
         found = self.read_found(part.partition)
         statements, texts = [STATEMENTS.to_frame()], [TEXTS.to_frame()]
+        is_dense = math.prod(self.plan.grain.sizes) > reconcheck.MOST_KINDS
         for geoid, published in self._regions(part.published):
-            prover, said = self._prover(geoid, published, part, found)
-            differing = [each for each in said if each.apart]
-            if differing and geoid not in quarantine.excluded:
-                quarantine.announce(geoid)
-                prover.show(differing, self._others(published, differing))
-            prover.prove_units(said)
-            prover.prove_region(said)
-            proof = prover.result(said)
-            statements.append(proof.statements)
-            row = (geoid, proof.tables, proof.proof)
-            texts.append(pl.DataFrame([row], schema=TEXTS, orient="row"))
+            said = self._said(published, found)
             units = published.geounits.filter(level=self.release.geography.unit.name)
+            if is_dense:
+                statements.append(unproven(geoid, said))
+            else:
+                proof = self._proof(geoid, published, part, said, quarantine)
+                statements.append(proof.statements)
+                row = (geoid, proof.tables, proof.proof)
+                texts.append(pl.DataFrame([row], schema=TEXTS, orient="row"))
             on_progress(units.height, int(units["population"].sum()), {})
         rows = pl.concat(statements)
         return Answer(
@@ -115,20 +116,41 @@ class ProofQuestion(Question):
             counts = published.counts.filter(inside)
             yield geoid, replace(published, geounits=geounits, counts=counts)
 
-    def _prover(
-        self, geoid: str, published: Publication, part: RegionData, found: Found
-    ) -> tuple[RegionProver, list[Statement]]:
-        """A region, and what is said of it."""
-        geoids = published.geounits["geoid"]
-        inside = pl.col(self.release.geoid_column).is_in(geoids.implode())
-        is_whole = not part.missing.is_in(geoids.implode()).any()
-        records = part.records.filter(inside) if is_whole else None
-        written = PublishedTables(self.release, published, self.plan.tables)
+    def _said(self, published: Publication, found: Found) -> list[Statement]:
+        """What is said of a region."""
         number = {table.name: at for at, table in enumerate(self.plan.tables)}
         reader = Reader(self.release, number, self.what)
-        statements = list(reader.statements(found.of(geoids.to_list())))
-        prover = RegionProver(written, self.plan.grain, geoid, records, Effort(self.seconds))
-        return prover, statements
+        return list(reader.statements(found.of(published.geounits["geoid"].to_list())))
+
+    def _proof(
+        self,
+        geoid: str,
+        published: Publication,
+        part: RegionData,
+        said: Sequence[Statement],
+        quarantine: Quarantine,
+    ) -> RegionProof:
+        """Of a region."""
+        geoids = published.geounits["geoid"].implode()
+        inside = pl.col(self.release.geoid_column).is_in(geoids)
+        is_whole = not part.missing.is_in(geoids).any()
+        records = part.records.filter(inside) if is_whole else None
+        written = PublishedTables(self.release, published, self.plan.tables)
+        differing = [each for each in said if each.apart]
+        try:
+            prover = RegionProver(written, self.plan.grain, geoid, records, Effort(self.seconds))
+            if differing and geoid not in quarantine.excluded:
+                quarantine.announce(geoid)
+                prover.show(differing, self._others(published, differing))
+            prover.prove_units(said)
+            prover.prove_region(said)
+            return prover.result(said)
+        except reconcheck.Refused as why:
+            level = self.release.region.name
+            raise VerificationError(
+                f"{level} {geoid}: the checker refuses its proof ({why}); leave kinds of "
+                "statements out of prove.what"
+            ) from why
 
     def _others(
         self, published: Publication, differing: Sequence[Statement]

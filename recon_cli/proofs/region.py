@@ -353,15 +353,24 @@ class RegionProver:
             outcomes = [self.bounds.get((place, bound)) for bound in statement.bounds]
         known = [each for each in outcomes if each is not None and each.line in accepted]
         is_proven = bool(outcomes) and len(known) == len(outcomes)
-        of_kind = (SHOWN, OPEN) if statement.apart else (CERTIFIED, CONFIRMED)
-        status = of_kind[0] if is_proven else of_kind[1]
         if not is_proven:
-            return (*self._key(statement), None, status, 0, 0, None)
+            return _unproven(self.region, statement)
+        status = SHOWN if statement.apart else CERTIFIED
         how = "combination" if any(e.how == "combination" for e in known) else known[-1].how
         totals = [each.total for each in known]
         size = sum(each.size for each in known)
         sums = "; ".join(dict.fromkeys(totals)) if all(totals) else None
-        return (*self._key(statement), how, status, known[-1].line, size, sums)
+        key = statement.geoid, self.region, statement.source, statement.text
+        return (*key, how, status, known[-1].line, size, sums)
 
-    def _key(self, statement: Statement) -> tuple[str, ...]:
-        return statement.geoid, self.region, statement.source, statement.text
+
+def unproven(region: str, statements: Sequence[Statement]) -> pl.DataFrame:
+    """Columns of `STATEMENTS`, of a region that has no proof."""
+    rows = [_unproven(region, each) for each in statements]
+    return pl.DataFrame(rows, schema=STATEMENTS, orient="row")
+
+
+def _unproven(region: str, statement: Statement) -> tuple[object, ...]:
+    status = OPEN if statement.apart else CONFIRMED
+    key = statement.geoid, region, statement.source, statement.text
+    return (*key, None, status, 0, 0, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -59,7 +58,7 @@ def derived(found: ScopeProver, masks: str, bound: int, *, is_least: bool) -> li
 
 def program(random: np.random.Generator) -> tuple[str, list[tuple[int, ...]], int]:
     """Tables of one unit whose records have one feature, all their solutions, and its size."""
-    size = int(random.integers(2, 5))
+    size = int(random.integers(2, 6))
     truth = random.integers(0, 3, size)
     cells = [(1 << size) - 1, *random.integers(1, 1 << size, 3).tolist()]
     counts = [int(sum(truth[k] for k in range(size) if mask >> k & 1)) for mask in cells]
@@ -76,13 +75,10 @@ def solutions(tables: str) -> list[tuple[int, ...]]:
     """All solutions of tables of one unit and one feature, whose cell 0 counts everybody."""
     read: Any = reconcheck.Tables(tables.splitlines())
     (size,), cells = read.sizes, sorted(read.cells)
-    masks = [read.cells[cell][0][0] for cell in cells]
     ends = [read.ends(0, cell) for cell in cells]
-    return [
-        x
-        for x in itertools.product(range(ends[0][1] + 1), repeat=size)
-        if all(
-            low <= sum(n for k, n in enumerate(x) if mask >> k & 1) <= high
-            for mask, (low, high) in zip(masks, ends, strict=True)
-        )
-    ]
+    grid = np.indices((ends[0][1] + 1,) * size).reshape(size, -1).T
+    for cell, (low, high) in zip(cells, ends, strict=True):
+        mask = read.cells[cell][0][0]
+        total = grid[:, [k for k in range(size) if mask >> k & 1]].sum(axis=1)
+        grid = grid[(low <= total) & (total <= high)]
+    return [tuple(row) for row in grid.tolist()]

@@ -30,7 +30,19 @@ def test_ends_of_tiny_programs(seed: int) -> None:
             missing += lines is None
             if lines is not None:
                 assert check(text, "\n".join(lines)) == [True]
-    assert missing <= 0.1 * 2 * ((1 << size) - 1)
+    assert not missing
+
+
+def test_cases_prove_what_no_sum_does() -> None:
+    counts = ("7 7", "4 4", "3 5", "4 4")
+    cells = [f"cell 0 {n} {mask}" for n, mask in enumerate(("1f", "18", "13", "9"))]
+    rows = [f"count 0 0 {n} {ends}" for n, ends in enumerate(counts)]
+    text = "\n".join(["feature kind 5", "table T", *cells, "pattern 0.0-3", "unit U 0", *rows])
+    lines = derived(prover(text), "e", 3, is_least=True)
+    assert lines is not None
+    assert any(line.startswith("if ") for line in lines)
+    assert check(text, "\n".join(lines)) == [True]
+    assert derived(prover(text), "e", 4, is_least=True) is None
 
 
 @pytest.mark.parametrize("seed", range(40))

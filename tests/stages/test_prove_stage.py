@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from recon_cli import reconcheck
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
 
@@ -105,3 +107,16 @@ def test_the_summary_says_who_checked(work: Path) -> None:
     page = (work / "report" / "report.md").read_text()
     assert said in page
     assert "Proofs that anyone can check" in page
+
+
+def test_a_grain_beyond_the_checker_leaves_statements_confirmed(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(work, tmp_path / "work")
+    (tmp_path / "run.yaml").write_text(CONFIG)
+    monkeypatch.setattr(reconcheck, "MOST_KINDS", 100)
+    recon("prove", "-c", tmp_path / "run.yaml", "--force")
+    rows = read(tmp_path / "work", "proofs")
+    assert rows.height == read(work, "proofs").height
+    assert set(rows["status"]) == {"confirmed"}
+    assert not list((tmp_path / "work" / "proofs").glob("*.proof"))
