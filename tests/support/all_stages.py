@@ -72,6 +72,7 @@ frontier:
 reconstruct:
 solvar: {unit_seconds: 0.05}
 claims: {unit_seconds: 0.05}
+prove:
 contributions:
 confidence: {solutions: 5}
 leave_one_out: {records: stays.csv}
