@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -94,11 +93,6 @@ class IntervalCells:
         arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         coefficients = sparse.csr_array(sparse.vstack([part.coefficients for part in parts]))
         return cls(**arrays, coefficients=coefficients)
-
-    @cached_property
-    def by_candidate(self) -> sparse.csc_array:
-        """`coefficients`, quick to take candidates of."""
-        return sparse.csc_array(self.coefficients)
 
     def names(self, plan: Plan, counts: PartitionCounts, system: System) -> pl.DataFrame:
         """Columns ``geoid, level, table, cell``, a row each."""

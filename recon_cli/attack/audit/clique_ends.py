@@ -7,23 +7,22 @@ nothing is found here, and the joint histogram is asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 import polars as pl
-from scipy import sparse
 
 from recon_cli.attack.audit.cells import CountEnds
-from recon_cli.attack.audit.functionals import DistinctFunctionals
+from recon_cli.attack.audit.functionals import SummedEnds
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks
-from recon_cli.model.components import Component, split_components
+from recon_cli.model.components import split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import IntArray
-from recon_cli.model.signed_bounds import BoolArray, propagate_signed
+from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility
@@ -65,16 +64,20 @@ def clique_ends(
         return None
     asked = [AskedCounts.of(system, counts, rows) for rows in system.published]
     row = np.concatenate([each.row for each in asked])
-    ends = _Sums(system.rows.A[row], bounds.lower, bounds.free)
+    ends = SummedEnds(system.rows.A[row], bounds.lower, bounds.free)
     regions = counts.region[batch][system.unit]
     nothing = np.zeros(len(bounds.lower), dtype=bool)
     plain = Bounds(bounds.lower, bounds.upper, nothing, bounds.conflict)
     for part in split_components(system.rows, plain, regions, pack=_WHOLE):
         region = counts.region_geoids[int(regions[part.columns[0]])]
         own = Effort(digest_seed(seed, "audit", region), effort)
-        if not ends.add(part, nested_blocks(counts, batch, system.unit[part.columns]), own):
+        blocks = nested_blocks(counts, batch, system.unit[part.columns])
+        found = solve_nested(part.program, blocks, own.seed)
+        if found.outcome is not Feasibility.SOLVED:
             return None
-    found = CountEnds(
+        known = found.values
+        ends.add(part, partial(find_ends, part.program, known=known, levels=blocks, effort=own))
+    shown = CountEnds(
         low=np.concatenate([each.low for each in asked]),
         high=np.concatenate([each.high for each in asked]),
         lower=ends.lower,
@@ -82,7 +85,7 @@ def clique_ends(
         least=ends.least,
         greatest=ends.greatest,
     )
-    return pl.concat(each.names for each in asked), found
+    return pl.concat(each.names for each in asked), shown
 
 
 @dataclass(frozen=True)
@@ -123,29 +126,3 @@ class AskedCounts:
         )
         row = rows.first + place * len(rows.nodes) + node[column]
         return cls(names, row, low[place, column], high[place, column])
-
-
-class _Sums:
-    """Ends of counts, summed over regions' parts that share no row."""
-
-    def __init__(self, counts: sparse.csr_array, lower: IntArray, free: BoolArray) -> None:
-        """Of counts over all cells, with what the cells add that are settled."""
-        self._by_cell = sparse.csc_array(counts)
-        known: IntArray = counts @ np.where(free, 0, lower)
-        self.lower, self.upper = known.copy(), known.copy()
-        self.least, self.greatest = known.copy(), known
-
-    def add(self, part: Component, levels: Sequence[Sequence[IntArray]], effort: Effort) -> bool:
-        """What the open cells of a region add; whether a solution of it is known."""
-        here = sparse.csr_array(self._by_cell[:, part.columns])
-        asked = np.flatnonzero(np.diff(here.indptr))
-        found = solve_nested(part.program, levels, effort.seed)
-        if found.outcome is not Feasibility.SOLVED:
-            return False
-        functionals = DistinctFunctionals.of(part.program, sparse.csr_array(here[asked]))
-        ledger = find_ends(part.program, functionals.coefficients, found.values, levels, effort)
-        self.lower[asked] += functionals.cells @ ledger.lower
-        self.upper[asked] += functionals.cells @ ledger.upper
-        self.least[asked] += functionals.cells @ ledger.least
-        self.greatest[asked] += functionals.cells @ ledger.greatest
-        return True

@@ -6,13 +6,16 @@ the sums of the ends. Of one part, many cells have the same functional, so each 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
+from recon_cli.model.components import Component
 from recon_cli.model.grain import IntArray
-from recon_cli.model.program import IntegerProgram, connected_parts
+from recon_cli.model.ledger import BoolArray, Ledger
+from recon_cli.model.program import IntegerProgram, activity_bounds, connected_parts
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,56 @@ class DistinctFunctionals:
             shape=(coefficients.shape[0], len(first)),
         )
         return cls(sparse.csr_array(split[first]), part[first], member)
+
+
+class SummedEnds:
+    """Ends of counts, summed over components that share no row.
+
+    Attributes:
+        lower: No solution has less.
+        upper: No solution has more.
+        least: The least in a known solution.
+        greatest: The greatest.
+    """
+
+    def __init__(self, counts: sparse.csr_array, lower: IntArray, free: BoolArray) -> None:
+        """Begin with what the variables add that are settled.
+
+        Args:
+            counts: Sparse (cells × variables).
+            lower: The least of each variable.
+            free: Whether it is in a component.
+        """
+        self._by_variable = sparse.csc_array(counts)
+        known: IntArray = counts @ np.where(free, 0, lower)
+        self.lower, self.upper = known.copy(), known.copy()
+        self.least, self.greatest = known.copy(), known
+
+    def add(self, component: Component, find: Callable[[sparse.csr_array], Ledger]) -> Ledger:
+        """What a component adds.
+
+        Args:
+            component: See there.
+            find: Finds the ends of functionals of its program.
+        """
+        here = sparse.csr_array(self._by_variable[:, component.columns])
+        asked = np.flatnonzero(np.diff(here.indptr))
+        functionals = DistinctFunctionals.of(component.program, sparse.csr_array(here[asked]))
+        found = find(functionals.coefficients)
+        self.lower[asked] += functionals.cells @ found.lower
+        self.upper[asked] += functionals.cells @ found.upper
+        self.least[asked] += functionals.cells @ found.least
+        self.greatest[asked] += functionals.cells @ found.greatest
+        return found
+
+    def leave(self, component: Component) -> None:
+        """What a component allows of which no solution is known."""
+        here = sparse.csr_array(self._by_variable[:, component.columns])
+        lower, upper = activity_bounds(here, component.program.lower, component.program.upper)
+        self.lower += lower
+        self.upper += upper
+        self.least += lower
+        self.greatest += lower
 
 
 def _distinct_rows(rows: sparse.csr_array) -> tuple[IntArray, IntArray]:

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
 import polars as pl
-from scipy import sparse
 
 from recon_cli.attack.audit.cells import CountEnds, IntervalCells
 from recon_cli.attack.audit.clique_ends import clique_ends
 from recon_cli.attack.audit.ends import find_ends
-from recon_cli.attack.audit.functionals import DistinctFunctionals
+from recon_cli.attack.audit.functionals import SummedEnds
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.safety_ranges import Withheld
 from recon_cli.attack.audit.statuses import statuses
@@ -40,7 +39,6 @@ from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
-from recon_cli.model.program import activity_bounds
 from recon_cli.model.system import build_system, whole_regions_of
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
@@ -245,21 +243,27 @@ def _joint_ends(
     undecided = set(counts.region_geoids.gather(np.unique(system.regions[solved.undecided])))
     regions = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
     excluded = set(counts.region_geoids.gather(np.unique(left_out)))
-    ends = _CellEnds.fixed(cells, solved)
+    ends = SummedEnds(cells.coefficients, solved.bounds.lower, solved.bounds.free)
+    elapsed: dict[str, float] = {}
     people = solved.people[system.is_listed[solved.cells.unit]]
     for region, component in _components(counts, solved):
         if region in excluded or not watched.admits(system.candidates.unit[component.columns]):
             excluded.add(region)
             continue
         if region in undecided:
-            ends.leave(cells, component)
+            ends.leave(component)
             continue
         with errors_naming(plan.release.region.name, region):
-            ends.add(cells, component, people[component.columns], options, region)
+            left = options.effort - elapsed.get(region, 0.0)
+            effort = Effort(digest_seed(options.seed, "audit", region), left)
+            known = people[component.columns]
+            find = partial(find_ends, component.program, known=known, effort=effort)
+            found = ends.add(component, find)
+            elapsed[region] = elapsed.get(region, 0.0) + round(found.effort, 9)
     if not system.is_listed.all():
         unlisted = np.unique(system.regions[~system.is_listed])
         is_unlisted = regions.is_in(counts.region_geoids.gather(unlisted).to_list())
-        ends.take_solutions(plan, counts, solutions, is_unlisted.to_numpy())
+        _take_solutions(ends, plan, counts, solutions, is_unlisted.to_numpy())
     # Where more people are possible than the candidates, only margins say how many at most. Where
     # nothing bounds them, every number above a solution's is that of another one.
     unsolved = counts.region_geoids.gather(np.unique(system.regions[solved.unsolved])).to_list()
@@ -285,77 +289,22 @@ def _components(counts: PartitionCounts, solved: BatchSolution) -> Iterator[tupl
         yield counts.region_geoids[int(regions[component.columns[0]])], component
 
 
-@dataclass
-class _CellEnds:
-    """Ends of the cells' counts, summed over independent components.
-
-    Attributes:
-        lower: No solution has less.
-        upper: No solution has more.
-        least: The least in a known solution.
-        greatest: The greatest.
-        elapsed: Region → deterministic seconds.
-    """
-
-    lower: IntArray
-    upper: IntArray
-    least: IntArray
-    greatest: IntArray
-    elapsed: dict[str, float]
-
-    @classmethod
-    def fixed(cls, cells: IntervalCells, solved: BatchSolution) -> _CellEnds:
-        """What the candidates add whose number propagation has settled."""
-        bounds = solved.bounds
-        known = cells.coefficients @ np.where(bounds.free, 0, bounds.lower)
-        return cls(known.copy(), known.copy(), known.copy(), known, {})
-
-    def add(
-        self,
-        cells: IntervalCells,
-        component: Component,
-        known: IntArray,
-        options: AuditOptions,
-        region: str,
-    ) -> None:
-        """What a component adds, of whose candidates ``known`` is a solution."""
-        here = sparse.csr_array(cells.by_candidate[:, component.columns])
-        asked = np.flatnonzero(np.diff(here.indptr))
-        functionals = DistinctFunctionals.of(component.program, sparse.csr_array(here[asked]))
-        left = options.effort - self.elapsed.get(region, 0.0)
-        effort = Effort(digest_seed(options.seed, "audit", region), left)
-        found = find_ends(component.program, functionals.coefficients, known, effort)
-        self.elapsed[region] = self.elapsed.get(region, 0.0) + round(found.effort, 9)
-        self.lower[asked] += functionals.cells @ found.lower
-        self.upper[asked] += functionals.cells @ found.upper
-        self.least[asked] += functionals.cells @ found.least
-        self.greatest[asked] += functionals.cells @ found.greatest
-
-    def leave(self, cells: IntervalCells, component: Component) -> None:
-        """What a component allows of which no solution is known."""
-        here = sparse.csr_array(cells.by_candidate[:, component.columns])
-        lower, upper = activity_bounds(here, component.program.lower, component.program.upper)
-        self.lower += lower
-        self.upper += upper
-        self.least += lower
-        self.greatest += lower
-
-    def take_solutions(
-        self,
-        plan: Plan,
-        counts: PartitionCounts,
-        solutions: Sequence[BatchSolution],
-        of_cells: BoolArray,
-    ) -> None:
-        """What whole solutions have, of some cells."""
-        values = []
-        for each in solutions:
-            system = replace(each.system, candidates=each.cells)
-            values.append(IntervalCells.of(plan, counts, system).coefficients @ each.people)
-        lacks_people = any(each.undecided.any() for each in solutions)
-        known = np.stack(values[:1] if lacks_people else values)
-        self.least = np.where(of_cells, known.min(axis=0), self.least)
-        self.greatest = np.where(of_cells, known.max(axis=0), self.greatest)
+def _take_solutions(
+    ends: SummedEnds,
+    plan: Plan,
+    counts: PartitionCounts,
+    solutions: Sequence[BatchSolution],
+    of_cells: BoolArray,
+) -> None:
+    """What whole solutions have, of some cells."""
+    values = []
+    for each in solutions:
+        system = replace(each.system, candidates=each.cells)
+        values.append(IntervalCells.of(plan, counts, system).coefficients @ each.people)
+    lacks_people = any(each.undecided.any() for each in solutions)
+    known = np.stack(values[:1] if lacks_people else values)
+    ends.least = np.where(of_cells, known.min(axis=0), ends.least)
+    ends.greatest = np.where(of_cells, known.max(axis=0), ends.greatest)
 
 
 def _or_open(ends: IntArray) -> pl.Series:
