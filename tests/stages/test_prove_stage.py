@@ -120,3 +120,13 @@ def test_a_grain_beyond_the_checker_leaves_statements_confirmed(
     assert rows.height == read(work, "proofs").height
     assert set(rows["status"]) == {"confirmed"}
     assert not list((tmp_path / "work" / "proofs").glob("*.proof"))
+
+
+def test_kinds_of_statements_are_chosen(work: Path, tmp_path: Path) -> None:
+    shutil.copytree(work, tmp_path / "work")
+    (tmp_path / "run.yaml").write_text(CONFIG.replace("prove:", "prove: {what: [audit, unique]}"))
+    recon("prove", "-c", tmp_path / "run.yaml")
+    assert set(read(tmp_path / "work", "proofs")["source"]) == {"audit"}
+    (tmp_path / "run.yaml").write_text(CONFIG.replace("prove:", "prove: {what: [nothing]}"))
+    refused = recon("prove", "-c", tmp_path / "run.yaml", code=2)
+    assert "prove.what" in refused.stderr

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from recon_cli.config.model import Section
 
+Kind = Literal["unique", "certain", "solvar", "claims", "audit"]
+
 
 class Prove(Section):
     """The section ``prove``.
@@ -20,7 +22,7 @@ class Prove(Section):
         seed: For other solutions that are shown; default the run's seed.
     """
 
-    what: tuple[Literal["unique", "certain", "solvar", "claims", "audit"], ...] = (
+    what: Annotated[tuple[Kind, ...], Field(strict=False, min_length=1)] = (
         "unique",
         "certain",
         "solvar",
