@@ -346,6 +346,48 @@ def test_solvar_is_the_share_that_another_solution_lacks(
         )
 
 
+#: Plots say how many are young or old, their town of which year.
+TOWN = parse_release(
+    """
+release: town
+title: Plots of a town
+features:
+  sex: {categories: [women, men]}
+  year: {range: 0..7}
+recodes:
+  group: {of: year, edges: [0, 4]}
+geography: {levels: [{level: plot, digits: 4}, {level: town, digits: 3}], partition: town}
+microdata: [sex, year, group]
+histogram: [sex, group]
+families:
+  - {levels: [plot], cells: [{by: sex, cells: [{by: group}]}], tables: {S: {}}}
+  - {levels: [town], cells: [{by: year}], tables: {Y: {}}}
+""",
+    source="town",
+)
+
+
+def test_tables_of_a_town_take_nothing_from_what_its_plots_prove() -> None:
+    plots = [(f"A10{plot}", "S", cell, 6) for plot in (1, 2) for cell in (1, 2, 3, 4)]
+    town = [("A10", "Y", cell, 6) for cell in range(1, 9)]
+    counts = pl.DataFrame(
+        plots + town,
+        schema={"geoid": pl.String, "table": pl.String, "cell": pl.Int64, "count": pl.Int64},
+        orient="row",
+    )
+    published = recon.publish(
+        TOWN, counts, geounits=["A101", "A102"], protection=under({"rounded": {"base": 3}})
+    )
+    for tables in ("plot", None):
+        records = recon.reconstruct(TOWN, published, tables=tables, objective="any").microdata
+        with mock.patch("recon_cli.model.system.MOST_CANDIDATES", 8):
+            found = recon.measure_variability(
+                TOWN, published, records, tables=tables, mode="relaxed"
+            )
+        # Of 6, rounded to base 3, four are there at least.
+        assert found.units["certain_records"].to_list() == [16, 16]
+
+
 def test_the_diameter_refuses_intervals() -> None:
     published = one_flag()
     records = recon.reconstruct(WARDS, published).microdata

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.variability.batch import BatchVariability, CellIntervals, Distances
@@ -20,19 +21,28 @@ from recon_cli.attack.variability.distance import BoolArray
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.errors import StageError
 from recon_cli.frames import OPEN
+from recon_cli.model.bounds import propagate
 from recon_cli.model.candidates import AtomArray, Candidates
+from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
 from recon_cli.model.dense_domain import DenseDomain, require_room
 from recon_cli.model.grain import IntArray, unravel
+from recon_cli.model.ledger import Ledger
 from recon_cli.model.plan import Plan
 from recon_cli.model.priced_rows import PricedRows
+from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import System
+from recon_cli.solve.bound_tightening import Ends, tighten_bounds
 from recon_cli.solve.column_pricing import OpenUnits, certified_least, price_columns
 from recon_cli.solve.cp_sat import Effort, maximize
+from recon_cli.solve.dual_bounds import least_value
+from recon_cli.solve.rounding import rounded_solution
 from recon_cli.statement.costs import SCALE
 
 #: Units whose programs are solved as one.
 _PACK = 8
+#: Histogram cells of a unit up to which they are listed to prove who is certain.
+_LISTED = 50_000
 #: A value so near to an integer is one.
 _INTEGRAL = 1e-6
 
@@ -193,6 +203,62 @@ class _Measurement:
                 whole = self._whole(given.select(place), unit, cell)
             if len(whole):
                 self._try(unit, cell, whole)
+            self._prove(unit, cell[values > _INTEGRAL])
+
+    def _prove(self, unit: int, kept: IntArray) -> None:
+        """Prove who is in every solution of a unit alone, whatever coarser tables tell apart.
+
+        Columns that its own rows do not tell apart are one: so tables of coarser places take
+        nothing from what those of the unit prove, and add what is in the bounds.
+
+        Args:
+            unit: Which.
+            kept: Histogram cells of the working grain with people at the vertex.
+        """
+        region, bounds = self.region, self.region.bounds
+        here = np.flatnonzero(region.candidates.unit == unit)
+        at, cells = region.cell[here], np.unique(self.histogram.of_cell[here])
+        if len(here) > _LISTED or bounds.is_open[unit].any():
+            return
+        rows = region.rows.without_shared().select(np.array([unit]))
+        used = np.flatnonzero(rows.used)
+        A = sparse.csr_array(sparse.csr_array(rows.columns(np.zeros_like(at), at))[used])
+        place = np.searchsorted(cells, self.histogram.of_cell[here])
+        ones = np.ones(len(here), dtype=np.int64)
+        H = sparse.csr_array((ones, (place, np.arange(len(here)))), (len(cells), len(here)))
+        merged, sum_of = _merged(A, H)
+        A, H = sparse.csr_array(A[:, merged]), sparse.csr_array(H[:, merged])
+        if not np.diff(sparse.csc_array(A).indptr).all():
+            return
+        lower, upper, known = (
+            np.bincount(sum_of, each[unit, at], len(merged)).astype(np.int64)
+            for each in (bounds.lower, bounds.upper, self.incumbent)
+        )
+        alone = propagate(LinearConstraints(A, rows.least[used], rows.most[used]), known)
+        lower, upper = np.maximum(lower, alone.lower), np.minimum(upper, alone.upper)
+        proven: IntArray = H @ lower
+        self.lower[cells] = np.maximum(self.lower[cells], proven)
+        # A row without upper end is no constraint there: it gets what the cells at most come to.
+        most = np.where(rows.most[used] < OPEN, rows.most[used], A @ upper)
+        program = IntegerProgram(LinearConstraints(A, rows.least[used], most), lower, upper)
+        ledger = Ledger(program, H, [known])
+        asked = np.unique(place[np.isin(at, kept)])
+        asked = asked[ledger.is_open_below[asked]]
+        for k in asked.tolist():
+            left = self.effort.limit - ledger.effort
+            if not ledger.is_open(k, 1) or left <= 0:
+                continue
+            found = least_value(program, ledger.row(k), left)
+            ledger.effort += found.deterministic_time
+            ledger.prove(k, 1, found.bound, found.why)
+            values = rounded_solution(program, found.vertex)
+            if len(values):
+                ledger.add(values)
+        if len(asked):
+            left = self.effort.limit - ledger.effort
+            tighten_bounds(ledger, replace(self.effort, limit=left), Ends.LOWER, asked)
+        self.seconds[unit] += ledger.effort
+        self.lower[cells] = np.maximum(self.lower[cells], ledger.lower)
 
     def _whole(self, given: OpenUnits, unit: int, cell: IntArray) -> IntArray:
         """Whole people in some histogram cells of a unit who are kept least; empty if none fit."""
@@ -240,3 +306,23 @@ class _Measurement:
 
     def _by_unit(self, values: IntArray | BoolArray) -> IntArray:
         return np.bincount(self.histogram.unit, values, self.units).astype(np.int64)
+
+
+def _merged(A: sparse.csr_array, H: sparse.csr_array) -> tuple[IntArray, IntArray]:
+    """One of each kind of column that neither rows nor histogram cells tell apart.
+
+    Returns:
+        The first column of each kind, and for each column its kind.
+    """
+    columns = sparse.csc_array(sparse.vstack([A, H]))
+    columns.sort_indices()
+    kinds: dict[tuple[bytes, bytes], int] = {}
+    first: list[int] = []
+    kind = np.zeros(columns.shape[1], dtype=np.int64)
+    for at in range(columns.shape[1]):
+        entries = slice(columns.indptr[at], columns.indptr[at + 1])
+        key = columns.indices[entries].tobytes(), columns.data[entries].tobytes()
+        kind[at] = kinds.setdefault(key, len(kinds))
+        if kind[at] == len(first):
+            first.append(at)
+    return np.array(first, dtype=np.int64), kind
