@@ -235,9 +235,10 @@ class _Measurement:
             for each in (bounds.lower, bounds.upper, self.incumbent)
         )
         alone = propagate(LinearConstraints(A, rows.least[used], rows.most[used]), known)
-        lower, upper = np.maximum(lower, alone.lower), np.minimum(upper, alone.upper)
-        proven: IntArray = H @ lower
-        self.lower[cells] = np.maximum(self.lower[cells], proven)
+        # Where only coarser counts bound people, the unit's rows alone say nothing of how many.
+        if not alone.is_open.any():
+            lower, upper = np.maximum(lower, alone.lower), np.minimum(upper, alone.upper)
+        self.lower[cells] = np.maximum(self.lower[cells], np.asarray(H @ lower))
         # A row without upper end is no constraint there: it gets what the cells at most come to.
         most = np.where(rows.most[used] < OPEN, rows.most[used], A @ upper)
         program = IntegerProgram(LinearConstraints(A, rows.least[used], most), lower, upper)
