@@ -25,7 +25,7 @@ from recon_cli.attack.variability.distance import (
 from recon_cli.attack.variability.effort import EffortAccount
 from recon_cli.model.grain import IntArray
 from recon_cli.model.program import fix_others, with_rows
-from recon_cli.solve.cp_sat import SolveResult, Status
+from recon_cli.solve.cp_sat import Status
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.solve.rounding import rounded_solution
@@ -95,12 +95,12 @@ def maximize_each_unit(
         return _alone(maximize_jointly(part, measure, account), measure)
     progress = _Progress(part, measure)
     relaxed = [part.relax_others(int(unit)) for unit in part.units]
-    answers = [_maximize_relaxed(progress, k, unit, account) for k, unit in enumerate(relaxed)]
+    found = [_maximize_relaxed(progress, k, unit, account) for k, unit in enumerate(relaxed)]
     together = None
     if measure is not DIAMETER:
         together = _maximize_together(progress, account)
-    for k, (unit, answer) in enumerate(zip(relaxed, answers, strict=True)):
-        _extend_with_cuts(progress, k, unit, answer, account)
+    for k, (unit, values) in enumerate(zip(relaxed, found, strict=True)):
+        _extend_with_cuts(progress, k, unit, values, account)
         if not progress.is_proven(k):
             _maximize_in_region(progress, k, account)
     if together is not None:
@@ -179,18 +179,17 @@ class _Progress:
 
 def _maximize_relaxed(
     progress: _Progress, k: int, relaxed: ComponentHistogram, account: EffortAccount
-) -> SolveResult:
+) -> IntArray:
     """Bound a unit by what it could do by itself; its values then."""
-    problem = progress.measure.problem(relaxed, relaxed.cells)
     farthest = _farthest_vertex(relaxed, progress.measure, account)
     if len(farthest):
         distance = int(progress.measure.distance(relaxed, relaxed.cells, farthest).sum())
         progress.bound[k] = min(progress.bound[k], distance)
-        bound = distance - problem.constant
-        return SolveResult(Status.OPTIMAL, farthest, bound, bound, 0.0)
+        return farthest
+    problem = progress.measure.problem(relaxed, relaxed.cells)
     answer = account.maximize(problem, relaxed.units, account.budget.unit)
     progress.bound[k] = min(progress.bound[k], answer.bound + problem.constant)
-    return answer
+    return answer.values
 
 
 def _maximize_together(progress: _Progress, account: EffortAccount) -> tuple[int, int]:
@@ -209,7 +208,7 @@ def _extend_with_cuts(
     progress: _Progress,
     k: int,
     relaxed: ComponentHistogram,
-    answer: SolveResult,
+    found: IntArray,
     account: EffortAccount,
 ) -> None:
     """Extend a unit's values to solutions of the region; what cannot be is cut off, in turns."""
@@ -217,9 +216,9 @@ def _extend_with_cuts(
     variables, n = part.variables_of(unit), len(relaxed.incumbent)
     last = account.spent[unit] + account.budget.unit
     for _ in range(_MOST_CUTS):
-        if progress.is_proven(k) or not len(answer.values) or account.spent[unit] >= last:
+        if progress.is_proven(k) or not len(found) or account.spent[unit] >= last:
             return
-        wanted = answer.values[: n * progress.measure.solutions].reshape(-1, n)
+        wanted = found[: n * progress.measure.solutions].reshape(-1, n)
         proposals = np.tile(part.incumbent, (len(wanted), 1))
         proposals[:, variables] = wanted
         solutions = [_extended(part, unit, values, account) for values in proposals]
@@ -234,7 +233,7 @@ def _extend_with_cuts(
         if not any(len(cut.least) for cut in cuts):
             return
         relaxed = replace(relaxed, program=reduce(with_rows, cuts, relaxed.program))
-        answer = _maximize_relaxed(progress, k, relaxed, account)
+        found = _maximize_relaxed(progress, k, relaxed, account)
 
 
 def _extended(
