@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recon_cli.frames import OPEN
 from recon_cli.publication import Publication
@@ -42,46 +44,58 @@ def published_rows(
 ) -> list[Row]:
     """One row for every published cell of every geounit, zeros included."""
     ends = _ends(published)
-    places = [
-        [f.position[v] for f, v in zip(release.features, values, strict=True)]
-        for _, values in domain
-    ]
+    holds = _predicates(release, domain)
     counted = {
-        masks: [
-            i
-            for i, at in enumerate(places)
-            if all(m >> place & 1 for m, place in zip(masks, at, strict=True))
-        ]
-        for masks in {cell.masks for table in tables for cell in table.cells}
+        masks: holds(masks) for masks in {cell.masks for table in tables for cell in table.cells}
     }
+    units = np.array([unit for unit, _ in domain])
     rows = []
     for geoid, level, pattern in published.geounits.select("geoid", "level", "pattern").rows():
         cells = published.coverage[pattern].cells
+        here = np.char.startswith(units, geoid)
         for table in tables:
             for number in cells.get(table.name, ()):
                 cell = table.cells[number - 1]
                 tallied = cell.tally
                 weights = {
                     i: 1 if tallied is None else int(domain[i][1][tallied]).bit_count()
-                    for i in counted[cell.masks]
-                    if domain[i][0].startswith(geoid)
+                    for i in np.flatnonzero(counted[cell.masks] & here).tolist()
                 }
                 key = geoid, table.name, number
                 zero = 0, published.protection.greatest_of_zero(table.name, level)
                 rows.append(Row(key, weights, *ends.get(key, zero)))
-    return rows + _structural_zeros(release, places)
+    return rows + _structural_zeros(release, holds)
 
 
-def _structural_zeros(release: Release, places: list[list[int]]) -> list[Row]:
+def _predicates(
+    release: Release, domain: list[Record]
+) -> Callable[[tuple[int, ...]], NDArray[np.bool_]]:
+    """Which records of the domain hold by masks: one bit of a mask per value of its feature."""
+    places = [
+        np.array([feature.position[values[f]] for _, values in domain], dtype=np.intp)
+        for f, feature in enumerate(release.features)
+    ]
+
+    @cache
+    def by_value(f: int, mask: int) -> NDArray[np.bool_]:
+        size = len(release.features[f].values)
+        return np.array([bool(mask >> value & 1) for value in range(size)])[places[f]]
+
+    def holds(masks: tuple[int, ...]) -> NDArray[np.bool_]:
+        each = [by_value(f, mask) for f, mask in zip(range(len(places)), masks, strict=True)]
+        return np.logical_and.reduce(each, axis=0)
+
+    return holds
+
+
+def _structural_zeros(
+    release: Release, holds: Callable[[tuple[int, ...]], NDArray[np.bool_]]
+) -> list[Row]:
     """A row of no people for each predicate that holds of no record."""
     return [
         Row(
             ("", "structural zero", number),
-            {
-                i: 1
-                for i, at in enumerate(places)
-                if all(m >> place & 1 for m, place in zip(masks, at, strict=True))
-            },
+            dict.fromkeys(np.flatnonzero(holds(masks)).tolist(), 1),
             0,
             0,
         )
