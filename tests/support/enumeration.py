@@ -83,7 +83,8 @@ def _predicates(
 
     def holds(masks: tuple[int, ...]) -> NDArray[np.bool_]:
         each = [by_value(f, mask) for f, mask in zip(range(len(places)), masks, strict=True)]
-        return np.logical_and.reduce(each, axis=0)
+        held: NDArray[np.bool_] = np.logical_and.reduce(each, axis=0)
+        return held
 
     return holds
 
