@@ -1,8 +1,9 @@
 """Offices' tables, audited as a user does: ``python -m benchmarks.office``.
 
-Made-up offices are written, ingested and audited, each command a process of its own on one core;
-CPU seconds include start-up. Beside the first of them stand other ways to its intervals, in the
-same run (`benchmarks.office.baselines`). Every interval must hold the true count.
+Made-up offices are written, ingested and audited, rounded schools also reconstructed; each command
+is a process of its own on one core, and CPU seconds include start-up. Beside the first of them
+stand other ways to its intervals, in the same run (`benchmarks.office.baselines`). Every interval
+must hold the true count.
 """
 
 from __future__ import annotations
@@ -63,6 +64,14 @@ def audit(name: str, folder: Path) -> Record:
     }
 
 
+def reconstruct(name: str, folder: Path) -> Record:
+    """Reconstruct an office whose counts were read: how many units are proven to be likeliest."""
+    cost = recon("reconstruct", "-c", folder / "recon.yaml", "--workers", "1")
+    units = pl.read_parquet(folder / "work" / "blocks" / "**" / "*.parquet")
+    say(f"{name}: reconstruct", cost.cpu_seconds, cost.peak_mb)
+    return {**as_record(cost), **dict(units["status"].value_counts().sort("status").iter_rows())}
+
+
 def baselines(folder: Path, sample: int) -> Record:
     """Other ways to the same intervals, in a process of its own."""
     words = ["-m", "benchmarks.office.baselines", str(folder), "--sample", str(sample)]
@@ -83,6 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         figures: Record = {
             name: audit(name, Path(scratch) / str(at)) for at, name in enumerate(options.offices)
         }
+        if "schools, rounded" in options.offices:
+            place = Path(scratch) / str(options.offices.index("schools, rounded"))
+            figures["schools, rounded: reconstruct"] = reconstruct("schools, rounded", place)
         if "schools" in options.offices:
             place = Path(scratch) / str(options.offices.index("schools"))
             figures["baselines"] = baselines(place, options.sample)
