@@ -1,7 +1,6 @@
 """The ``recon`` command: finds its subcommands and turns failures into messages and exit codes.
 
-A module ``solvar.py`` in this package whose ``command`` is a click command is ``recon solvar``; a
-package ``protect`` is a group of such modules.
+A module ``solvar.py`` in this package whose ``command`` is a click command is ``recon solvar``.
 Command modules import the heavy parts inside their functions, so that ``--help`` is quick.
 """
 

@@ -207,9 +207,6 @@ shard_option = click.option(
     metavar="K/N",
     help="Work on the K-th of N shards; `recon merge` publishes when all are done.",
 )
-counts_file_option = click.option(
-    "--to", type=OUTPUT_FILE, help="Write the counts to this .csv file too."
-)
 force_option = click.option("--force", is_flag=True, help="Run again what is up to date.")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recon_cli.cli._options import RunOptions
+from recon_cli.protections import PROTECTIONS
 
 if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run, StageOutcome
@@ -45,10 +46,9 @@ def print_for_study() -> None:
 
 
 def summary_of(stage: Stage) -> Summary:
-    """What prints a stage's summary: ``print_swap`` of the module of `recon protect swap`."""
+    """What prints a stage's summary: ``print_attacker`` of the module of `recon synth attacker`."""
     words = stage.name.replace("-", "_").split()
     module = importlib.import_module(f"recon_cli.cli.{words[0]}")
-    if hasattr(module, "__path__"):
-        module = importlib.import_module(f"{module.__name__}.{words[-1]}")
-    summary: Summary = getattr(module, f"print_{words[-1]}")
+    name = "protection" if stage.short_name in PROTECTIONS else words[-1]
+    summary: Summary = getattr(module, f"print_{name}")
     return summary

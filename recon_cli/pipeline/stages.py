@@ -1,6 +1,7 @@
 """The stages of a run, each declared once: what it reads, what it makes, and who runs it.
 
-A new stage is a declaration here, a module in `recon_cli.stages`, a config section and a command.
+A new stage is a declaration here, a module in `recon_cli.stages`, a config section and a command;
+those of protections follow from `recon_cli.protections`.
 The order of a run follows from ``reads`` and ``folders``; see `recon_cli.pipeline.order`.
 """
 
@@ -8,7 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from recon_cli.protections import PROTECTIONS
 from recon_cli.store import INGEST, Stage
+from recon_cli.store.recipe import private_folder
 
 SYNTH = Stage(
     "synth",
@@ -23,69 +26,17 @@ ATTACKER = Stage(
     section="synth",
     function="recon_cli.stages.attacker:attacker",
 )
-SWAP = Stage(
-    "protect swap",
-    reads=("persons", "households"),
-    folders=("hdf", "hdf_households", "private/swap/swaps"),
-    public=("hdf", "hdf_households"),
-    section="swap",
-    function="recon_cli.stages.swap:swap",
-)
-ROUND = Stage(
-    "protect round",
-    reads=("persons",),
-    folders=("rounded", "private/round/accuracy"),
-    public=("rounded",),
-    section="round",
-    function="recon_cli.stages.protect_counts:round_counts",
-)
-CELLKEY = Stage(
-    "protect cellkey",
-    reads=("persons",),
-    folders=("perturbed", "private/cellkey/accuracy"),
-    public=("perturbed",),
-    section="cellkey",
-    function="recon_cli.stages.protect_counts:perturb_counts",
-)
-SUPPRESS = Stage(
-    "protect suppress",
-    reads=("persons",),
-    folders=("suppressed", "private/suppress/accuracy"),
-    public=("suppressed",),
-    section="suppress",
-    function="recon_cli.stages.suppress:suppress",
-)
-CENSUS1980 = Stage(
-    "protect census1980",
-    reads=("persons",),
-    folders=("census1980", "private/census1980/accuracy", "private/census1980/rates"),
-    public=("census1980",),
-    section="census1980",
-    function="recon_cli.stages.census1980:census1980",
-)
-NOISE = Stage(
-    "protect noise",
-    reads=("persons",),
-    folders=("noisy", "private/noise/accuracy"),
-    public=("noisy",),
-    section="noise",
-    function="recon_cli.stages.protect_noise:add_noise",
-)
-TOPDOWN = Stage(
-    "protect topdown",
-    reads=("persons",),
-    folders=("mdf",),
-    public=("mdf",),
-    section="topdown",
-    function="recon_cli.stages.protect_topdown:make_microdata",
-)
-RANDOMIZE = Stage(
-    "protect randomize",
-    reads=("persons",),
-    folders=("randomized", "randomized_counts"),
-    public=("randomized", "randomized_counts"),
-    section="randomize",
-    function="recon_cli.stages.protect_randomize:randomize",
+#: The stages of the protections, in their order.
+PROTECT = tuple(
+    Stage(
+        f"protect {name}",
+        reads=each.reads,
+        folders=(*each.folders, *(f"{private_folder(name)}/{kept}" for kept in each.private)),
+        section=name,
+        function=each.stage,
+        public=each.folders,
+    )
+    for name, each in PROTECTIONS.items()
 )
 #: It reads and writes what its section names.
 TABULATE = Stage(
@@ -235,14 +186,7 @@ REPORT = Stage(
 STAGES = (
     SYNTH,
     ATTACKER,
-    SWAP,
-    ROUND,
-    CELLKEY,
-    SUPPRESS,
-    CENSUS1980,
-    NOISE,
-    TOPDOWN,
-    RANDOMIZE,
+    *PROTECT,
     TABULATE,
     INGEST,
     CAPACITY,

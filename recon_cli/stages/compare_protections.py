@@ -1,22 +1,22 @@
-"""How each kind of protection becomes a run of its own: a line a kind in `PROTECTIONS`."""
+"""How each protection of a comparison becomes a run of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final
 
 from recon_cli.attack.linkage.specification import CEF, CEF_ATKR
 from recon_cli.config import Ingest, RunConfig, Tabulate
 from recon_cli.config.model import Section, TableChoice, Top
-from recon_cli.config.protecting_by_chance import ProtectingByChance
+from recon_cli.config.protecting import ProtectingByChance
 from recon_cli.config.sections.compare import Compare, Protected
 from recon_cli.config.sections.link import FROM_CEF, Link
 from recon_cli.config.sections.score import Score
+from recon_cli.pipeline.declaration import load
 from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
+from recon_cli.protections import ATTACKS, PROTECTIONS, ProtectionMethod, Publishes
 from recon_cli.schema import Release
 from recon_cli.store import Stage
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS
@@ -29,36 +29,15 @@ EXACT: Final = "none"
 TRUTH, LINKED = "_truth", "_linked"
 
 
-@dataclass(frozen=True)
-class ProtectionKind:
-    """What a protection makes of the truth.
-
-    Attributes:
-        folder: Where its stage publishes; empty where it has no stage.
-        publishes: ``records``, of which exact tables are made, ``counts`` with their law, or
-            noisy ``measurements``, maybe of other tables than the release's.
-        attacks: Sections of the stages that can attack what is published.
-    """
-
-    folder: str = ""
-    publishes: Literal["records", "counts", "measurements"] = "records"
-    attacks: tuple[str, ...] = ("reconstruct", "solvar", "claims")
+def method_of(protection: Protected) -> ProtectionMethod | None:
+    """How it protects; None where nothing is done to the truth but to leave some out."""
+    return PROTECTIONS.get(protection.kind)
 
 
-_OF_COUNTS: Final = ("reconstruct", "claims")
-PROTECTIONS: Final[Mapping[str, ProtectionKind]] = MappingProxyType(
-    {
-        EXACT: ProtectionKind(),
-        "coarser": ProtectionKind(),
-        "swap": ProtectionKind("hdf"),
-        "topdown": ProtectionKind("mdf"),
-        "suppress": ProtectionKind("suppressed", "counts", _OF_COUNTS),
-        "census1980": ProtectionKind("census1980", "counts", _OF_COUNTS),
-        "round": ProtectionKind("rounded", "counts", _OF_COUNTS),
-        "cellkey": ProtectionKind("perturbed", "counts", _OF_COUNTS),
-        "noise": ProtectionKind("noisy", "measurements", ("reconstruct",)),
-    }
-)
+def published_by(protection: Protected) -> Publishes:
+    """What its readers get."""
+    method = method_of(protection)
+    return "records" if method is None else method.publishes
 
 
 def truth_of(run: Run, config: Compare) -> Path:
@@ -116,28 +95,32 @@ def protection_run(run: Run, name: str, protection: Protected) -> ProtectionRun:
     Raises:
         ConfigError: A strategy does not fit the release.
     """
-    config = _protection_config(run, name, protection)
-    release = _measured_release(run, protection)
+    config, method = _protection_config(run, name, protection), method_of(protection)
+    if method is None or method.publishes != "measurements":
+        return ProtectionRun(config, run.release)
+    release = load(method.stage)(replace(run, config=config)).release
     if release is run.release:
         return ProtectionRun(config, release)
     sections = dict(config.sections)
-    measuring = RunConfig(config.top, {"noise": sections.pop("noise")}, config.source)
+    measuring = RunConfig(config.top, {method.name: sections.pop(method.name)}, config.source)
     return ProtectionRun(RunConfig(config.top, sections, config.source), release, measuring)
 
 
 def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
     config = run.config.section(Compare)
-    kind, work, truth = PROTECTIONS[protection.kind], home_of(run, name), truth_of(run, config)
+    work, truth = home_of(run, name), truth_of(run, config)
+    method, publishes = method_of(protection), published_by(protection)
+    made = truth if method is None else work / method.folders[0]
     seed = run.config.top.seed
     sections: dict[str, Section] = _protecting(protection, config, truth, seed=seed)
-    if kind.publishes != "records":
-        published = work / kind.folder
+    if publishes != "records":
+        published = made
     else:
-        is_study = kind.folder != "" or is_for_study(truth)
+        is_study = method is not None or is_for_study(truth)
         published = work / f"published{STUDY if is_study else ''}.parquet"
         levels = None if protection.coarser is None else protection.coarser.levels
         sections["tabulate"] = Tabulate(
-            records=work / kind.folder if kind.folder else truth,
+            records=made,
             to=published,
             tables=_published_tables(run.release, config, protection),
             levels=levels,
@@ -148,9 +131,9 @@ def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
     sections |= {
         stage: section
         for stage, section in asked.items()
-        if section is not None and stage in kind.attacks
+        if section is not None and stage in ATTACKS[publishes]
     }
-    if kind.publishes == "measurements":  # the tables to attack are the strategy's
+    if publishes == "measurements":  # the tables to attack are the strategy's
         sections["reconstruct"] = config.reconstruct.model_copy(update={"tables": None})
     top = _top(run, work, workers=1)
     return RunConfig(top, sections, f"{run.config.source}: compare.{name}")
@@ -190,25 +173,13 @@ def _protecting(
     section = protection.section
     if section is None:
         return {}
-    update: dict[str, object] = {}
+    given: dict[str, object] = {"records": truth, "population": truth.parent}
+    given["tables"] = getattr(section, "tables", None) or config.tables
     if isinstance(section, ProtectingByChance) and section.study_seed is None:
-        update["study_seed"] = seed
-    if protection.swap is not None:
-        update["population"] = truth.parent
-        return {"swap": protection.swap.model_copy(update=update)}
-    update["records"] = truth
-    if "tables" in type(section).model_fields:
-        update["tables"] = getattr(section, "tables", None) or config.tables
+        given["study_seed"] = seed
+    known = type(section).model_fields.keys()
+    update = {key: value for key, value in given.items() if key in known}
     return {protection.kind: section.model_copy(update=update)}
-
-
-def _measured_release(run: Run, protection: Protected) -> Release:
-    """The schema of what is published: the truth's, or that of the queries that are measured."""
-    if protection.noise is None:
-        return run.release
-    from recon_cli.stages.protect_noise import measured_release  # noqa: PLC0415 - loads polars
-
-    return measured_release(protection.noise, run.release)
 
 
 def linking_config(run: Run) -> RunConfig:

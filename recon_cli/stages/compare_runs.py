@@ -32,10 +32,10 @@ from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.answers import read_disclosures
 from recon_cli.stages.compare_protections import (
     EXACT,
-    PROTECTIONS,
     ProtectionRun,
     linking_config,
     protection_run,
+    published_by,
     truth_of,
     truth_run,
     units_path,
@@ -143,9 +143,10 @@ def _write_units(run: Run) -> None:
     truth = open_records("compare.truth", truth_of(run, config), run.release)
     parts = [truth.read(name, [place])[place] for name in truth.slices()]
     parts += [
-        read_units(f"compare.protections.{name}.topdown.geounits", path, run.release)[place]
+        read_units(f"compare.protections.{name}.{each.kind}.geounits", path, run.release)[place]
         for name, each in config.every.items()
-        if each.topdown is not None and (path := each.topdown.geounits) is not None
+        if published_by(each) == "records"
+        and (path := getattr(each.section, "geounits", None)) is not None
     ]
     units = pl.concat(parts).unique().sort().alias("geoid").to_frame()
     write_bytes(units_path(run), parquet_bytes(units))
@@ -367,7 +368,7 @@ def _disclosed(config: Compare, protection: Protected, made: RunConfig) -> int |
     """People of whom some columns settle another one, in every solution; None if not asked."""
     if config.claims is None:
         return None
-    if PROTECTIONS[protection.kind].publishes == "measurements":
+    if published_by(protection) == "measurements":
         return 0  # noise without bounds leaves every histogram possible
     found = read_disclosures(made.work)["attribute"]
     return int(found[-1]) if len(found) else 0

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 
-from recon_cli.config.sections.noise import Noise
-from recon_cli.config.sections.topdown import Topdown
+from recon_cli.config.protecting import MeasuringRecords
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import UNREADABLE
 from recon_cli.plurals import plural
@@ -62,7 +60,7 @@ def listed_units(key: str, path: Path, release: Release) -> pl.Series:
     return read_units(key, path, release)[release.geoid_column].unique().sort()
 
 
-def all_units(section: str, config: Noise | Topdown, release: Release) -> pl.Series | None:
+def all_units(section: str, config: MeasuringRecords, release: Release) -> pl.Series | None:
     """The geoids of all units, inhabited or not; None for those with records.
 
     Raises:
@@ -104,8 +102,3 @@ def require_listed(key: str, found: pl.Series, listed: pl.Series) -> None:
             f"{key}: {len(missing):,} with records are not listed, the first {missing.sort()[0]}; "
             "the list is of all units, inhabited or not"
         )
-
-
-def invariant_units(config: Noise | Topdown) -> Mapping[str, object]:
-    """For the notes of a manifest: what is published exactly of the units."""
-    return {} if config.geounits is not None else {"invariants": ["which units have records"]}

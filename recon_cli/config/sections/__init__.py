@@ -1,6 +1,7 @@
 """One module a section. A new stage adds a module here and nothing else.
 
-A module ``solvar`` defines the section ``solvar`` as its only public `Section` subclass.
+A module ``solvar`` defines the section ``solvar`` as its only public `Section` subclass. The
+section of a protection is in the module of its stage.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 
 from recon_cli.config.model import Section
+from recon_cli.protections import PROTECTIONS
 
 
 class _Sections(Mapping[str, type[Section]]):
     """Section name → its model, which is imported when it is asked for: most runs need few."""
 
     def __init__(self) -> None:
-        self._names = tuple(module.name for module in pkgutil.iter_modules(__path__))
+        here = {
+            module.name: f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)
+        }
+        elsewhere = {name: method.module for name, method in PROTECTIONS.items()}
+        self._modules = dict(sorted({**here, **elsewhere}.items()))
 
     def __getitem__(self, name: str) -> type[Section]:
-        if name not in self._names:
-            raise KeyError(name)
-        module = importlib.import_module(f"{__name__}.{name}")
+        module = importlib.import_module(self._modules[name])
         return next(
             member
             for member in vars(module).values()
@@ -31,13 +35,13 @@ class _Sections(Mapping[str, type[Section]]):
         )
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self._modules
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._modules)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._modules)
 
 
 #: Section name → its model.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
 from recon_cli.config.model import (
@@ -17,18 +17,13 @@ from recon_cli.config.model import (
     TableChoice,
     check_levels,
 )
-from recon_cli.config.sections.cellkey import Cellkey
-from recon_cli.config.sections.census1980 import Census1980
+from recon_cli.config.sections import SECTIONS
 from recon_cli.config.sections.claims import Claims
-from recon_cli.config.sections.noise import Noise
 from recon_cli.config.sections.reconstruct import Reconstruct
-from recon_cli.config.sections.round import Round
 from recon_cli.config.sections.solvar import Solvar
-from recon_cli.config.sections.suppress import Suppress
-from recon_cli.config.sections.swap import Swap
-from recon_cli.config.sections.topdown import Topdown
 from recon_cli.errors import ConfigError
 from recon_cli.protect.settings import Experimental, Share, Three
+from recon_cli.protections import ATTACKS, PROTECTIONS
 from recon_cli.schema import Release
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -61,31 +56,13 @@ def _asked(value: object) -> object:
     return _bare(value)
 
 
-class Protected(ConfigModel):
-    """A protection: one of these, or none of them for the truth as it is.
+class AnyProtection(ConfigModel):
+    """A protection: one of these, or none of them for the truth as it is."""
 
-    Attributes:
-        swap: Swapped households; needs a population with households.
-        suppress: Counts without the small ones, and without those that would give them away.
-        census1980: Counts by the rules of the 1980 census; needs release ``pl94_1980``.
-        round: Rounded counts.
-        cellkey: Counts perturbed by cell keys.
-        noise: Counts with noise.
-        topdown: Records made from noisy measurements.
-        coarser: Fewer tables or levels.
-    """
-
-    swap: Swap | None = None
-    suppress: Suppress | None = None
-    census1980: Census1980 | None = None
-    round: Round | None = None
-    cellkey: Cellkey | None = None
-    noise: Noise | None = None
-    topdown: Topdown | None = None
     coarser: Coarser | None = None
 
     @model_validator(mode="after")
-    def _at_most_one(self) -> Protected:
+    def _at_most_one(self) -> AnyProtection:
         if len(self.model_fields_set) > 1:
             raise PydanticCustomError("protection", "one protection each is expected")
         return self
@@ -123,6 +100,27 @@ class Protected(ConfigModel):
             check_levels(self.coarser.levels, release, f"protections.{name}.coarser.levels")
 
 
+if TYPE_CHECKING:
+    Protected = AnyProtection
+else:
+    _COMPARED = {name: each for name, each in PROTECTIONS.items() if ATTACKS[each.publishes]}
+    _SAID = {name: each.purpose for name, each in _COMPARED.items()}
+    _FIELDS: dict[str, Any] = {name: (SECTIONS[name] | None, None) for name in _COMPARED}
+    Protected = create_model(
+        "Protected",
+        __base__=AnyProtection,
+        __module__=__name__,
+        __doc__="\n".join(
+            (
+                f"{AnyProtection.__doc__}\n\nAttributes:",
+                *(f"    {name}: {said}" for name, said in _SAID.items()),
+                "    coarser: Publish fewer tables or levels.",
+            )
+        ),
+        **_FIELDS,
+    )
+
+
 class SwapGrid(ConfigModel):
     """Experimental swaps, each combination a protection (NBER WP 31995, Appendix C).
 
@@ -141,12 +139,14 @@ class SwapGrid(ConfigModel):
     def protections(self) -> dict[str, Protected]:
         """``swap-RATE-SIZE-TRACT`` → the protection."""
         return {
-            f"swap-{rate:g}-{size}-{tract}": Protected(
-                swap=Swap(
-                    setting=Experimental(
-                        method="experimental", rate=rate, size_noise=noise, pseudo_tract=pseudo
-                    )
-                )
+            f"swap-{rate:g}-{size}-{tract}": Protected.model_validate(
+                {
+                    "swap": {
+                        "setting": Experimental(
+                            method="experimental", rate=rate, size_noise=noise, pseudo_tract=pseudo
+                        )
+                    }
+                }
             )
             for rate in self.rate
             for size, noise in self.size_noise.items()

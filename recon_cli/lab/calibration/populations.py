@@ -9,7 +9,6 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.config.sections.calibrate import Calibrate
-from recon_cli.config.sections.swap import Swap
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import OnProgress
 from recon_cli.lab.calibration.blocks import (
@@ -26,9 +25,10 @@ from recon_cli.lab.calibration.study import load_study
 from recon_cli.lab.calibration.zero import publish_all, zero_solvar
 from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.run import Run, pieces_of
-from recon_cli.pipeline.stages import ATTACKER, SWAP, SYNTH
+from recon_cli.pipeline.stages import ATTACKER, SYNTH, stage_named
 from recon_cli.schema import Release
 from recon_cli.stages.attacker import age_bins
+from recon_cli.stages.protect.swap import Swap
 from recon_cli.store import Piece, open_folder
 from recon_cli.store.files import write_named
 
@@ -66,7 +66,7 @@ def calibrate(run: Run) -> Calibrated:
         nation = _of_seed(run, seed)
         people = run_stage(SYNTH, nation).manifest.totals["people"]
         run_stage(ATTACKER, nation)
-        run_stage(SWAP, nation)
+        run_stage(stage_named("swap"), nation)
         measures.append(_measured(nation, seed))
     judged = judge(pl.concat(measures))
     page = config.page or run.work / PAGE
@@ -120,7 +120,7 @@ def count_partition(context: CalibrationContext, piece: Piece, tick: OnProgress)
     partition = piece.partition
     persons = open_folder(context.work, SYNTH, "persons").read(partition)
     places = open_folder(context.work, SYNTH, "places").read(partition)
-    hdf = open_folder(context.work, SWAP, "hdf").read(partition)
+    hdf = open_folder(context.work, stage_named("swap"), "hdf").read(partition)
     comrcl = open_folder(context.work, ATTACKER, "comrcl").read(partition)
     homes = hdf.group_by("geoid_block").agg(population=pl.len())
     after = places.select("geoid_block").join(homes, on="geoid_block", how="left").fill_null(0)

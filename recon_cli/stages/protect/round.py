@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from recon_cli.config.model import ConfigPath, CsvPath, Names, TableChoice, check_levels
-from recon_cli.config.protecting_by_chance import ProtectingByChance
-from recon_cli.config.protecting_counts import ProtectingCounts
+from recon_cli.config.model import ConfigPath, Names, TableChoice, check_levels
+from recon_cli.config.protecting import ProtectingByChance, ProtectingCounts
 from recon_cli.schema import Release
+from recon_cli.stages.protected_counts import PerturbedCountsStage
+
+if TYPE_CHECKING:
+    from recon_cli.protect.counts import Keys
+    from recon_cli.statement import Law
 
 
 class Round(ProtectingByChance, ProtectingCounts):
@@ -39,14 +42,41 @@ class Round(ProtectingByChance, ProtectingCounts):
     keys: Literal["records", "cells"] = "records"
     levels: Names | None = None
     tables: TableChoice | None = None
-    to: CsvPath | None = None
-
-    def inputs(self, work: Path) -> tuple[Path, ...]:
-        """The records or counts, and the list of units, where the section names any."""
-        listed = () if self.geounits is None else (self.geounits,)
-        return (*super().inputs(work), *listed)
 
     def check(self, release: Release) -> None:
         """Refuse unknown tables and levels."""
         release.select_tables(self.tables)
         check_levels(self.levels, release)
+
+
+class RoundStage(PerturbedCountsStage[Round]):
+    """Writes rounded/, a tidy publication with its protection.yaml, as recon ingest reads it.
+
+    With round.geounits the list of all units is there, too; accuracy, the whole manifest and the
+    secret key, which later tables need, are in private/round/.
+
+    \b
+    Example:
+      recon protect round -c nation.yaml
+      recon protect round --set round.base=5 --work work/rr5
+    """  # noqa: D301 - click wants the character itself
+
+    section = Round
+    options = ("to",)
+
+    @property
+    def law(self) -> Law:
+        """Rounding to a base."""
+        from recon_cli.statement import parse_law  # noqa: PLC0415 - loads polars
+
+        return parse_law({"rounded": {"base": self.config.base, "how": self.config.how}})
+
+    @property
+    def keys(self) -> Keys:
+        """Those of the config, where chance decides."""
+        return self.config.keys if self.config.how == "random" else "records"
+
+    @property
+    def levels(self) -> tuple[str, ...] | None:
+        """Those of the config."""
+        return self.config.levels

@@ -1,39 +1,36 @@
-"""Protecting and writing a partition: what the workers of `recon protect round` and others do."""
+"""True counts that are to be protected, and the files that go with protected ones."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
-from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError, SourceError, VerificationError
-from recon_cli.execute import OnProgress
 from recon_cli.frames import COUNTS
 from recon_cli.markdown import markdown_table
-from recon_cli.model.published_cells import cells_of
 from recon_cli.pipeline.run import pieces_of
-from recon_cli.protect.accuracy import accuracy_table, sum_errors
+from recon_cli.protect.accuracy import accuracy_table
 from recon_cli.protect.copies import count_copies
-from recon_cli.protect.counts import Keys, count_records, protect_counts, tidy_counts
+from recon_cli.protect.counts import count_records
 from recon_cli.publication import PROTECTION, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import RecordFile, open_records
-from recon_cli.spreadsheet import csv_bytes
+from recon_cli.spreadsheet import csv_bytes, harmless
 from recon_cli.stages.reconstruct import input_digests
 from recon_cli.stages.tabulate import record_columns, typed_records
-from recon_cli.stages.unit_lists import require_listed
 from recon_cli.statement import Protection, protection_text
 from recon_cli.statement.cell_key import CellKey
-from recon_cli.store import Piece, Staging, read_published
-from recon_cli.store.files import parquet_bytes
+from recon_cli.store import Folder, Piece, read_published
+from recon_cli.store.files import parquet_bytes, remove_unfinished, written_whole
 from recon_cli.store.published import open_published
 
 #: A p-table beside the counts; not ``.csv``, or it would be taken for counts.
 _PERTURBATION_TABLE = "ptable.txt"
+#: What stands in place of a suppressed count.
+_SUPPRESSED = "*"
 
 
 @dataclass(frozen=True)
@@ -107,59 +104,6 @@ class Origin:
         return open_records(f"{self.section}.records", self.records, release)
 
 
-@dataclass(frozen=True)
-class ProtectContext:
-    """What all partitions share."""
-
-    release: Release
-    origin: Origin
-    protection: Protection
-    chance: KeyedChance
-    keys: Keys
-    staging: Staging
-    units: pl.Series | None
-
-
-def protect_piece(context: ProtectContext, piece: Piece, tick: OnProgress) -> None:
-    """Protect and write one partition; runs in a worker."""
-    started, release = time.perf_counter(), context.release
-    truth, records = context.origin.read(release, piece.partition)
-    unit = truth.geounits.filter(pl.col("level") == release.geography.unit.name)
-    if context.units is not None:
-        require_listed(f"{context.origin.section}.geounits", unit["geoid"], context.units)
-    protected = protect_counts(
-        release,
-        truth,
-        context.protection,
-        records=records,
-        chance=context.chance,
-        keys=context.keys,
-        identifier=context.origin.identifier,
-    )
-    copies = [
-        count_copies(release, protected.filter(level=pattern.level), cells_of(pattern))
-        for pattern in truth.coverage
-    ]
-    people = int(unit["population"].sum())
-    sums = sum_errors(release, truth, protected)
-    folders = context.staging.recipe.stage.folders
-    context.staging.write(
-        piece,
-        dict(zip(folders, (tidy_counts(truth, protected), sums), strict=True)),
-        totals={
-            "units": len(unit),
-            "people": people,
-            "cells": protected.height,
-            "changed": int((protected["count"] != protected["true"]).sum()),
-            "false_zeros": int((protected["count"] == 0).sum()),
-            "repeated": sum(each.repeated for each in copies),
-            "fixed": sum(each.fixed for each in copies),
-        },
-        started=started,
-    )
-    tick(len(unit), people)
-
-
 def protection_files(
     release: Release, protection: Protection, *, is_study: bool = False
 ) -> dict[str, bytes]:
@@ -175,33 +119,13 @@ def protection_files(
     return {PROTECTION: protection_text(release, statements, is_study=is_study).encode(), **files}
 
 
-def write_beside(
-    release: Release, staging: Staging, pieces: Iterable[Piece], protection: Mapping[str, bytes]
-) -> None:
-    """Write what goes with the protected counts of all partitions.
+def accuracy_files(release: Release, sums: Sequence[pl.DataFrame]) -> dict[str, bytes]:
+    """How far off the counts of all partitions are, as files: name → content.
 
     Args:
-        release: The schema.
-        staging: Of the stage; the first of its folders has the counts, the second their accuracy.
-        pieces: The partitions.
-        protection: Of `protection_files`.
+        release: The schema of the counts.
+        sums: Of each partition, see `recon_cli.protect.accuracy.sum_errors`.
     """
-    counts, accuracy, *_ = staging.recipe.stage.folders
-    for name, content in protection.items():
-        staging.write_extra(counts, name, content)
-    for name, content in _accuracy_files(release, staging, pieces).items():
-        staging.write_extra(accuracy, name, content)
-
-
-def _accuracy_files(
-    release: Release, staging: Staging, pieces: Iterable[Piece]
-) -> dict[str, bytes]:
-    """The table of accuracy of all partitions, as files: name → content."""
-    folder = staging.recipe.stage.folders[1]
-    sums = [
-        pl.read_parquet(staging.partition_folder(folder, piece.partition) / piece.part)
-        for piece in pieces
-    ]
     table = accuracy_table(release, sums)
     rows = [[_figure(value) for value in row] for row in table.iter_rows()]
     return {
@@ -223,3 +147,21 @@ def copies_in_a_unit(release: Release, tables: Collection[Table]) -> dict[str, i
     cells = [(t.name, c.number) for t in tables if unit in t.levels for c in t.cells]
     copies = count_copies(release, COUNTS.to_frame(), cells)
     return {"cells": copies.cells, "margins": copies.margins, "most": copies.most}
+
+
+def write_counts(folder: Folder, to: Path) -> None:
+    """Protected counts as one file, as an office publishes them.
+
+    Columns are ``geoid, table, cell, count``, ``*`` if suppressed; rows are those of the folder:
+    counts that are published as zero are left out.
+
+    Raises:
+        StageError: The folder is damaged, or the file cannot be written.
+    """
+    shown = pl.col("count").cast(pl.String).fill_null(_SUPPRESSED)
+    remove_unfinished(to)
+    with written_whole(to) as aside, aside.open("wb") as file:
+        for number, partition in enumerate(folder.partitions):
+            counts = folder.read(partition).select("geoid", "table", "cell", "count")
+            text = harmless(counts).with_columns(shown)  # a count below zero is no name
+            text.write_csv(file, include_header=number == 0)

@@ -1,0 +1,104 @@
+"""What the sections of protections share: what they protect, chance, and a file of counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from recon_cli.config.model import ConfigPath, CsvPath, Section
+
+
+class ProtectingByChance(Section):
+    """Base of the sections of protections that leave something to chance.
+
+    Attributes:
+        study_seed: Repeats what chance does, for study: the output is not for publication. Without
+            it chance is secret.
+    """
+
+    study_seed: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_seed(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "seed" in data:
+            said = PydanticCustomError(
+                "seed", "is now study_seed, and what it makes is not for publication"
+            )
+            where = InitErrorDetails(type=said, loc=("seed",), input=data["seed"])
+            raise ValidationError.from_exception_data(cls.__name__, [where])
+        return data
+
+
+class ProtectingRecords(Section):
+    """Base of the sections of protections of records, or of their counts.
+
+    Attributes:
+        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
+    """
+
+    records: ConfigPath | None = None
+
+    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
+        """The files and folders that the section names, but for the file that it writes."""
+        return tuple(value for key, value in self if isinstance(value, Path) and key != "to")
+
+
+class MeasuringRecords(ProtectingByChance, ProtectingRecords):
+    """Base of those whose noise leaves it open who is counted, and so which units are inhabited.
+
+    Attributes:
+        geounits: File or folder with the geoids of all units, inhabited or not.
+        units: In place of that list ``exact``: it is published which units have records.
+    """
+
+    geounits: ConfigPath | None = None
+    units: Literal["exact"] | None = None
+
+    @model_validator(mode="after")
+    def _one_list(self) -> Self:
+        if self.geounits is not None and self.units is not None:
+            raise ValueError("geounits and units exclude each other")
+        return self
+
+    @property
+    def invariants(self) -> dict[str, list[str]]:
+        """For the notes of a manifest: what is published exactly of the units."""
+        return {} if self.geounits is not None else {"invariants": ["which units have records"]}
+
+
+class PublishingCounts(ProtectingRecords):
+    """Base of those whose counts can be had as a file.
+
+    Attributes:
+        to: A ``.csv`` file that gets the counts as they can be published; default none.
+    """
+
+    to: CsvPath | None = None
+
+
+class ProtectingCounts(PublishingCounts):
+    """Base of those that take exact counts, too.
+
+    Attributes:
+        counts: In place of records: a work folder in which `recon ingest` read exact counts.
+    """
+
+    counts: ConfigPath | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if self.records is not None and self.counts is not None:
+            raise ValueError("records and counts exclude each other")
+        return self
+
+    def inputs(self, work: Path) -> tuple[Path, ...]:
+        """The files that the section names; of a work folder the counts."""
+        named = super().inputs(work)
+        if self.counts is None:
+            return named
+        counts = self.counts / "tables", self.counts / "geounits"
+        return (*counts, *(path for path in named if path != self.counts))

@@ -1,0 +1,271 @@
+"""What a protection declares, and what is the same for all: chance, pieces, publication.
+
+Its module is light up to the methods that work: they import what is heavy.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from recon_cli.config.model import AnySection
+from recon_cli.config.protecting import ProtectingByChance
+from recon_cli.execute import OnProgress, Results
+from recon_cli.pipeline.declaration import OpenedStage
+from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
+from recon_cli.pipeline.stages import stage_named
+from recon_cli.plurals import plural
+from recon_cli.progress import SilentReporter
+from recon_cli.schema import Release
+from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Staging, Transaction
+from recon_cli.store.recipe import private_folder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from recon_cli.chance import KeyedChance
+
+Shared = TypeVar("Shared")
+#: What is told of a finished protection: a label, and text, a number, or a part of a whole.
+Fact = tuple[str, str | int | tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What a protection depends on, besides the release; see `recon_cli.store.Recipe`."""
+
+    settings: Mapping[str, Any]
+    files: tuple[InputFile, ...] = ()
+    shared: Mapping[str, str] = field(default_factory=dict)
+    partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Protected:
+    """What a protection makes of a piece.
+
+    Attributes:
+        piece: What it is of.
+        frames: Rows by folder.
+        totals: Counts that add up over pieces.
+        statuses: Counts by outcome.
+        done: Units and people, for whoever follows the progress.
+    """
+
+    piece: Piece
+    frames: Mapping[str, pl.DataFrame]
+    totals: Mapping[str, int]
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    done: tuple[int, int] = (0, 0)
+
+
+class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
+    """A stage that protects records, or counts of them, before they are published.
+
+    Its docstring is the help of its command, after the purpose in `recon_cli.protections`.
+
+    Attributes:
+        section: The model of its section; its module's docstring says what it is.
+        options: Keys of the section that the command has an option for.
+        grain: People that are worth starting a process for.
+        run: The run.
+        config: Its section.
+    """
+
+    section: type[AnySection]
+    options: ClassVar[tuple[str, ...]] = ()
+    grain: ClassVar[int] = PEOPLE_PER_PROCESS
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.config = run.config.section(self.section)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For workers, which report to nobody."""
+        return {**self.__dict__, "run": replace(self.run, reporter=SilentReporter())}
+
+    # --- what is declared -------------------------------------------------------------------------
+
+    @abstractmethod
+    def ingredients(self) -> Ingredients:
+        """What its output depends on.
+
+        Raises:
+            ReconError: The config is wrong, or an input cannot be read.
+        """
+
+    @abstractmethod
+    def pieces(self) -> Sequence[Piece]:
+        """What is published."""
+
+    @abstractmethod
+    def share(self, draw: Callable[[], KeyedChance]) -> Shared:
+        """What the work on all pieces has in common.
+
+        Args:
+            draw: Gives what all chance is drawn from: a secret key, but for study.
+
+        Raises:
+            ReconError: See the protection.
+        """
+
+    @abstractmethod
+    def protect(self, shared: Shared, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
+        """Protect a piece; runs in a worker.
+
+        Args:
+            shared: Of `share`.
+            piece: The piece.
+            on_progress: For what takes long: told of units and people that are done.
+
+        Raises:
+            ReconError: See the protection.
+        """
+
+    @abstractmethod
+    def facts(self, manifest: Manifest) -> Iterator[Fact]:
+        """What is told of a finished run."""
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What a summary needs to know of it; values that JSON can express."""
+        return {}
+
+    @property
+    def kept_for(self) -> str | None:
+        """A digest of what a secret key is kept for after publication; None: for nothing."""
+        return None
+
+    @property
+    def seed(self) -> int | None:
+        """What it repeats itself by."""
+        return self.study_seed
+
+    def write_beside(self, staging: Staging, pieces: Sequence[Piece]) -> None:
+        """Write what goes with all pieces together."""
+
+    def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]] | None:  # noqa: ARG002
+        """A table that is told before the facts, and its headings."""
+        return None
+
+    # --- what is the same for all -----------------------------------------------------------------
+
+    @property
+    def release(self) -> Release:
+        """The schema."""
+        return self.run.release
+
+    @property
+    def people(self) -> str:
+        """What records are of."""
+        return plural(self.release.record).replace("_", " ")
+
+    @property
+    def name(self) -> str:
+        """That of its module, its section and its command."""
+        return type(self).__module__.rpartition(".")[2]
+
+    @property
+    def stage(self) -> Stage:
+        """What it reads and makes."""
+        return stage_named(self.name)
+
+    @property
+    def study_seed(self) -> int | None:
+        """What chance follows from, for study."""
+        config = self.config
+        return config.study_seed if isinstance(config, ProtectingByChance) else None
+
+    @cached_property
+    def is_study(self) -> bool:
+        """Whether chance follows from a seed, here or in what is read: not for publication."""
+        return self.study_seed is not None or self.run.reads_study(self.stage)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """What its output depends on.
+
+        Raises:
+            ReconError: See `ingredients`.
+        """
+        found = self.ingredients()
+        return self.run.recipe(
+            self.stage,
+            found.settings,
+            seed=self.seed,
+            files=found.files,
+            shared=found.shared,
+            partitions=found.partitions,
+            is_study=self.is_study,
+        )
+
+    def planned(self) -> Recipe:
+        """The recipe."""
+        return self.recipe
+
+    def make(self, stage: Transaction) -> Manifest:
+        """Protect every piece that is not finished, and publish.
+
+        Raises:
+            ReconError: What the protection raised.
+            WorkerError: A worker died.
+        """
+        pieces, shared = self.pieces(), self.share(partial(self._draw, stage))
+        results = self.work_on(stage, pieces, lambda: (self, shared, stage.staging))
+        self.write_beside(stage.staging, pieces)
+        return stage.publish(
+            pieces, notes=self.notes, usages=results.usages, workers=results.workers
+        )
+
+    def work_on(
+        self, stage: Transaction, pieces: Sequence[Piece], prepare: Callable[[], Any]
+    ) -> Results[None]:
+        """Have workers protect what is not finished; see `recon_cli.pipeline.run`."""
+        return self.run.map_unfinished(stage, protect_piece, prepare, pieces, grain=self.grain)
+
+    def _draw(self, transaction: Transaction) -> KeyedChance:
+        """What chance is drawn from.
+
+        Without a seed the key is secret, and lies with the unfinished output: an interrupted run
+        repeats itself, and once the output is published the key is gone, unless it is kept for
+        more: then in the private folder of the stage, where other inputs get another one.
+
+        Raises:
+            StageError: The disk refused.
+        """
+        from recon_cli.chance import KeyedChance  # noqa: PLC0415 - loads numpy
+        from recon_cli.store.chance_key import KEY_FILE, kept_key  # noqa: PLC0415
+
+        name = self.stage.name
+        if self.study_seed is not None:
+            return KeyedChance.for_study(self.study_seed).named(name)
+        path, bound_to = transaction.staging.root / KEY_FILE, self.recipe.key
+        if self.kept_for is not None:
+            path = transaction.work / private_folder(name) / KEY_FILE
+            bound_to = self.kept_for
+        return KeyedChance.of_key(kept_key(path, bound_to)).named(name)
+
+
+def protect_piece(
+    work: tuple[ProtectionStage[Any, Shared], Shared, Staging], piece: Piece, tick: OnProgress
+) -> None:
+    """Protect a piece and write it; runs in a worker.
+
+    Raises:
+        ReconError: What the protection raised.
+    """
+    started = time.perf_counter()
+    protection, shared, staging = work
+    for made in protection.protect(shared, piece, tick):
+        staging.write(
+            made.piece,
+            dict(made.frames),
+            statuses=dict(made.statuses),
+            totals=dict(made.totals),
+            started=started,
+        )
+        tick(*made.done)

@@ -1,0 +1,100 @@
+"""The protections, an entry each: what it publishes, and in which folders.
+
+A new one is an entry here and a module of its name in `recon_cli.stages.protect`. From the two
+follow its stage, its section, `recon protect NAME` and its key of `recon compare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal
+
+#: What is published: ``records``, of which exact tables can be made; ``counts`` with their law;
+#: noisy ``measurements``, maybe of other tables than the release's; or randomised ``answers``.
+Publishes = Literal["records", "counts", "measurements", "answers"]
+
+#: What is published → sections of the stages that can attack it in a comparison.
+ATTACKS: Final[Mapping[Publishes, tuple[str, ...]]] = MappingProxyType(
+    {
+        "records": ("reconstruct", "solvar", "claims"),
+        "counts": ("reconstruct", "claims"),
+        "measurements": ("reconstruct",),
+        "answers": (),
+    }
+)
+
+
+@dataclass(frozen=True)
+class ProtectionMethod:
+    """A protection that `recon protect` knows.
+
+    Attributes:
+        name: Of its command, its section and its module.
+        publishes: What its readers get.
+        folders: Those of the work folder that are made to be given away; counts, or records of
+            persons, are in the first.
+        purpose: What it does, in a sentence.
+        kept: What it makes in its private folder; of counts there is their accuracy, too.
+        reads: Folders of the work folder that it reads, where its section names no others.
+    """
+
+    name: str
+    publishes: Publishes
+    folders: tuple[str, ...]
+    purpose: str
+    kept: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ("persons",)
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """What it makes in its private folder, all of it."""
+        has_accuracy = self.publishes in ("counts", "measurements")
+        return (*(("accuracy",) if has_accuracy else ()), *self.kept)
+
+    @property
+    def module(self) -> str:
+        """The module of its section and its stage."""
+        return f"recon_cli.stages.protect.{self.name}"
+
+    @property
+    def stage(self) -> str:
+        """``module:class`` of its stage, a `recon_cli.pipeline.protecting.ProtectionStage`."""
+        return f"{self.module}:{self.name.capitalize()}Stage"
+
+
+_METHODS: Final = (
+    ProtectionMethod(
+        "swap", "records", ("hdf", "hdf_households"), "Swap households: the CEF becomes an HDF.",
+        kept=("swaps",), reads=("persons", "households"),
+    ),
+    ProtectionMethod(
+        "round", "counts", ("rounded",), "Round the counts of records to multiples of a base."
+    ),
+    ProtectionMethod(
+        "cellkey", "counts", ("perturbed",), "Perturb the counts of records by cell keys."
+    ),
+    ProtectionMethod(
+        "suppress", "counts", ("suppressed",),
+        "Suppress small counts, and those that would give them away.",
+    ),
+    ProtectionMethod(
+        "census1980", "counts", ("census1980",), "Suppress counts by the rules of the 1980 census.",
+        kept=("rates",),
+    ),
+    ProtectionMethod(
+        "noise", "measurements", ("noisy",), "Measure the counts of records with noise."
+    ),
+    ProtectionMethod(
+        "topdown", "records", ("mdf",), "Make records from noisy measurements, level by level."
+    ),
+    ProtectionMethod(
+        "randomize", "answers", ("randomized", "randomized_counts"),
+        "Replace answers of records by chance.",
+    ),
+)  # fmt: skip
+#: Name → protection, in the order of a run.
+PROTECTIONS: Final[Mapping[str, ProtectionMethod]] = MappingProxyType(
+    {each.name: each for each in _METHODS}
+)

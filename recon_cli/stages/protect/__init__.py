@@ -1,0 +1,1 @@
+"""The protections, a module each: its section, and the stage that the rest follows from."""

@@ -1,0 +1,119 @@
+"""``census1980:`` counts of records, under the suppression rules of the 1980 census."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from recon_cli.config.protecting import PublishingCounts
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.protecting import Fact, Protected
+from recon_cli.stages.protected_counts import CountsStage
+from recon_cli.store import Manifest, Piece, open_folder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from recon_cli.chance import KeyedChance
+    from recon_cli.publication import Publication
+    from recon_cli.statement import Protection
+
+
+class Census1980(PublishingCounts):
+    """The section ``census1980``.
+
+    Attributes:
+        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
+        to: A ``.csv`` file that gets the counts as they can be published, ``*`` for a suppressed
+            one; default none.
+    """
+
+
+class Census1980Stage(CountsStage[Census1980, None]):
+    """Counts of 1 or 2 by race (P1) and by race and ethnicity (P2) become zero, unmarked.
+
+    The same tables of people of voting age are withheld where the smallest group has 1 to 14
+    people. Race is in seven groups (`release: pl94_1980`). Writes census1980/ (a tidy publication
+    and its protection.yaml); accuracy and rates, Tables 18 and 19 of the study, are in
+    private/census1980/.
+
+    \b
+    Example:
+      recon protect census1980 -c rules.yaml
+    """  # noqa: D301 - click wants the character itself
+
+    section = Census1980
+    options = ("to",)
+
+    @property
+    def statements(self) -> Protection:
+        """The laws of the rules."""
+        from recon_cli.protect.census1980 import protection_of_1980  # noqa: PLC0415 - loads polars
+
+        return protection_of_1980(self.release)
+
+    def settings(self) -> Mapping[str, Any]:
+        """None: the rules are what they are."""
+        _ = self.statements  # refuses another release
+        return {}
+
+    def share(self, draw: Callable[[], KeyedChance]) -> None:
+        """Nothing is left to chance."""
+
+    def publish(
+        self,
+        shared: None,  # noqa: ARG002
+        truth: Publication,
+        records: pl.DataFrame | None,  # noqa: ARG002
+        on_progress: OnProgress,  # noqa: ARG002
+    ) -> pl.DataFrame:
+        """Apply the rules; see `recon_cli.protect.census1980.suppress_as_in_1980`."""
+        from recon_cli.protect.census1980 import suppress_as_in_1980  # noqa: PLC0415 - loads polars
+
+        return suppress_as_in_1980(self.release, truth)
+
+    def protect(self, shared: None, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
+        """As other counts; no table of the rules says how many people there are.
+
+        Raises:
+            SourceError: The records do not fit the schema.
+        """
+        for made in super().protect(shared, piece, on_progress):
+            totals = {**made.totals, "people": piece.people}
+            yield replace(made, totals=totals, done=(made.done[0], piece.people))
+
+    def kept(self, truth: Publication) -> Sequence[pl.DataFrame]:
+        """The lines of Tables 18 and 19."""
+        from recon_cli.protect.census1980 import rates_of_1980  # noqa: PLC0415 - loads polars
+
+        return (rates_of_1980(self.release, truth),)
+
+    def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
+        """How many counts the rules change."""
+        return {
+            "cells": int((protected["true"] > 0).sum()),
+            "suppressed": protected["count"].null_count(),
+            "zeroed": int(((protected["true"] > 0) & (protected["count"] == 0)).sum()),
+        }
+
+    def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:  # noqa: ARG002
+        """Tables 18 and 19 beside the study's: see `recon_cli.protect.census1980.compare_rates`.
+
+        Raises:
+            StageError: The rates are missing or damaged.
+        """
+        from recon_cli.protect.census1980 import compare_rates  # noqa: PLC0415 - loads polars
+
+        folder = open_folder(self.run.work, self.stage, self.stage.folders[2])
+        rates = compare_rates(self.release, [folder.read(name) for name in folder.partitions])
+        return rates, ["table", "panel", "level", "of", "affected", "%", "study"]
+
+    def facts(self, manifest: Manifest) -> Iterator[Fact]:
+        """What the rules changed."""
+        totals = manifest.totals
+        yield self.people, totals["people"]
+        yield "counts above zero", totals["cells"]
+        yield "  published as zero", (totals["zeroed"], totals["cells"])
+        yield "cells withheld with their table", totals["suppressed"]
+        yield "Panel C of Table 18", "cells of P3; the study's repeats Table 19, Panel A"

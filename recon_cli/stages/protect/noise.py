@@ -1,0 +1,296 @@
+"""``noise:`` counts of records, with the noise of a strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, model_validator
+
+from recon_cli.config.model import AnyNames, Names, place_release
+from recon_cli.config.protecting import MeasuringRecords
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.protecting import Fact
+from recon_cli.schema import Release, Table, parse_release
+from recon_cli.stages.budgets import NEIGHBOURS, budget_of, spent
+from recon_cli.stages.protected_counts import CountsStage
+from recon_cli.store import Manifest, Piece
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from recon_cli.chance import KeyedChance
+    from recon_cli.noise.strategy import Strategy
+    from recon_cli.protect.measured import NoiseSource
+    from recon_cli.publication import Publication
+    from recon_cli.statement import Protection
+
+#: What the schema is called that lies beside the counts.
+SCHEMA = "release.yaml"
+
+
+class Noise(MeasuringRecords):
+    """The section ``noise``.
+
+    Attributes:
+        strategy: What is measured where, and what it spends: ``pl94_2020``, ``dhc_2020``, or the
+            path of a YAML file.
+        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
+        geounits: File or folder with the geoids of all units, inhabited or not.
+        units: In place of that list ``exact``: only units with records are measured, so that it is
+            published, exactly, which have any. One of the two is needed, but for study.
+        levels: Of the strategy; default all that the release has from its partitions down.
+        without: Features that the strategy measures and the release lacks.
+        source: ``keyed``: from a secret key, or a study_seed; ``opendp``: from OpenDP.
+        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
+            secret.
+    """
+
+    strategy: Annotated[str, BeforeValidator(place_release)]
+    levels: Names | None = None
+    without: AnyNames = ()
+    source: Literal["keyed", "opendp"] = "keyed"
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if self.study_seed is not None and self.source == "opendp":
+            raise ValueError("study_seed and source: opendp exclude each other")
+        return self
+
+
+class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
+    """The noise is discrete Gaussian or geometric, exactly, as a strategy says.
+
+    It says which queries at which level, each with its share of the budget. Given away is noisy/: a
+    tidy publication, its protection.yaml and, where the queries are not tables of the release,
+    release.yaml: the schema to read it with. Accuracy and the whole manifest are in private/noise/.
+    Chance is secret, but for study.
+
+    \b
+    Example:
+      recon protect noise --strategy pl94_2020
+      recon protect noise -c nation.yaml
+    """  # noqa: D301 - click wants the character itself
+
+    section = Noise
+    options = ("strategy",)
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """What is measured where, and what it spends.
+
+        Raises:
+            ConfigError: There is no such strategy, or it does not fit the release.
+        """
+        from recon_cli.noise.strategy_file import load_strategy  # noqa: PLC0415 - loads polars
+
+        return load_strategy(self.config.strategy, self.run.release, self.config.without)
+
+    @cached_property
+    def levels(self) -> Sequence[str]:
+        """The levels that are published.
+
+        Raises:
+            ConfigError: The strategy does not measure one, or the release cannot publish it.
+        """
+        from recon_cli.protect import measured  # noqa: PLC0415 - loads polars
+
+        release = self.run.release
+        levels = self.config.levels or measured.published_levels(self.strategy, release)
+        measured.require_publishable(self.strategy, release, levels)
+        return levels
+
+    @cached_property
+    def schema(self) -> str | None:
+        """The text of the schema with the queries as tables; None for the release's own tables."""
+        from recon_cli.protect.measured import release_text  # noqa: PLC0415 - loads polars
+
+        if any(query.table for query in self.strategy.queries.values()):
+            return None
+        return release_text(self.strategy, self.run.release, self.levels)
+
+    @cached_property
+    def release(self) -> Release:
+        """The schema that the measurements are read with.
+
+        Raises:
+            ConfigError: See `strategy` and `levels`.
+        """
+        if self.schema is None:
+            return self.run.release
+        return parse_release(self.schema, source=SCHEMA)
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """Those of the queries."""
+        from recon_cli.protect.measured import table_name  # noqa: PLC0415 - loads polars
+
+        names = {table_name(query) for query in self.strategy.queries.values()}
+        return tuple(table for table in self.release.tables if table.name in names)
+
+    @property
+    def statements(self) -> Protection:
+        """The noise of each query at each level."""
+        from recon_cli.protect.measured import noise_protection  # noqa: PLC0415 - loads polars
+
+        return noise_protection(self.strategy, self.levels)
+
+    @cached_property
+    def units(self) -> pl.Series | None:
+        """The geoids of all units, inhabited or not; None for those with records.
+
+        Raises:
+            ConfigError: There is no list, and nothing says that it is published which have records.
+            SourceError: The list cannot be read.
+        """
+        from recon_cli.stages.unit_lists import all_units  # noqa: PLC0415 - loads polars
+
+        return all_units(self.name, self.config, self.run.release)
+
+    @property
+    def described(self) -> Mapping[str, bytes]:
+        """The schema, where it is another one."""
+        return {} if self.schema is None else {SCHEMA: self.schema.encode()}
+
+    def settings(self) -> Mapping[str, Any]:
+        """The strategy, and what of it is measured."""
+        from recon_cli.noise.strategy_file import read_strategy  # noqa: PLC0415 - loads polars
+
+        config = self.config
+        return {
+            "strategy": read_strategy(config.strategy)[0],
+            "without": list(config.without),
+            "levels": list(self.levels),
+            "source": config.source,
+            "units": config.units,
+        }
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What was measured and what it spent."""
+        from recon_cli.protect.measured import strategy_rows  # noqa: PLC0415 - loads polars
+
+        return {
+            "strategy": self.strategy.name,
+            **budget_of(self.strategy, self.levels),
+            "measured": strategy_rows(self.strategy, self.levels),
+            "whole_budget": float(self.strategy.budget()),
+            "whole_epsilon": self.strategy.epsilon(),
+            "source": self.config.source,
+            **self.config.invariants,
+        }
+
+    @cached_property
+    def inhabited(self) -> Mapping[str, Piece]:
+        """The partitions with records."""
+        return {piece.partition: piece for piece in self.origin.pieces(self.release)}
+
+    def pieces(self) -> Sequence[Piece]:
+        """The partitions of the records and of the list of all units."""
+        pieces = dict(self.inhabited)
+        if self.units is not None:
+            names = self.release.geography.partition_level.enclosing(self.units).unique()
+            pieces = {name: Piece(name) for name in names} | pieces
+        return [pieces[name] for name in sorted(pieces)]
+
+    def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance | None:
+        """What noise is drawn from; None for OpenDP's own."""
+        return draw() if self.config.source == "keyed" else None
+
+    def truth(self, partition: str) -> tuple[Publication, pl.DataFrame | None]:
+        """The true counts of a partition, of units without records, too.
+
+        Raises:
+            SourceError: They cannot be read, or units with records are not listed.
+        """
+        if partition in self.inhabited:
+            truth, records = super().truth(partition)
+        else:
+            truth, records = self.origin.nothing(self.release), None
+        if self.units is None:
+            return truth, records
+        return self._with_empty(truth, self.units, partition), records
+
+    def _with_empty(self, truth: Publication, units: pl.Series, partition: str) -> Publication:
+        """The publication with units, and what they are in, that have no records."""
+        import polars as pl  # noqa: PLC0415 - slow to load
+
+        geography = self.release.geography
+        units = units.filter(geography.inside(units, partition))
+        known, frames = set(truth.geounits["geoid"]), [truth.geounits]
+        for number, pattern in enumerate(truth.coverage):
+            geoids = geography.by_name[pattern.level].enclosing(units).unique().sort()
+            empty = geoids.filter(~geoids.is_in(list(known)))
+            frames.append(
+                pl.DataFrame({"geoid": empty}).with_columns(
+                    level=pl.lit(pattern.level),
+                    population=pl.lit(0, truth.geounits["population"].dtype),
+                    pattern=pl.lit(number, pl.Int16),
+                )
+            )
+        geounits = pl.concat(frames, how="diagonal").select(truth.geounits.columns)
+        return replace(truth, geounits=geounits)
+
+    def publish(
+        self,
+        shared: KeyedChance | None,
+        truth: Publication,
+        records: pl.DataFrame | None,  # noqa: ARG002
+        on_progress: OnProgress,  # noqa: ARG002
+    ) -> pl.DataFrame:
+        """Measure every query; see `recon_cli.protect.measured.measure_counts`."""
+        from recon_cli.protect.measured import measure_counts  # noqa: PLC0415 - loads polars
+
+        return measure_counts(self.strategy, tuple(self.levels), truth, self._source(shared))
+
+    def _source(self, chance: KeyedChance | None) -> NoiseSource:
+        from recon_cli.noise.measuring import cells_of, measurement_noise  # noqa: PLC0415
+        from recon_cli.noise.opendp_source import opendp_noise  # noqa: PLC0415
+
+        name = self.strategy.name
+        if chance is None:
+            return lambda _, each, geoids: opendp_noise(each.law, (len(geoids), each.query.size))
+        return lambda level, each, geoids: measurement_noise(
+            chance.named(name, level), each, geoids, cells_of(each.query)
+        )
+
+    def tidy(self, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
+        """All cells: none is zero by itself."""
+        from recon_cli.frames import COUNTS  # noqa: PLC0415 - loads polars
+
+        return protected.select(COUNTS.names())
+
+    def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
+        """How many measurements there are."""
+        return {"cells": protected.height, "negative": int((protected["count"] < 0).sum())}
+
+    def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:
+        """What was measured."""
+        import polars as pl  # noqa: PLC0415 - slow to load
+
+        unit = "ρ" if manifest.notes["mechanism"] == "gaussian" else "ε"
+        rows = [
+            (
+                *(row["level"], row["query"], f"{row['cells']:,}"),
+                *(f"{float(Fraction(row['budget'])):.6f}", f"{row['variance'] ** 0.5:.2f}"),
+            )
+            for row in manifest.notes["measured"]
+        ]
+        header = ["level", "query", "cells", unit, "σ"]
+        return pl.DataFrame(rows, schema=header, orient="row"), header
+
+    def facts(self, manifest: Manifest) -> Iterator[Fact]:
+        """What it spent, and how many measurements are below zero."""
+        totals, notes = manifest.totals, manifest.notes
+        whole = {**notes, "budget": notes["whole_budget"], "epsilon": notes["whole_epsilon"]}
+        yield "strategy", notes["strategy"]
+        yield "neighbours", NEIGHBOURS[notes["neighbours"]]
+        yield "spent", spent(notes)
+        yield "whole strategy", spent(whole)
+        yield "noise", notes["source"]
+        yield self.people, totals["people"]
+        yield "measurements", totals["cells"]
+        yield "  below zero", (totals["negative"], totals["cells"])

@@ -1,0 +1,174 @@
+"""``randomize:`` answers of records replaced by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from recon_cli.config.model import ConfigModel, TableChoice
+from recon_cli.config.protecting import ProtectingByChance, ProtectingRecords
+from recon_cli.errors import ConfigError
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.protecting import Fact, Ingredients, Protected, ProtectionStage
+from recon_cli.schema import Release
+from recon_cli.store import Manifest, Piece
+
+if TYPE_CHECKING:
+    from recon_cli.chance import KeyedChance
+    from recon_cli.protect.randomize import Response
+    from recon_cli.sources.records import RecordFile
+
+
+class ResponseSection(ConfigModel):
+    """How one feature is randomised: one of the two.
+
+    Attributes:
+        epsilon: A value is kept with e^ε/(e^ε + k − 1), else any of the k − 1 others is reported.
+        matrix: Probabilities of the reported value (columns) for each true one (rows), in the
+            order of the schema.
+    """
+
+    epsilon: Annotated[float, Field(gt=0, strict=False)] | None = None
+    matrix: list[list[float]] | None = None
+
+
+class Randomize(ProtectingByChance, ProtectingRecords):
+    """The section ``randomize``.
+
+    Attributes:
+        responses: Feature → how it is randomised; other features, and the place, stay.
+        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
+        tables: Whose true counts are estimated; as in ``reconstruct``; default every table.
+        interval: Coverage of the true counts' intervals, in percent, for each by itself.
+        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
+            secret.
+    """
+
+    responses: dict[str, ResponseSection] = Field(min_length=1)
+    tables: TableChoice | None = None
+    interval: Annotated[float, Field(gt=0, lt=100, strict=False)] = 95.0
+
+    def check(self, release: Release) -> None:
+        """Refuse unknown features and tables."""
+        for name in self.responses:
+            if name not in release.feature_index:
+                known = ", ".join(release.feature_index)
+                raise ConfigError(f"responses: no feature {name!r} (features: {known})")
+        release.select_tables(self.tables)
+
+
+class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
+    """Randomised response: each answer is reported or replaced by a known matrix, or by ε.
+
+    Writes randomized/ (the records) and randomized_counts/ (for each cell the reported count, an
+    unbiased estimate of the true one, its standard deviation and an interval). Chance is secret,
+    but for study.
+
+    \b
+    Example:
+      recon protect randomize -c clinic.yaml
+    """  # noqa: D301 - click wants the character itself
+
+    section = Randomize
+
+    @cached_property
+    def responses(self) -> Sequence[Response]:
+        """How each feature is randomised.
+
+        Raises:
+            ConfigError: A response does not fit its feature.
+        """
+        from recon_cli.protect.randomize import parse_response  # noqa: PLC0415 - loads polars
+
+        features = {feature.name: feature for feature in self.release.features}
+        return [
+            parse_response(features[name], each.epsilon, each.matrix)
+            for name, each in self.config.responses.items()
+        ]
+
+    @cached_property
+    def records(self) -> RecordFile:
+        """The records.
+
+        Raises:
+            SourceError: They cannot be read.
+        """
+        from recon_cli.sources.records import open_records  # noqa: PLC0415 - loads polars
+
+        path = self.config.records or self.run.work / "persons"
+        return open_records("randomize.records", path, self.release)
+
+    def ingredients(self) -> Ingredients:
+        """Responses and records.
+
+        Raises:
+            ConfigError: A response does not fit its feature.
+            SourceError: The records cannot be read.
+        """
+        tables = self.release.select_tables(self.config.tables)
+        return Ingredients(
+            {
+                "responses": {each.feature: each.matrix.tolist() for each in self.responses},
+                "tables": [table.name for table in tables],
+                "interval": self.config.interval,
+            },
+            partitions={n: {"records": each.digest} for n, each in self.records.slices().items()},
+        )
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """ε of each feature; None where a reported value rules a true one out."""
+        spent = {each.feature: each.epsilon for each in self.responses}
+        return {"epsilon": {n: None if e == float("inf") else e for n, e in spent.items()}}
+
+    def pieces(self) -> Sequence[Piece]:
+        """The partitions of the records."""
+        return [Piece(name, people=each.rows) for name, each in self.records.slices().items()]
+
+    def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance:
+        """What answers are drawn from."""
+        return draw()
+
+    def protect(
+        self,
+        shared: KeyedChance,
+        piece: Piece,
+        on_progress: OnProgress,  # noqa: ARG002
+    ) -> Iterator[Protected]:
+        """Randomise the answers of a partition, and estimate its true counts.
+
+        Raises:
+            SourceError: The records cannot be read.
+        """
+        from recon_cli.protect.randomize import (  # noqa: PLC0415 - loads polars
+            estimate_true_counts,
+            randomize_records,
+        )
+        from recon_cli.stages.tabulate import record_columns, typed_records  # noqa: PLC0415
+
+        release, config = self.release, self.config
+        read = self.records.read(piece.partition, [*record_columns(release)])
+        true = typed_records(read, self.records.path, release)
+        reported = randomize_records(release, true, self.responses, shared)
+        tables = release.select_tables(config.tables)
+        estimates = estimate_true_counts(release, reported, self.responses, tables, config.interval)
+        names = [each.feature for each in self.responses]
+        changed = sum(int((true[name] != reported[name]).sum()) for name in names)
+        yield Protected(
+            piece,
+            {"randomized": reported, "randomized_counts": estimates},
+            {"people": len(reported), "changed": changed, "cells": len(estimates)},
+            done=(reported[release.geoid_column].n_unique(), len(reported)),
+        )
+
+    def facts(self, manifest: Manifest) -> Iterator[Fact]:
+        """ε of each feature, and how many answers were replaced."""
+        totals, found = manifest.totals, manifest.notes["epsilon"]
+        for name, value in found.items():
+            yield name, "no finite ε" if value is None else f"ε {value:.3g}"
+        yield self.people, totals["people"]
+        yield "answers replaced", (totals["changed"], totals["people"] * len(found))
+        yield "counts estimated", totals["cells"]

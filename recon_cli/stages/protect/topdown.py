@@ -1,0 +1,432 @@
+"""``topdown:`` records made from noisy measurements, level by level.
+
+What lies above the partitions is made first, in one process; then every partition by itself from
+its own histogram.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationInfo
+
+from recon_cli.config.model import AnyNames, ConfigModel, ConfigPath, Names, as_list, place_release
+from recon_cli.config.protecting import MeasuringRecords
+from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.execute import OnProgress
+from recon_cli.pipeline.protecting import Fact, Ingredients, Protected, ProtectionStage
+from recon_cli.plurals import plural
+from recon_cli.schema import Release, extend_release
+from recon_cli.schema.spec import FeatureSpec, Name, StructuralZeroSpec
+from recon_cli.stages.budgets import NEIGHBOURS, budget_of, spent
+from recon_cli.store import Manifest, Piece
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from recon_cli.chance import KeyedChance
+    from recon_cli.histogram.domain import Domain, Histogram
+    from recon_cli.histogram.hierarchy import Hierarchy
+    from recon_cli.noise.strategy import Query, Strategy
+    from recon_cli.protect.topdown import Fixed, Product
+    from recon_cli.sources.records import RecordFile
+
+_SETTINGS = {"levels", "features", "structural_zeros", "without", "invariant", "steps", "units"}
+
+
+def _placed(value: object, info: ValidationInfo) -> object:
+    return [place_release(each, info) for each in value] if isinstance(value, list) else value
+
+
+class InvariantCounts(ConfigModel):
+    """Counts that are published as they are.
+
+    Attributes:
+        query: Of the first strategy.
+        levels: Where; all levels above must be among them.
+    """
+
+    query: str
+    levels: Names
+
+
+class Topdown(MeasuringRecords):
+    """The section ``topdown``.
+
+    Attributes:
+        strategies: What is measured and what it spends: ``pl94_2020``, ``dhc_2020`` or paths of
+            YAML files; the product of each agrees with that of the one before.
+        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
+        geounits: File or folder with the geoids of all units that people may be put in.
+        units: In place of that list ``exact``: people are put only into units with records, so
+            that it is published, exactly, which have any. One of the two is needed, but for study.
+        levels: From above; default those of the last strategy that the release has, and
+            ``nation``, the whole.
+        geography: A CSV or Parquet file with the unit's geoid and a column for each level that is
+            not a prefix of it, or another one: optimised block groups.
+        features: What the records say beyond the release's features, as in a schema: strategies
+            measure it, the tables do not count it.
+        structural_zeros: Records that cannot be, as in a schema: nobody is made one of them.
+        without: Features that a strategy measures and the records lack.
+        invariant: Counts that are exact.
+        steps: Of least squares for each geounit, at most; it ends when no entry moves by 0.0005.
+        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
+            secret.
+    """
+
+    strategies: Annotated[
+        tuple[str, ...], Field(strict=False), BeforeValidator(_placed), BeforeValidator(as_list)
+    ] = ("pl94_2020", "dhc_2020")
+    levels: Names | None = None
+    geography: ConfigPath | None = None
+    features: dict[Name, FeatureSpec] = Field(default_factory=dict)
+    structural_zeros: list[StructuralZeroSpec] = Field(default_factory=list)
+    without: AnyNames = ()
+    invariant: InvariantCounts | None = None
+    steps: Annotated[int, Field(ge=1)] = 3000
+
+    def check(self, release: Release) -> None:
+        """Refuse features that the release has, and rules about what is not there."""
+        self.extended(release)
+
+    def extended(self, release: Release) -> Release:
+        """The release with what the records say beyond it.
+
+        Raises:
+            ConfigError: See `check`.
+        """
+        try:
+            return extend_release(release, self.features, self.structural_zeros)
+        except SchemaError as error:
+            raise ConfigError(str(error)) from error
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """What the walks of all partitions share.
+
+    Attributes:
+        products: In order; each agrees with the one before.
+        tops: For each partition its histogram in each product; None where walks start below.
+    """
+
+    products: tuple[Product, ...]
+    tops: Mapping[str, Sequence[Histogram]] | None
+
+
+class TopdownStage(ProtectionStage[Topdown, Walk]):
+    """The design of the 2020 census: the queries of a strategy are measured at every level.
+
+    From above each geounit's histogram is divided among its children by non-negative least squares
+    over the cells that it has people in, and rounded with all sums kept; in passes, where the
+    strategy says so. A second product agrees with the first. Writes mdf/. Chance is secret, but for
+    study.
+
+    \b
+    Example:
+      recon protect topdown -c nation.yaml
+      recon tabulate --set tabulate.records=work/mdf --to mdf.parquet
+    """  # noqa: D301 - click wants the character itself
+
+    section = Topdown
+
+    @cached_property
+    def release(self) -> Release:
+        """The schema with what the records say beyond it."""
+        return self.config.extended(self.run.release)
+
+    @cached_property
+    def strategies(self) -> Sequence[tuple[Domain, Strategy]]:
+        """What is measured for each product, in order, and what its records tell apart.
+
+        Raises:
+            ConfigError: One cannot agree with the one before, or the last blurs a feature.
+        """
+        from recon_cli.histogram.domain import Domain  # noqa: PLC0415 - loads polars
+        from recon_cli.noise.strategy_file import load_strategy  # noqa: PLC0415
+
+        found: list[tuple[Domain, Strategy]] = []
+        for name in self.config.strategies:
+            strategy = load_strategy(name, self.release, self.config.without)
+            domain = Domain.of(self.release, strategy)
+            if found and not domain.refines(found[-1][0]):
+                raise ConfigError(
+                    f"topdown.strategies: {strategy.name!r} tells less apart than "
+                    f"{found[-1][1].name!r}, which it must agree with"
+                )
+            if not found and self.config.invariant is not None:
+                invariant_query(self.config.invariant.query, strategy)
+            found.append((domain, strategy))
+        domain, strategy = found[-1]
+        if domain.blurred:
+            raise ConfigError(
+                f"topdown.strategies: {strategy.name!r} does not tell all values of "
+                f"{domain.blurred[0]!r} apart, so its product is no records"
+            )
+        return found
+
+    @cached_property
+    def units(self) -> pl.Series | None:
+        """The geoids of all units that people may be put in; None for those with records.
+
+        Raises:
+            ConfigError: There is no list, and nothing says that it is published which have records.
+            SourceError: The list cannot be read.
+        """
+        from recon_cli.stages.unit_lists import all_units  # noqa: PLC0415 - loads polars
+
+        return all_units(self.name, self.config, self.release)
+
+    @cached_property
+    def records(self) -> RecordFile:
+        """The records.
+
+        Raises:
+            SourceError: They cannot be read.
+        """
+        from recon_cli.sources.records import open_records  # noqa: PLC0415 - loads polars
+
+        path = self.config.records or self.run.work / "persons"
+        return open_records("topdown.records", path, self.release)
+
+    def ingredients(self) -> Ingredients:
+        """Strategies, lists and the records; noise above the partitions depends on all of them.
+
+        Raises:
+            ConfigError: A strategy is wrong, or there is no list of units.
+            SourceError: The records or geounits cannot be read.
+        """
+        from recon_cli.noise.strategy_file import read_strategy  # noqa: PLC0415 - loads polars
+        from recon_cli.stages.unit_lists import list_files  # noqa: PLC0415
+
+        config = self.config
+        _ = self.strategies, self.units  # refused before anything is read
+        return Ingredients(
+            {
+                "strategies": [read_strategy(name)[0] for name in config.strategies],
+                **config.model_dump(mode="json", include=_SETTINGS),
+            },
+            files=(
+                *list_files("topdown.geounits", config.geounits),
+                *list_files("topdown.geography", config.geography),
+            ),
+            shared={f"records/{n}": each.digest for n, each in self.records.slices().items()},
+        )
+
+    @cached_property
+    def truth(self) -> tuple[Hierarchy, Sequence[Sequence[Histogram]]]:
+        """The geounits, and for each product the people of each unit.
+
+        Raises:
+            ConfigError: Levels do not nest, or cannot be walked.
+            SourceError: The records or geounits cannot be read.
+        """
+        import numpy as np  # noqa: PLC0415 - slow to load
+        import polars as pl  # noqa: PLC0415
+
+        from recon_cli.histogram.domain import add_up  # noqa: PLC0415
+        from recon_cli.histogram.hierarchy import build_hierarchy  # noqa: PLC0415
+        from recon_cli.stages.tabulate import record_columns, typed_records  # noqa: PLC0415
+        from recon_cli.stages.unit_lists import read_units, require_listed  # noqa: PLC0415
+
+        release, records, column = self.release, self.records, self.release.geoid_column
+        read = [
+            typed_records(records.read(name, [*record_columns(release)]), records.path, release)
+            for name in sorted(records.slices())
+        ]
+        people = pl.concat(read)
+        units, named = people[column], None
+        if self.units is not None:
+            require_listed("topdown.geounits", units.unique(), self.units)
+            units = self.units
+        if self.config.geography is not None:
+            named = read_units("topdown.geography", self.config.geography, release)
+        hierarchy = build_hierarchy(release, self._levels(), units, named)
+        self._require_levels(hierarchy)
+        geoids = hierarchy.geoids[-1]
+        place = people[column].replace_strict(geoids, np.arange(len(geoids)), return_dtype=pl.Int64)
+        ones = np.ones(len(people), dtype=np.int64)
+        return hierarchy, [
+            add_up(place.to_numpy(), domain.cells(people), ones, len(geoids))
+            for domain, _ in self.strategies
+        ]
+
+    def _levels(self) -> Sequence[str]:
+        from recon_cli.noise.strategy import NATION  # noqa: PLC0415 - loads polars
+
+        known = [NATION, *(level.name for level in reversed(self.release.geography.levels))]
+        measured = self.strategies[-1][1].levels
+        return self.config.levels or [level for level in known if level in measured]
+
+    def _require_levels(self, hierarchy: Hierarchy) -> None:
+        """Refuse levels that cannot be walked.
+
+        Raises:
+            ConfigError: Names the level.
+        """
+        for level in hierarchy.levels:
+            self.strategies[-1][1].at(level)
+        for _, strategy in self.strategies:
+            strategy.at(hierarchy.levels[-1])
+        geography = self.release.geography
+        partition, known = geography.partition, geography.by_name
+        first = hierarchy.levels[0]
+        coarse = first not in known or known[first] not in geography.inside_partitions
+        if coarse and partition not in hierarchy.levels:
+            raise ConfigError(
+                f"topdown.levels: {partition!r} is missing: partitions are made one by one from "
+                "there"
+            )
+        asked = self.config.invariant
+        invariant = [] if asked is None else list(asked.levels)
+        if invariant != list(hierarchy.levels[: len(invariant)]):
+            raise ConfigError(
+                f"topdown.invariant.levels: {invariant}: expected the first of "
+                f"{list(hierarchy.levels)}, in order: what is exact below is exact above"
+            )
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """The levels, and what was spent on each product."""
+        levels = self.truth[0].levels
+        products = [
+            {
+                "strategy": strategy.name,
+                **budget_of(strategy, [level for level in levels if level in strategy.levels]),
+            }
+            for _, strategy in self.strategies
+        ]
+        return {"levels": list(levels), "products": products, **self.config.invariants}
+
+    def pieces(self) -> Sequence[Piece]:
+        """The partitions of all units."""
+        geoids, geography = self.truth[0].geoids[-1], self.release.geography
+        rows = {name: each.rows for name, each in self.records.slices().items()}
+        return [
+            Piece(name, units=int(geography.inside(geoids, name).sum()), people=rows.get(name, 0))
+            for name in geography.partition_level.enclosing(geoids).unique().sort().to_list()
+        ]
+
+    def share(self, draw: Callable[[], KeyedChance]) -> Walk:
+        """The products, and what lies above the partitions.
+
+        Raises:
+            SolverError: What is held exactly contradicts itself.
+        """
+        from recon_cli.histogram.domain import merge  # noqa: PLC0415 - loads polars
+
+        products, (hierarchy, truth) = self._products(draw()), self.truth
+        level = self.release.geography.partition
+        if level not in hierarchy.levels:
+            return Walk(products, None)
+        upper, depth = hierarchy.above(level), hierarchy.levels.index(level)
+        geoids, place = upper.geoids[-1], hierarchy.place(depth)
+        made = walk(products, upper, [merge(each, place, len(geoids)) for each in truth])
+        tops = {geoid: [each[i] for each in made] for i, geoid in enumerate(geoids)}
+        return Walk(products, tops)
+
+    def _products(self, chance: KeyedChance) -> tuple[Product, ...]:
+        """The products in order; what is exact is so in the first."""
+        from recon_cli.histogram.projected_gradient import StoppingRule  # noqa: PLC0415
+        from recon_cli.protect.topdown import Invariant, Product  # noqa: PLC0415 - loads polars
+
+        asked, invariant = self.config.invariant, None
+        if asked is not None:
+            query = invariant_query(asked.query, self.strategies[0][1])
+            invariant = Invariant(query, frozenset(asked.levels))
+        stop = StoppingRule(self.config.steps)
+        return tuple(
+            Product(domain, strategy, chance, None if number else invariant, stop)
+            for number, (domain, strategy) in enumerate(self.strategies)
+        )
+
+    def protect(
+        self,
+        shared: Walk,
+        piece: Piece,
+        on_progress: OnProgress,  # noqa: ARG002
+    ) -> Iterator[Protected]:
+        """Make the records of a partition.
+
+        Raises:
+            SolverError: What is held exactly contradicts itself.
+        """
+        whole, truth = self.truth
+        hierarchy, tops = self._inside(shared, piece.partition)
+        inside = whole.geoids[-1].is_in(hierarchy.geoids[-1].implode()).arg_true().to_list()
+        people = [[each[i] for i in inside] for each in truth]
+        made = walk(shared.products, hierarchy, people, tops)[-1]
+        records = records_of(shared.products[-1], hierarchy.geoids[-1], made)
+        totals = {
+            "units": records[self.release.geoid_column].n_unique(),
+            "people": len(records),
+            "true_people": sum(int(each.people.sum()) for each in people[-1]),
+        }
+        yield Protected(piece, {"mdf": records}, totals, done=(len(inside), len(records)))
+
+    def _inside(self, shared: Walk, partition: str) -> tuple[Hierarchy, Sequence[Histogram] | None]:
+        """The geounits of a partition, and its histograms if it is a geounit itself."""
+        hierarchy, geography = self.truth[0], self.release.geography
+        if shared.tops is not None:
+            return hierarchy.inside(geography.partition, partition), shared.tops[partition]
+        units = geography.inside(hierarchy.geoids[-1], partition)
+        return hierarchy.around(units.to_numpy()), None
+
+    def facts(self, manifest: Manifest) -> Iterator[Fact]:
+        """What was spent, and on how many people."""
+        totals, notes = manifest.totals, manifest.notes
+        yield "levels", ", ".join(notes["levels"])
+        for each in notes["products"]:
+            yield each["strategy"], spent(each)
+        yield "neighbours", NEIGHBOURS[notes["products"][0]["neighbours"]]
+        yield self.people, f"{totals['people']:,}, of {totals['true_people']:,}"
+        unit = plural(self.release.geography.unit.name)
+        yield f"{unit} with {self.people}", totals["units"]
+
+
+def invariant_query(name: str, strategy: Strategy) -> Query:
+    """The query that is exact.
+
+    Raises:
+        ConfigError: The strategy has no such query.
+    """
+    query = strategy.queries.get(name)
+    if query is None:
+        known = ", ".join(strategy.queries)
+        raise ConfigError(
+            f"topdown.invariant.query: strategy {strategy.name!r} has no query {name!r} "
+            f"(queries: {known})"
+        )
+    return query
+
+
+def walk(
+    products: Sequence[Product],
+    hierarchy: Hierarchy,
+    truth: Sequence[Sequence[Histogram]],
+    tops: Sequence[Histogram] | None = None,
+) -> list[list[Histogram]]:
+    """The histograms of all units in every product, each held to the one before."""
+    from recon_cli.protect.topdown import Fixed, estimate  # noqa: PLC0415 - loads polars
+
+    made: list[list[Histogram]] = []
+    fixed: Fixed | None = None
+    for number, product in enumerate(products):
+        levels = hierarchy.only(product.strategy.levels)
+        top = None if tops is None else tops[number]
+        made.append(estimate(product, levels, truth[number], fixed, top))
+        fixed = Fixed(product.domain, made[-1])
+    return made
+
+
+def records_of(product: Product, geoids: pl.Series, made: Sequence[Histogram]) -> pl.DataFrame:
+    """The people of the units' histograms, a row each."""
+    import numpy as np  # noqa: PLC0415 - slow to load
+
+    unit = np.repeat(np.arange(len(made)), [len(each.cells) for each in made])
+    cells = np.concatenate([each.cells for each in made])
+    people = np.concatenate([each.people for each in made])
+    return product.domain.records(geoids.gather(unit), cells, people)
