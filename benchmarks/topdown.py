@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
-from recon_cli.stages.protect_topdown import walk
 
 from benchmarks.machine import ROOT, recon
 from recon_cli.chance import KeyedChance
@@ -29,6 +28,7 @@ from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.protect.topdown import Product
 from recon_cli.schema import Release, extend_release, load_release
 from recon_cli.schema.spec import FeatureSpec
+from recon_cli.stages.protect.topdown import walk
 from recon_cli.synth.households import RELATIONSHIPS
 
 DATA = ROOT.parent / "shared" / "data"

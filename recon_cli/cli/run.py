@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
+from recon_cli.protections import PROTECTIONS
 
 if TYPE_CHECKING:
     from recon_cli.pipeline.run import Run
@@ -43,11 +44,10 @@ def command(
     """Run every stage that the config has a section for, in order.
 
     A bare `solvar:` is a section, too. The order follows from what the stages read and make:
-    synth and attacker; swap, round, cellkey, suppress, census1980, noise, topdown, randomize;
-    tabulate, ingest; capacity, audit, frontier; reconstruct, estimate; solvar, claims, prove,
-    contributions, confidence, leave-one-out; link, risk, score; compare, report. A stage that is up
-    to date is skipped; --force runs the chosen stages again. If the command is killed, the same
-    command continues from there and makes the same files.
+    synth and attacker; PROTECTIONS; tabulate, ingest; capacity, audit, frontier; reconstruct,
+    estimate; solvar, claims, prove, contributions, confidence, leave-one-out; link, risk, score;
+    compare, report. A stage that is up to date is skipped; --force runs the chosen stages again. If
+    the command is killed, the same command continues from there and makes the same files.
 
     Not part of a run: `recon fetch`, `recon verify` (reconstruct compares every cell before it
     publishes) and `recon lab calibrate` (it makes populations of its own).
@@ -102,6 +102,9 @@ def command(
 
         with log_to(None if log_json == "-" else Path(log_json)) as events:
             _run(run, options, chosen, events)
+
+
+command.help = (command.help or "").replace("PROTECTIONS", ", ".join(PROTECTIONS))
 
 
 def _run(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -19,7 +19,6 @@ from recon_cli.pipeline.declaration import OpenedStage
 from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
 from recon_cli.pipeline.stages import stage_named
 from recon_cli.plurals import plural
-from recon_cli.progress import SilentReporter
 from recon_cli.schema import Release
 from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Staging, Transaction
 from recon_cli.store.recipe import private_folder
@@ -72,8 +71,9 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         section: The model of its section; its module's docstring says what it is.
         options: Keys of the section that the command has an option for.
         grain: People that are worth starting a process for.
-        run: The run.
+        run: The run; a worker has none.
         config: Its section.
+        true: The schema of the records.
     """
 
     section: type[AnySection]
@@ -83,10 +83,11 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
     def __init__(self, run: Run) -> None:
         self.run = run
         self.config = run.config.section(self.section)
+        self.true = run.release
 
     def __getstate__(self) -> dict[str, Any]:
-        """For workers, which report to nobody."""
-        return {**self.__dict__, "run": replace(self.run, reporter=SilentReporter())}
+        """For workers: what has been found out so far, without the run."""
+        return {name: found for name, found in self.__dict__.items() if name != "run"}
 
     # --- what is declared -------------------------------------------------------------------------
 
@@ -156,8 +157,8 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def release(self) -> Release:
-        """The schema."""
-        return self.run.release
+        """The schema of what is published."""
+        return self.true
 
     @property
     def people(self) -> str:

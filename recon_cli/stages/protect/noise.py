@@ -87,7 +87,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         """
         from recon_cli.noise.strategy_file import load_strategy  # noqa: PLC0415 - loads polars
 
-        return load_strategy(self.config.strategy, self.run.release, self.config.without)
+        return load_strategy(self.config.strategy, self.true, self.config.without)
 
     @cached_property
     def levels(self) -> Sequence[str]:
@@ -98,7 +98,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         """
         from recon_cli.protect import measured  # noqa: PLC0415 - loads polars
 
-        release = self.run.release
+        release = self.true
         levels = self.config.levels or measured.published_levels(self.strategy, release)
         measured.require_publishable(self.strategy, release, levels)
         return levels
@@ -110,7 +110,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
         if any(query.table for query in self.strategy.queries.values()):
             return None
-        return release_text(self.strategy, self.run.release, self.levels)
+        return release_text(self.strategy, self.true, self.levels)
 
     @cached_property
     def release(self) -> Release:
@@ -120,7 +120,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
             ConfigError: See `strategy` and `levels`.
         """
         if self.schema is None:
-            return self.run.release
+            return self.true
         return parse_release(self.schema, source=SCHEMA)
 
     @cached_property
@@ -148,7 +148,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         """
         from recon_cli.stages.unit_lists import all_units  # noqa: PLC0415 - loads polars
 
-        return all_units(self.name, self.config, self.run.release)
+        return all_units(self.name, self.config, self.true)
 
     @property
     def described(self) -> Mapping[str, bytes]:

@@ -96,7 +96,7 @@ class SuppressStage(CountsStage[Suppress, None]):
     options = ("to",)
     grain = 300  # each takes 5 ms and more
 
-    @property
+    @cached_property
     def seed(self) -> int:
         """Of the solvers."""
         return self.run.seed_of(self.config)

@@ -136,7 +136,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
     @cached_property
     def release(self) -> Release:
         """The schema with what the records say beyond it."""
-        return self.config.extended(self.run.release)
+        return self.config.extended(self.true)
 
     @cached_property
     def strategies(self) -> Sequence[tuple[Domain, Strategy]]:
