@@ -20,10 +20,7 @@ from recon_cli.chance import KeyedChance
 from recon_cli.noise.measuring import measurement_noise
 from recon_cli.noise.strategy import Measurement, Query
 from recon_cli.noise.strategy_file import load_strategy
-from recon_cli.pipeline.declaration import load
-from recon_cli.pipeline.protecting import Protected
 from recon_cli.pipeline.stages import STAGES
-from recon_cli.protections import PROTECTIONS as METHODS
 from recon_cli.schema import Release, load_release, parse_release
 from recon_cli.statement import load_protection
 from recon_cli.statement.noise import Gaussian
