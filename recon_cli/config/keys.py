@@ -37,7 +37,7 @@ class Key:
 
 def keys_of(model: type[BaseModel]) -> Iterator[Key]:
     """The keys of a section, or of a model within one, in their order."""
-    said = _attributes(inspect.cleandoc(model.__doc__ or ""))
+    said = meanings_of(model)
     for name, field in model.model_fields.items():
         required = field.is_required()
         default = "" if required else _default(_usual(field))
@@ -55,19 +55,19 @@ def top_keys() -> Iterator[Key]:
     return keys_of(Top)
 
 
-def _attributes(docstring: str) -> dict[str, str]:
-    """The ``Attributes:`` of a docstring: name → what is said of it, on one line."""
-    _, _, rest = docstring.partition("Attributes:\n")
+def meanings_of(model: type[BaseModel]) -> dict[str, str]:
+    """Key → what the ``Attributes:`` of the model's docstring, or of a base's, say of it."""
     said: dict[str, str] = {}
-    name = ""
-    for line in rest.splitlines():
-        entry = _ENTRY.match(line)
-        if entry:
-            name = entry[1]
-            said[name] = entry[2]
-        elif name and line.strip():
-            said[name] += f" {line.strip()}"
-    return said
+    for each in reversed(model.__mro__):
+        _, _, rest = inspect.cleandoc(each.__doc__ or "").partition("Attributes:\n")
+        name = ""
+        for line in rest.splitlines():
+            if entry := _ENTRY.match(line):
+                name = entry[1]
+                said[name] = entry[2]
+            elif name and line.startswith("     "):
+                said[name] += f" {line.strip()}"
+    return {name: about for name, about in said.items() if name in model.model_fields}
 
 
 def _usual(field: FieldInfo) -> object:

@@ -15,8 +15,8 @@ class ProtectingByChance(Section):
     """Base of the sections of protections that leave something to chance.
 
     Attributes:
-        study_seed: Repeats what chance does, for study: the output is not for publication. Without
-            it chance is secret.
+        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
+            secret.
     """
 
     study_seed: Annotated[int, Field(ge=0)] | None = None
@@ -74,10 +74,22 @@ class PublishingCounts(ProtectingRecords):
     """Base of those whose counts can be had as a file.
 
     Attributes:
-        to: A ``.csv`` file that gets the counts as they can be published; default none.
+        to: A ``.csv`` file that gets the counts as they can be published, ``*`` for a suppressed
+            one; default none.
     """
 
     to: CsvPath | None = None
+
+
+class PerturbingCounts(ProtectingByChance, PublishingCounts):
+    """Base of those that perturb each count by itself.
+
+    Attributes:
+        geounits: File or folder with the geoids of all units, inhabited or not; the list is
+            published beside the counts. Without it they do not say which units there are.
+    """
+
+    geounits: ConfigPath | None = None
 
 
 class ProtectingCounts(PublishingCounts):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +16,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from recon_cli.config import SECTIONS
+from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
 from recon_cli.errors import ConfigError
 from recon_cli.publication import PROTECTION
@@ -30,7 +29,6 @@ _ASKED: Final = ("ingest", "reconstruct", "audit", "solvar", "claims", "report")
 _OFFERED: Final = ("link", "score")
 
 _WIDTH: Final = 78
-_ATTRIBUTE: Final = re.compile(r"^    (\w+): (.*)")
 
 Values = Mapping[str, object]
 
@@ -166,17 +164,8 @@ def _keys(model: type[BaseModel], chosen: Values, indent: str) -> Iterator[str]:
 
 
 def descriptions(model: type[BaseModel]) -> dict[str, str]:
-    """Key → what the ``Attributes:`` of the model's docstring say of it."""
-    found: dict[str, str] = {}
-    name = ""
-    _, _, text = inspect.cleandoc(model.__doc__ or "").partition("Attributes:\n")
-    for line in text.splitlines():
-        if match := _ATTRIBUTE.match(line):
-            name = match[1]
-            found[name] = match[2]
-        elif name and line.startswith("     "):
-            found[name] += f" {line.strip()}"
-    return {name: _plain(text) for name, text in found.items()}
+    """Key → what its model says of it, as text."""
+    return {key: _plain(said) for key, said in meanings_of(model).items()}
 
 
 def _plain(text: str) -> str:

@@ -83,7 +83,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
     @property
     def identifier(self) -> str | None:
         """A column of the records to keep."""
-        return None
+        return getattr(self.config, "identifier", None)
 
     @property
     def files(self) -> tuple[InputFile, ...]:
@@ -251,7 +251,7 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
     @property
     def levels(self) -> tuple[str, ...] | None:
         """Those that are protected; None for all."""
-        return None
+        return getattr(self.config, "levels", None)
 
     @property
     def statements(self) -> Protection:

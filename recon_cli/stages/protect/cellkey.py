@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from recon_cli.config.model import ConfigPath, TableChoice
-from recon_cli.config.protecting import ProtectingByChance, PublishingCounts
+from recon_cli.config.protecting import PerturbingCounts
 from recon_cli.schema import Release
 from recon_cli.stages.protected_counts import PerturbedCountsStage
 from recon_cli.store import InputFile
@@ -17,25 +17,18 @@ if TYPE_CHECKING:
     from recon_cli.statement import Law
 
 
-class Cellkey(ProtectingByChance, PublishingCounts):
+class Cellkey(PerturbingCounts):
     """The section ``cellkey``.
 
     Attributes:
-        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
-        geounits: File or folder with the geoids of all units, inhabited or not; the list is
-            published beside the counts. Without it they do not say which units there are.
         max: Greatest offset of the p-table.
         variance: Of its offsets.
         never: Small counts, ``[1, 2]``, that are never published.
         ptable: A CSV file of R's ptable or of the ONS, in place of the three.
         tables: As in ``reconstruct``; default every table.
         identifier: The column that keys of records are made of; default what the records say.
-        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
-            secret.
-        to: A ``.csv`` file that gets the counts as they can be published; default none.
     """
 
-    geounits: ConfigPath | None = None
     max: Annotated[int, Field(ge=1)] | None = None
     variance: Annotated[float, Field(gt=0)] | None = None
     never: Annotated[tuple[int, ...], Field(strict=False)] = ()
@@ -75,11 +68,6 @@ class CellkeyStage(PerturbedCountsStage[Cellkey]):
         given |= {"never": list(config.never)}
         given |= {"table": config.ptable and str(config.ptable.resolve())}
         return parse_law({"cellkey": {key: value for key, value in given.items() if value}})
-
-    @property
-    def identifier(self) -> str | None:
-        """That of the config."""
-        return self.config.identifier
 
     @property
     def files(self) -> tuple[InputFile, ...]:

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 class Census1980(PublishingCounts):
-    """The section ``census1980``.
-
-    Attributes:
-        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
-        to: A ``.csv`` file that gets the counts as they can be published, ``*`` for a suppressed
-            one; default none.
-    """
+    """The section ``census1980``."""
 
 
 class Census1980Stage(CountsStage[Census1980, None]):

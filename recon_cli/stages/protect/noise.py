@@ -38,15 +38,12 @@ class Noise(MeasuringRecords):
     Attributes:
         strategy: What is measured where, and what it spends: ``pl94_2020``, ``dhc_2020``, or the
             path of a YAML file.
-        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
         geounits: File or folder with the geoids of all units, inhabited or not.
         units: In place of that list ``exact``: only units with records are measured, so that it is
             published, exactly, which have any. One of the two is needed, but for study.
         levels: Of the strategy; default all that the release has from its partitions down.
         without: Features that the strategy measures and the release lacks.
         source: ``keyed``: from a secret key, or a study_seed; ``opendp``: from OpenDP.
-        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
-            secret.
     """
 
     strategy: Annotated[str, BeforeValidator(place_release)]

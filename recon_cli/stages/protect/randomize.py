@@ -40,11 +40,8 @@ class Randomize(ProtectingByChance, ProtectingRecords):
 
     Attributes:
         responses: Feature → how it is randomised; other features, and the place, stay.
-        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
         tables: Whose true counts are estimated; as in ``reconstruct``; default every table.
         interval: Coverage of the true counts' intervals, in percent, for each by itself.
-        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
-            secret.
     """
 
     responses: dict[str, ResponseSection] = Field(min_length=1)

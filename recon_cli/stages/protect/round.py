@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from recon_cli.config.model import ConfigPath, Names, TableChoice, check_levels
-from recon_cli.config.protecting import ProtectingByChance, ProtectingCounts
+from recon_cli.config.model import Names, TableChoice, check_levels
+from recon_cli.config.protecting import PerturbingCounts, ProtectingCounts
 from recon_cli.schema import Release
 from recon_cli.stages.protected_counts import PerturbedCountsStage
 
@@ -16,14 +16,10 @@ if TYPE_CHECKING:
     from recon_cli.statement import Law
 
 
-class Round(ProtectingByChance, ProtectingCounts):
+class Round(PerturbingCounts, ProtectingCounts):
     """The section ``round``.
 
     Attributes:
-        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
-        counts: In place of records: a work folder in which `recon ingest` read exact counts.
-        geounits: File or folder with the geoids of all units, inhabited or not; the list is
-            published beside the counts. Without it they do not say which units there are.
         base: Every count becomes a multiple of it.
         how: To the nearest multiple; to one of the two neighbours at random without bias; or
             controlled, to one of the two so that the tables of a geounit stay additive.
@@ -31,12 +27,8 @@ class Round(ProtectingByChance, ProtectingCounts):
             by itself, so that copies of a count can be averaged.
         levels: Names of the levels to round, counts of others are exact; default all.
         tables: Of records, as in ``reconstruct``; default every table.
-        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
-            secret.
-        to: A ``.csv`` file that gets the counts as they can be published; default none.
     """
 
-    geounits: ConfigPath | None = None
     base: Annotated[int, Field(ge=2)] = 3
     how: Literal["nearest", "random", "controlled"] = "random"
     keys: Literal["records", "cells"] = "records"
@@ -75,8 +67,3 @@ class RoundStage(PerturbedCountsStage[Round]):
     def keys(self) -> Keys:
         """Those of the config, where chance decides."""
         return self.config.keys if self.config.how == "random" else "records"
-
-    @property
-    def levels(self) -> tuple[str, ...] | None:
-        """Those of the config."""
-        return self.config.levels

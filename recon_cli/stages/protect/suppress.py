@@ -30,8 +30,6 @@ class Suppress(ProtectingCounts):
     """The section ``suppress``.
 
     Attributes:
-        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
-        counts: In place of records: a work folder in which `recon ingest` read exact counts.
         below: Counts under it are sensitive.
         zeros: ``publish``: zeros are published, so a flag says at least 1; ``hide``: they are
             suppressed with the small counts.
@@ -45,8 +43,6 @@ class Suppress(ProtectingCounts):
             than needed are suppressed.
         tables: Of records, as in ``reconstruct``; default every table.
         seed: Of the solvers; default the run's seed.
-        to: A ``.csv`` file that gets the counts as they can be published, ``*`` for a suppressed
-            one; default none.
     """
 
     below: Annotated[int, Field(ge=2)] = 3

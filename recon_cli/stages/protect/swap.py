@@ -48,8 +48,6 @@ class Swap(ProtectingByChance):
         population: Work folder with ``persons/`` and ``households/``; default the run's own.
         setting: Packaged settings (``targeted``, ``lo``, ``hi``), the path of a YAML file, or the
             settings themselves.
-        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
-            secret.
     """
 
     population: ConfigPath | None = None

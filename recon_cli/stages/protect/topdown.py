@@ -59,7 +59,6 @@ class Topdown(MeasuringRecords):
     Attributes:
         strategies: What is measured and what it spends: ``pl94_2020``, ``dhc_2020`` or paths of
             YAML files; the product of each agrees with that of the one before.
-        records: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
         geounits: File or folder with the geoids of all units that people may be put in.
         units: In place of that list ``exact``: people are put only into units with records, so
             that it is published, exactly, which have any. One of the two is needed, but for study.
@@ -73,8 +72,6 @@ class Topdown(MeasuringRecords):
         without: Features that a strategy measures and the records lack.
         invariant: Counts that are exact.
         steps: Of least squares for each geounit, at most; it ends when no entry moves by 0.0005.
-        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
-            secret.
     """
 
     strategies: Annotated[
