@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.support.paths import ROOT
+
+settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("searching", print_blob=True)
+settings.load_profile("searching" if "RECON_EXAMPLES" in os.environ else "repeatable")
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ def published_rows(
     counted = {
         masks: holds(masks) for masks in {cell.masks for table in tables for cell in table.cells}
     }
-    units = np.array([unit for unit, _ in domain])
+    units = np.array([unit for unit, _ in domain], dtype=np.str_)
     rows = []
     for geoid, level, pattern in published.geounits.select("geoid", "level", "pattern").rows():
         cells = published.coverage[pattern].cells
