@@ -254,11 +254,13 @@ class AuditFindings:
         by_table: ``level, table, cells``, the number of cells of each status, and the ``smallest``
             width of one that is not recovered.
         by_suppression: The same of flagged counts, by ``suppression``.
+        zeros: Recovered counts that are 0.
     """
 
     manifest: Manifest
     by_table: pl.DataFrame
     by_suppression: pl.DataFrame
+    zeros: int
 
     @property
     def recovered(self) -> int:

@@ -52,9 +52,12 @@ def audit_verdict(audit: AuditFindings) -> str | None:
     recovered, cells = audit.recovered, audit.manifest.totals["cells"]
     if not recovered:
         return None
+    zeros = ""
+    if audit.zeros:
+        zeros = "; all of them are 0" if audit.zeros == recovered else f"; {audit.zeros:,} are 0"
     return (
         f"**Yes, protected counts are given away:** {recovered:,} of {cells:,} that were "
-        f"{audit.how} ({percentage(recovered, cells)}) follow from the others."
+        f"{audit.how} ({percentage(recovered, cells)}) follow from the others{zeros}."
     )
 
 

@@ -25,10 +25,12 @@ class AuditSummary:
     Attributes:
         by_table: By ``level, table``, finest level first.
         by_suppression: Flagged ones by ``suppression``; no rows where no flag stands for a count.
+        zeros: Recovered counts that are 0.
     """
 
     by_table: pl.DataFrame
     by_suppression: pl.DataFrame
+    zeros: int
 
 
 def read_audit(work: Path, release: Release) -> AuditSummary:
@@ -51,6 +53,7 @@ def read_audit(work: Path, release: Release) -> AuditSummary:
         _added_up(flagged, "suppression").sort(
             pl.col("suppression").replace_strict(kinds, return_dtype=pl.Int64)
         ),
+        rows.filter(pl.col("status") == RECOVERED, pl.col("greatest") == 0).height,
     )
 
 

@@ -159,7 +159,7 @@ def _audit(run: Run, work: WorkFolder) -> AuditFindings | Missing | None:
     from recon_cli.stages.audit_summary import read_audit  # noqa: PLC0415 - loads the solver
 
     found = read_audit(run.work, run.release)
-    return AuditFindings(folder.manifest, found.by_table, found.by_suppression)
+    return AuditFindings(folder.manifest, found.by_table, found.by_suppression, found.zeros)
 
 
 def _scores(

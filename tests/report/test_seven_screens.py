@@ -180,6 +180,10 @@ def test_protected_counts_were_what_they_are_called(screen: Screen) -> None:
     how = {"suppressed": "suppressed", "left-out": "left out", "audited": "suppressed"}
     if screen.kind in how:
         assert f"that were {how[screen.kind]} (100%) follow from the others" in screen.head
+        recovered = screen.read("audit").filter(pl.col("status") == "recovered")
+        zeros = int((recovered["greatest"] == 0).sum())
+        assert zeros < recovered.height
+        assert (f"; {zeros} are 0" in screen.head) == (zeros > 0)
 
 
 @needs_browser
