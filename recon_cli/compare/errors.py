@@ -59,7 +59,7 @@ def sum_errors(release: Release, truth: Publication, shown: Publication) -> pl.D
         shown: What is published in their place.
 
     Returns:
-        Columns of `SUMS`.
+        Columns of `SUMS`, in order of `_KEYS`.
     """
     size = pl.when(pl.col("population") > 0).then(SIZES.number(pl.col("population"))).otherwise(-1)
     there = shown.geounits.select("geoid", _shown_pattern="pattern")
@@ -70,7 +70,7 @@ def sum_errors(release: Release, truth: Publication, shown: Publication) -> pl.D
     joined = counted.join(_sum_differences(truth, shown, geounits, cells), on=_KEYS, how="left")
     filled = joined.with_columns(pl.exclude(_KEYS).fill_null(0))
     hidden = (pl.col("unpublished") + pl.col("_hidden")).alias("unpublished")
-    return filled.with_columns(hidden).select(SUMS.names()).cast(SUMS)
+    return filled.with_columns(hidden).select(SUMS.names()).cast(SUMS).sort(_KEYS)
 
 
 def _cells_of(release: Release, coverage: Coverage) -> pl.DataFrame:

@@ -112,7 +112,7 @@ def sum_errors(release: Release, truth: Publication, protected: pl.DataFrame) ->
             a count is suppressed for its own sake. Cells without a row are published zeros.
 
     Returns:
-        Columns of `SUMS`.
+        Columns of `SUMS`, in order of `_KEYS`.
     """
     geounits = truth.geounits.select(
         "geoid",
@@ -133,7 +133,7 @@ def sum_errors(release: Release, truth: Publication, protected: pl.DataFrame) ->
     frames = [filled.select(SUMS.names()).cast(SUMS)]
     if not protected["count"].null_count():
         frames.append(_relations(release, truth, protected, geounits))
-    return pl.concat(frames)
+    return pl.concat(frames).sort(_KEYS)
 
 
 def _cells_published(truth: Publication, geounits: pl.DataFrame) -> pl.DataFrame:

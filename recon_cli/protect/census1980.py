@@ -158,7 +158,7 @@ def rates_of_1980(release: Release, truth: Publication) -> pl.DataFrame:
         total=pl.len(), affected=(pl.col("count") <= SMALLEST).sum()
     )
     frames.append(_lines("19", "C", sums))
-    return pl.concat(frames)
+    return pl.concat(frames).sort("table", "panel", "level")
 
 
 def _lines(table: str, panel: str, sums: pl.DataFrame) -> pl.DataFrame:
