@@ -22,8 +22,8 @@ from recon_cli.solve.feasibility import (
 from recon_cli.solve.linear_relaxation import solve_relaxation
 from recon_cli.solve.near_vertices import BlockView
 
-#: Each is nearer to whole numbers that have all counts, or the block is left to the next level.
-_ROUNDS = 8
+#: Vertices after which a block is left to the next level.
+_ROUNDS = 24
 
 
 def solve_nested(
@@ -56,11 +56,14 @@ def _near(
 ) -> tuple[IntArray, float]:
     """A solution near some values, or what rounding comes to; and the seconds."""
     elapsed = 0.0
-    for _ in range(_ROUNDS):
+    for amplitude in range(1, _ROUNDS + 1):
         if part.is_feasible(values):
             break
         changes = deviation_program(part, values)
-        vertex = solve_relaxation(changes.program, 1 + random.random(len(changes.sign)), ROUNDING)
+        # Costs that differ ever more: rounding may lead in a circle from which little noise is
+        # no way out.
+        cost = 1 + amplitude * random.random(len(changes.sign))
+        vertex = solve_relaxation(changes.program, cost, ROUNDING)
         elapsed += vertex.deterministic_time
         if not len(vertex.values):
             break
