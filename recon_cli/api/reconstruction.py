@@ -262,7 +262,7 @@ def audit_counts(
     *,
     tables: Choice = None,
     seed: int = 0,
-    effort: float = 30.0,
+    effort: float = 120.0,
     safety: int | None = None,
 ) -> pl.DataFrame:
     """What the other counts give away of each suppressed, rounded, perturbed or left out one.

@@ -67,6 +67,14 @@ def test_ends_hold_all_solutions_and_can_be_checked(seed: int) -> None:
     np.testing.assert_array_equal(ledger.greatest, values.max(axis=0))
 
 
+@pytest.mark.parametrize("seed", [15, 17, 18, 19])
+def test_rounding_finds_a_way_out_of_circles(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # With costs that differ always as much, engines have to be asked for the whole of these.
+    monkeypatch.delattr("recon_cli.solve.nested_feasibility.solve_program")
+    program, _, _, blocks = nested(seed)
+    assert program.is_feasible(solve_nested(program, blocks, seed).values)
+
+
 def test_without_effort_bounds_stay_valid() -> None:
     program, every, functionals, blocks = nested(3)
     rows = sparse.csr_array(functionals)

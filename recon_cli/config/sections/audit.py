@@ -23,7 +23,7 @@ class Audit(Section):
 
     tables: TableChoice | None = None
     safety: Annotated[int, Field(ge=1)] | None = None
-    region_seconds: Annotated[float, Field(gt=0)] = 30.0
+    region_seconds: Annotated[float, Field(gt=0)] = 120.0
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def check(self, release: Release) -> None:
