@@ -14,6 +14,7 @@ import recon_cli as recon
 from recon_cli.errors import SourceError
 from recon_cli.publication import UNLISTED, Publication
 from recon_cli.schema import Release, parse_release
+from recon_cli.stages.true_counts import protection_files
 from recon_cli.statement import EXACT, FLAGGED, Protection, Statement, parse_law
 from tests.support.populations import possible_records, publish, random_records, random_units
 from tests.support.protecting import all_counts, draws_at
@@ -59,6 +60,7 @@ class TinyRelease:
         records: The truth.
         published: What an attacker has.
         is_right: Whether what is published is true of the records; else one count was changed.
+        files: The same as files that `recon ingest` reads, and its keys, as of `_as_files`.
     """
 
     law: str
@@ -66,6 +68,7 @@ class TinyRelease:
     records: pl.DataFrame
     published: Publication
     is_right: bool
+    files: Mapping[str, bytes]
 
     def home(self, geoid: str) -> str | None:
         """The unit of the publication that a true one belongs to; None where it has none."""
@@ -81,7 +84,8 @@ def make_release(seed: int, number: int) -> TinyRelease | None:
     """The release of a number; None where nothing is published at all."""
     rng = np.random.default_rng([seed, number])
     law = NAMES[number % len(NAMES)]
-    release = parse_release(_schema(rng), source=f"release {number}")
+    schema = _schema(rng)
+    release = parse_release(schema, source=f"release {number}")
     units = random_units(release, int(rng.integers(2**31)), int(rng.integers(1, 4)))
     people = int(rng.choice([0, 1, 2, 3, 4], p=[0.05, 0.15, 0.3, 0.3, 0.2]))
     records = random_records(release, int(rng.integers(2**31)), people, units)
@@ -106,7 +110,29 @@ def make_release(seed: int, number: int) -> TinyRelease | None:
         if is_right:
             raise
         return None  # a number that no count gives
-    return TinyRelease(law, release, records, published, is_right)
+    files = _as_files(release, shown, listed, protection if declared is not EXACT else None)
+    files |= {"tiny.yaml": schema.encode(), "run.yaml": _run(absent, listed).encode()}
+    return TinyRelease(law, release, records, published, is_right, files)
+
+
+def _as_files(
+    release: Release, counts: pl.DataFrame, listed: list[str] | None, protection: Protection | None
+) -> dict[str, bytes]:
+    files = {"counts.csv": counts.write_csv().encode()}
+    if listed is not None:
+        files["geounits.txt"] = "".join(f"{geoid}\n" for geoid in listed).encode()
+    if protection is not None:
+        files |= protection_files(release, protection)
+    return files
+
+
+def _run(absent: str, listed: list[str] | None) -> str:
+    """The config of a run over the files."""
+    ingest = {"source": "tidy", "paths": ["counts.csv"], "absent": absent}
+    if listed is not None:
+        ingest["geounits"] = "geounits.txt"
+    run = {"release": "tiny.yaml", "work": "work", "workers": 1, "ingest": ingest}
+    return yaml.safe_dump(run, sort_keys=False)
 
 
 def _schema(rng: np.random.Generator) -> str:

@@ -10,7 +10,7 @@ from mdtext import code, first_line, plain, table
 from pydantic import BaseModel
 
 from recon_cli.config.keys import keys_of
-from recon_cli.config.model import Top
+from recon_cli.config.model import Section, Top
 from recon_cli.config.sections import SECTIONS
 
 #: Kind of JSON Schema → what people call it.
@@ -30,7 +30,7 @@ def describe_config() -> str:
         parts += [f"## {name}\n", f"{purpose}\n", describe_model(model, names)]
         for field, inner in _inner(model):
             path = _path(name, field)
-            own = {key: each for key, each in _inner(inner) if each.__module__ == model.__module__}
+            own = {key: each for key, each in _inner(inner) if not issubclass(each, Section)}
             names = {each.__name__: f"keys of `{path}.{key}`" for key, each in own.items()}
             parts.append(_described(path, inner, names))
             parts += [_described(f"{path}.{key}", each, {}) for key, each in own.items()]

@@ -93,7 +93,7 @@ class RunOptions:
     verbosity: int = 0
     shard: str | None = None
 
-    def setting(self, **values: str | int | Path | Sequence[str] | None) -> RunOptions:
+    def setting(self, **values: str | float | Path | Sequence[str] | None) -> RunOptions:
         """With further settings, ``section__key=value``; None leaves the config's value."""
         added = [
             f"{name.replace('__', '.')}={_yaml(value)}"
@@ -210,11 +210,11 @@ shard_option = click.option(
 force_option = click.option("--force", is_flag=True, help="Run again what is up to date.")
 
 
-def _yaml(value: str | int | Path | Sequence[str]) -> str:
+def _yaml(value: str | float | Path | Sequence[str]) -> str:
     """A value as YAML text, quoted so that it stays text (JSON strings are YAML)."""
     import json  # noqa: PLC0415
 
-    if isinstance(value, int):
+    if isinstance(value, int | float):
         return str(value)
     return json.dumps(str(value) if isinstance(value, str | Path) else list(value))
 

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recon_cli.cli._options import OUTPUT_FILE, ConfiguredCommand, RunOptions, run_options
+from recon_cli.cli._options import (
+    OUTPUT_FILE,
+    ConfiguredCommand,
+    GivenPath,
+    RunOptions,
+    run_options,
+)
 
 if TYPE_CHECKING:
-    from recon_cli.evaluate.check import Verdict
+    from recon_cli.rules.finding import Verdict
 
 #: Exit codes of verdicts, apart from those of errors.
 BROKEN, UNDECIDED = 20, 21
@@ -20,9 +26,14 @@ BROKEN, UNDECIDED = 20, 21
 @click.command(cls=ConfiguredCommand, sections=("check",))
 @run_options
 @click.option("--seconds", type=click.FloatRange(min=0), help="Stop the stages after this time.")
-@click.option("--json", "json_file", type=OUTPUT_FILE, help="Write the verdicts as JSON.")
+@click.option(
+    "--json",
+    "json_file",
+    type=GivenPath(dir_okay=False, allow_dash=True),
+    help="Write the verdicts as JSON; - writes them alone, to stdout.",
+)
 @click.option("--junit", "junit_file", type=OUTPUT_FILE, help="Write them as JUnit's XML.")
-@click.option("--show-counts", is_flag=True, help="Show numbers and examples, not verdicts alone.")
+@click.option("--show-counts", is_flag=True, help="Show examples: places and counts.")
 @click.pass_context
 def command(
     context: click.Context,
@@ -37,7 +48,7 @@ def command(
 
     Runs the stages that the rules need, as `recon run` does; what is not done within --seconds
     is undecided. Broken: more violations are proven than are allowed. Kept: no more are possible.
-    Logs get published: numbers and places are only shown with --show-counts.
+    Logs get published: places and counts are only shown with --show-counts.
 
     \b
     Example:
@@ -49,30 +60,33 @@ def command(
     broken, 21 none is broken and one is undecided;
     else a stage's, 1 to 11.
     """  # noqa: D301 - click wants the character itself
-    end = None if seconds is None else time.monotonic() + seconds
-    from recon_cli.evaluate.check import verdict_of  # noqa: PLC0415
+    started = time.monotonic()
     from recon_cli.report.check import (  # noqa: PLC0415 - slow imports
         check_json,
         check_junit,
-        reason_lines,
-        rule_in_words,
+        verdict_lines,
     )
+    from recon_cli.rules.finding import verdict_of  # noqa: PLC0415
     from recon_cli.stages.check import GivenConfig, check  # noqa: PLC0415
     from recon_cli.store.files import require_writable, write_named  # noqa: PLC0415
 
-    for path in filter(None, (json_file, junit_file)):
-        require_writable(path)
+    is_printed = str(json_file) == "-"
+    for path in (None if is_printed else json_file, junit_file):
+        if path is not None:
+            require_writable(path)
+    options = options.setting(check__seconds=seconds)
     given = GivenConfig(options.config, options.settings, options.work, options.workers)
-    judged = check(given, end)
-    if json_file is not None:
-        write_named(json_file, check_json(judged, show_counts=show_counts))
+    judged = check(given, started)
     if junit_file is not None:
         write_named(junit_file, check_junit(judged, show_counts=show_counts))
+    document = check_json(judged, show_counts=show_counts)
+    if is_printed:
+        click.echo(document, nl=False)
+    elif json_file is not None:
+        write_named(json_file, document)
     verdict: Verdict = verdict_of(judged)
-    if options.verbosity >= 0:
+    if options.verbosity >= 0 and not is_printed:
         click.secho(f"check: {verdict}", bold=True)
-        for each in judged:
-            click.echo(f"  {each.verdict:<9}  {rule_in_words(each)}")
-            for line in reason_lines(each, show_counts=show_counts):
-                click.echo(f"             {line}")
+        for line in verdict_lines(judged, show_counts=show_counts):
+            click.echo(line)
     context.exit({"kept": 0, "broken": BROKEN, "undecided": UNDECIDED}[verdict])

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from recon_cli.evaluate.check import Judged, Verdict, verdict_of
+from recon_cli.rules.finding import Judged, Verdict, verdict_of
 
 
 def rule_in_words(judged: Judged) -> str:
     """A rule as the config has it.
 
-    >>> from recon_cli.config.sections.check import Rule
-    >>> from recon_cli.evaluate.check import Finding
+    >>> from recon_cli.rules.section import Rule
+    >>> from recon_cli.rules.finding import Finding
     >>> rule = Rule.model_validate({"recovered": {"from": 1, "below": 3}, "most": 0})
     >>> rule_in_words(Judged(rule, Finding()))
     'recovered from 1, below 3, published true: most 0'
     """
     rule = judged.rule
-    asked = getattr(rule, rule.name).model_dump(by_alias=True, exclude_none=True, mode="json")
+    asked = rule.subject.model_dump(by_alias=True, exclude_none=True, mode="json")
     values = ", ".join(f"{key} {_plain(value)}" for key, value in asked.items())
     limit = f"most {rule.most}" if rule.share is None else f"share {rule.share:g}"
     return f"{' '.join(filter(None, (rule.name, values)))}: {limit}"
@@ -58,40 +58,63 @@ def check_junit(judged: Sequence[Judged], *, show_counts: bool) -> bytes:
         name = f"{number} {rule_in_words(each)}"
         case = ET.SubElement(suite, "testcase", classname="recon.check", name=name)
         if each.verdict in elements:
-            lines = reason_lines(each, show_counts=show_counts)
             told = ET.SubElement(case, elements[each.verdict], message=each.verdict)
-            told.text = "\n".join(lines)
+            told.text = "\n".join(reason_lines(each, show_counts=show_counts))
+        if conditions := condition_lines(each):
+            ET.SubElement(case, "system-out").text = "\n".join(conditions)
     return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
-def reason_lines(judged: Judged, *, show_counts: bool) -> list[str]:
-    """Why a rule is not kept, or with numbers how it stands."""
-    found = judged.finding
+def verdict_lines(judged: Sequence[Judged], *, show_counts: bool) -> list[str]:
+    """Each rule with its verdict and why; last by which tables they were judged."""
     lines = []
-    if show_counts:
-        lines.append(f"proven {found.proven:,}, undecided {found.possible:,}, of {found.of:,}")
-        lines += [_example(each) for each in found.examples]
-    elif judged.verdict == "broken":
-        lines.append("more violations are proven than are allowed")
+    for each in judged:
+        lines.append(f"  {each.verdict:<9}  {rule_in_words(each)}")
+        told = [*reason_lines(each, show_counts=show_counts), *condition_lines(each)]
+        lines += [f"             {line}" for line in told]
+    tables = dict.fromkeys(name for each in judged for name in each.grounds.tables)
+    return [*lines, f"  judged by  {', '.join(tables)}"] if tables else lines
+
+
+def reason_lines(judged: Judged, *, show_counts: bool) -> list[str]:
+    """How a rule stands: what is proven, what may be, and what nobody asked."""
+    found, noun = judged.finding, "people" if judged.rule.subject.is_of_people else "counts"
+    lines = []
+    if found.proven:
+        of = "" if found.of is None else f" of {found.of:,}"
+        by_table = ", ".join(f"{name} {n:,}" for name, n in found.tables.items())
+        lines.append(f"{found.proven:,}{of} {noun}{by_table and f': {by_table}'}")
+    if found.possible and judged.verdict != "broken":
+        lines.append(f"{found.possible:,} {noun} may be or not")
     if judged.verdict == "undecided":
         lines += found.gaps
-        if found.possible and not show_counts:
-            lines.append("of some it is not known whether they are violations")
-    return lines
+    return [*lines, *(_example(each) for each in found.examples if show_counts)]
+
+
+def condition_lines(judged: Judged) -> list[str]:
+    """What a verdict is proven under."""
+    if judged.verdict == "undecided":
+        return []
+    laws = [f"if published by: {law}" for law in judged.grounds.laws]
+    return [*laws, *(f"if assumed: {each}" for each in judged.grounds.assumptions)]
 
 
 def _rule_document(number: int, judged: Judged, *, show_counts: bool) -> dict[str, Any]:
-    rule, found = judged.rule, judged.finding
-    asked = rule.model_dump(by_alias=True, exclude_none=True, mode="json")
-    document = {"rule": number, "verdict": judged.verdict, **asked, "not_asked": list(found.gaps)}
-    if show_counts:
-        document |= {
-            "proven": found.proven,
-            "undecided": found.possible,
-            "of": found.of,
-            "examples": list(found.examples),
-        }
-    return document
+    found = judged.finding
+    return {
+        "rule": number,
+        "verdict": judged.verdict,
+        **judged.rule.model_dump(by_alias=True, exclude_none=True, mode="json"),
+        "proven": found.proven,
+        "undecided": found.possible,
+        "of": found.of,
+        "by_table": dict(found.tables),
+        "not_asked": list(found.gaps),
+        "tables": list(judged.grounds.tables),
+        "laws": list(judged.grounds.laws),
+        "assumptions": list(judged.grounds.assumptions),
+        **({"examples": list(found.examples)} if show_counts else {}),
+    }
 
 
 def _example(values: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`recon check`: the stages that its rules need, then a verdict on each; publishes nothing."""
+"""`recon check`: the stages that its rules need, and a verdict on each; publishes nothing."""
 
 from __future__ import annotations
 
@@ -10,25 +10,20 @@ from pathlib import Path
 from recon_cli.config import RunConfig, load_config
 from recon_cli.config.model import Section
 from recon_cli.config.sections import SECTIONS
-from recon_cli.config.sections.check import Check
 from recon_cli.config.sections.solvar import Solvar
-from recon_cli.evaluate.check import Judged
 from recon_cli.evaluate.fresh import WorkFolder
-from recon_cli.evaluate.violations import find_violations
 from recon_cli.execute.limited import results_until
 from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
+from recon_cli.pipeline.stages import SOLVAR
+from recon_cli.rules.evidence import Evidence
+from recon_cli.rules.finding import Finding, Grounds, Judged
+from recon_cli.rules.section import AnyRule, Check
 from recon_cli.store import INGEST, Stage
 
-#: Rule → the stages whose proofs it asks for.
-_NEEDS = {
-    "recovered": (AUDIT,),
-    "interval": (AUDIT,),
-    "certain_records": (RECONSTRUCT, SOLVAR),
-    "disclosed": (RECONSTRUCT, CLAIMS),
-}
+#: Number of a rule, what is known of it now, and by what.
+_Found = tuple[int, Finding, Grounds]
 
 
 @dataclass(frozen=True)
@@ -52,45 +47,59 @@ class GivenConfig:
         return Run(config, config.load_release())
 
 
-def check(given: GivenConfig, end: float | None = None) -> tuple[Judged, ...]:
+def check(given: GivenConfig, started: float) -> tuple[Judged, ...]:
     """Run the stages that the rules need, and judge each rule by what they proved.
 
     Args:
         given: The config.
-        end: When stages are stopped, by `time.monotonic`; what is not done then is undecided.
+        started: When ``check.seconds`` began, by `time.monotonic`; what is not done when they are
+            over is undecided.
 
     Raises:
         ConfigError: Something in the config is wrong.
         ReconError: What a stage raised.
     """
-    run = given.run()
-    done: list[str] = []
-    make = partial(make_stages, given)
-    if end is None:
-        make(done.append)
+    section = given.run().config.section(Check)
+    nothing = Finding(gaps=("the time was over before the tables were read",))
+    known = [(nothing, Grounds()) for _ in section.rules]
+
+    def know(found: _Found) -> None:
+        number, finding, grounds = found
+        known[number] = finding, grounds
+
+    find = partial(find_violations, given)
+    if section.seconds is None:
+        find(know)
     else:
-        done.extend(results_until(end, make))
-    work, made = WorkFolder(run.work), frozenset(done)
-    return tuple(
-        Judged(rule, find_violations(work, run.release, rule, made))
-        for rule in run.config.section(Check).rules
-    )
+        for found in results_until(started + section.seconds, find):
+            know(found)
+    return tuple(Judged(rule, *known[n]) for n, rule in enumerate(section.rules))
 
 
-def make_stages(given: GivenConfig, report: Callable[[str], None]) -> None:
-    """Run the stages that the rules need, each unless it is up to date.
+def find_violations(given: GivenConfig, report: Callable[[_Found], None]) -> None:
+    """Run the stages that the rules need, and after each look again at the rules that need it.
 
     Args:
         given: The config.
-        report: Is called with the name of each stage when it is done.
+        report: Is called with what is known of a rule, each time that more is.
 
     Raises:
         ReconError: What a stage raised.
     """
     run = given.run()
+    section = run.config.section(Check)
+    expected = run.release.select_tables(section.tables)
+    done: frozenset[str] = frozenset()
     for stage in needed_stages(run.config):
         run_stage(stage, run)
-        report(stage.name)
+        done |= {stage.name}
+        evidence = Evidence(WorkFolder(run.work), run.release, expected, done)
+        for number, rule in enumerate(section.rules):
+            if stage in (INGEST, *rule.subject.stages(run.config.sections)):
+                found = rule.subject.violations(evidence)
+                if rule.share is not None:
+                    found = evidence.with_people(found)
+                report((number, found, evidence.grounds(rule.subject)))
 
 
 def needed_stages(config: RunConfig) -> tuple[Stage, ...]:
@@ -108,14 +117,10 @@ def needed_stages(config: RunConfig) -> tuple[Stage, ...]:
 
 
 def _asked(config: RunConfig) -> tuple[Stage, ...]:
-    """The stages whose proofs the rules ask for; claims tell of some columns what no other does."""
-    asked = [INGEST]
-    for rule in config.section(Check).rules:
-        asked += _NEEDS[rule.name]
-        certain = rule.certain_records
-        if certain is not None and (certain.columns is not None or "claims" in config.sections):
-            asked.append(CLAIMS)
-    return tuple(dict.fromkeys(asked))
+    """The stages whose proofs the rules ask for."""
+    rules: tuple[AnyRule, ...] = config.section(Check).rules
+    asked = (stage for rule in rules for stage in rule.subject.stages(config.sections))
+    return tuple(dict.fromkeys((INGEST, *asked)))
 
 
 def _with_sections(config: RunConfig) -> RunConfig:

@@ -32,6 +32,7 @@ COUNTS = {
     "A103": (25, 11, 7, 4, 14, 9, 5),
     "A1": (65, 30, 22, 8, 35, 12, 23),
 }
+LAW = "suppressed (below 3)"
 CONFIG = """\
 release: pupils.schema.yaml
 work: work
@@ -87,7 +88,14 @@ def test_what_is_written_has_counts_only_where_asked_for(config: Path) -> None:
                 "verdict": "broken",
                 "recovered": {"from": 1, "below": 3, "published": True},
                 "most": 0,
+                "proven": 5,
+                "undecided": 0,
+                "of": 28,
+                "by_table": {"PUPILS": 5},
                 "not_asked": [],
+                "tables": ["PUPILS"],
+                "laws": [LAW],
+                "assumptions": [],
             }
         ],
     }
@@ -95,10 +103,11 @@ def test_what_is_written_has_counts_only_where_asked_for(config: Path) -> None:
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
     for text in (shown, (config.parent / "o.xml").read_text()):
         assert "A10" not in text
-        assert "proven 5" not in text
+        assert "5 of 28 counts: PUPILS 5" in text
+        assert f"if published by: {LAW}" in text
     recon("check", "-c", config, *files, "--show-counts", code=BROKEN)
     (rule,) = json.loads((config.parent / "o.json").read_text())["rules"]
-    assert (rule["proven"], rule["undecided"], rule["of"]) == (5, 0, 5)
+    assert (rule["proven"], rule["undecided"], rule["of"]) == (5, 0, 28)
     assert {"geoid": "A101", "table": "PUPILS", "cell": 4, "count": 2} in rule["examples"]
 
 
@@ -107,7 +116,7 @@ def test_a_time_limit_is_kept_and_what_is_not_done_is_undecided(config: Path) ->
     shown = recon("check", "-c", config, "--seconds", 0.2, code=UNDECIDED).stdout
     assert time.monotonic() - started < 15, "the machine may be busy"
     assert "the time was over" in shown
-    recon("check", "-q", "-c", config, "--seconds", 300, code=BROKEN)
+    recon("check", "-q", "-c", config, "--set", "check.seconds=300", code=BROKEN)
     changed = (config.parent / "pupils.csv").read_text().replace("A1,PUPILS,1,65", "A1,PUPILS,1,66")
     (config.parent / "pupils.csv").write_text(changed)
     recon("check", "-q", "-c", config, "--seconds", 0.2, code=UNDECIDED)
@@ -152,7 +161,7 @@ def test_a_unit_alone_is_no_proof_for_a_region(config: Path) -> None:
         ("{intervals: {at_least: 3}, most: 0}", "unknown key (valid keys: recovered, "),
         ("{recovered: {form: 1, below: 3}, most: 0}", "unknown key (valid keys: from, below, pub"),
         ("{disclosed: {kind: any, known: 1}, most: 0}", "'attribute', 'identity' or 'infer"),
-        ("{most: 0}", "exactly one of recovered, certain_records, disclosed, interval"),
+        ("{most: 0}", "exactly one of recovered, interval, certain_records, disclosed"),
     ],
 )
 def test_a_wrong_rule_is_told_with_its_line(config: Path, rule: str, told: str) -> None:
@@ -166,3 +175,35 @@ def test_a_column_that_nobody_has_is_refused(config: Path) -> None:
     config.write_text(CONFIG + "    - {certain_records: {columns: [age]}, most: 0}\n")
     stderr = recon("check", "-c", config, code=ConfigError.exit_code).stderr
     assert "check.rules[1].certain_records.columns: no column 'age' in the histogram" in stderr
+
+
+def test_published_zeros_disclose_the_people_of_a_group_of_any_size(config: Path) -> None:
+    """One or two girls, and no upper one: whoever is a girl there is a lower one."""
+    counts = config.parent / "pupils.csv"
+    counts.write_text(
+        "geoid,table,cell,count\n"
+        + "".join(
+            f"A101,PUPILS,{cell},{n}\n" for cell, n in enumerate(("*", "*", "*", 0, 0, 0, 0), 1)
+        )
+    )
+    rule = ("--set", "check.rules=[{disclosed: {known: 1}, most: 0}]")
+    schema = config.parent / "pupils.schema.yaml"
+    schema.write_text(SCHEMA.replace("[school, town], cells", "[school], cells"))
+    told = recon("check", "-c", config, *rule, code=BROKEN).stdout
+    assert "1 counts" not in told
+    assert f"if published by: {LAW}" in told
+
+
+def test_a_table_that_is_not_in_the_files_keeps_no_rule(config: Path) -> None:
+    text = SCHEMA + ("  - {levels: [town], cells: [{by: stage}], tables: {STAGES: {}}}\n")
+    (config.parent / "pupils.schema.yaml").write_text(text)
+    (config.parent / "pupils.csv").write_text(counts_csv(0))
+    few = ("--set", "check.rules=[{interval: {at_least: 1}, most: 0}]")
+    shown = recon("check", "-c", config, *few, code=UNDECIDED).stdout
+    assert "not in the files: STAGES of town (`check.tables` says what is published)" in shown
+    recon("check", "-q", "-c", config, *few, "--set", "check.tables=[PUPILS]")
+
+
+def test_json_on_stdout_is_json_alone(config: Path) -> None:
+    shown = recon("check", "-c", config, "--json", "-", code=BROKEN).stdout
+    assert json.loads(shown)["verdict"] == "broken"

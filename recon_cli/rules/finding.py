@@ -1,0 +1,155 @@
+"""What proofs say of a rule: *broken*, *kept* or *undecided*.
+
+What reassures needs more proof than what alarms: a rule is broken by the violations that are
+proven, and kept only if all that could still be violations are few enough, too, and nothing was
+left out that could hold some.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from recon_cli.rules.section import AnyRule
+
+Verdict = Literal["kept", "broken", "undecided"]
+
+#: Violations that are shown.
+_EXAMPLES: Final = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is known of the violations of a rule.
+
+    Attributes:
+        proven: Violations, at least.
+        possible: What may be one and is not proven to be; where there are ``gaps``, of what was
+            looked at.
+        of: Counts or people that were looked at; None where nobody says how many people there are.
+        gaps: Why there may be any number of others, half a sentence each.
+        tables: Proven violations by table, where they are counts.
+        examples: Some violations.
+    """
+
+    proven: int = 0
+    possible: int = 0
+    of: int | None = 0
+    gaps: tuple[str, ...] = ()
+    tables: Mapping[str, int] = field(default_factory=dict)
+    examples: tuple[dict[str, Any], ...] = ()
+
+    def __add__(self, other: Finding) -> Finding:
+        return Finding(
+            self.proven + other.proven,
+            self.possible + other.possible,
+            None if self.of is None or other.of is None else self.of + other.of,
+            tuple(dict.fromkeys((*self.gaps, *other.gaps))),
+            Counter(self.tables) + Counter(other.tables),
+            (*self.examples, *other.examples)[:_EXAMPLES],
+        )
+
+    def with_gaps(self, *gaps: str) -> Finding:
+        """With further reasons why there may be others."""
+        return replace(self, gaps=tuple(dict.fromkeys((*self.gaps, *gaps))))
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What a verdict rests on.
+
+    Attributes:
+        tables: The tables that are published.
+        laws: By which, in words; none where all counts are exact.
+        assumptions: What is taken for granted though no table says it, a line each.
+    """
+
+    tables: tuple[str, ...] = ()
+    laws: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A rule with what is known of it.
+
+    Attributes:
+        rule: The rule.
+        finding: Its violations.
+        grounds: What it was judged by.
+    """
+
+    rule: AnyRule
+    finding: Finding
+    grounds: Grounds = Grounds()
+
+    @property
+    def verdict(self) -> Verdict:
+        """*broken*: more violations are proven than are allowed; *kept*: no more are possible."""
+        found = self.finding
+        if self._is_exceeded(found.proven):
+            return "broken"
+        is_known = not found.gaps and self._allows(found.proven + found.possible)
+        return "kept" if is_known else "undecided"
+
+    def _is_exceeded(self, violations: int) -> bool:
+        """Of a share of nobody knows how many only what is not allowed at all can be too much."""
+        if self.rule.share and self.finding.of is None:
+            return False
+        return not self._allows(violations)
+
+    def _allows(self, violations: int) -> bool:
+        if self.rule.most is not None:
+            return violations <= self.rule.most
+        return violations <= Fraction(str(self.rule.share)) * (self.finding.of or 0)
+
+
+def verdict_of(judged: Sequence[Judged]) -> Verdict:
+    """Of all rules: broken if one is, kept if all are."""
+    verdicts = {each.verdict for each in judged}
+    if "broken" in verdicts:
+        return "broken"
+    return "kept" if verdicts == {"kept"} else "undecided"
+
+
+def found_counts(violations: pl.DataFrame, of: int, possible: int = 0) -> Finding:
+    """Counts that violate a rule.
+
+    Args:
+        violations: A row each: ``geoid, table, cell`` and what is known.
+        of: Counts that were looked at.
+        possible: Others of them that may violate it.
+    """
+    return Finding(
+        violations.height,
+        possible,
+        of,
+        tables=Counter(violations["table"].to_list()),
+        examples=tuple(violations.head(_EXAMPLES).to_dicts()),
+    )
+
+
+def found_people(units: pl.DataFrame) -> Finding:
+    """People who violate a rule.
+
+    Args:
+        units: A geoid; ``people``, ``at_least`` and ``at_most`` of them who do, null where
+            nothing bounds them.
+    """
+    unbounded = units["at_most"].null_count() > 0
+    at_most = units["at_most"].fill_null(units["people"])
+    proven, most = int(units["at_least"].sum()), int(at_most.sum())
+    examples = units.filter(units["at_least"] > 0).rename({"at_least": "violations"})
+    return Finding(
+        proven,
+        max(most - proven, 0),
+        int(units["people"].sum()),
+        ("the tables do not bound the people of some units",) if unbounded else (),
+        examples=tuple(examples.select(units.columns[0], "violations").head(_EXAMPLES).to_dicts()),
+    )

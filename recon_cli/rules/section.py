@@ -1,0 +1,97 @@
+"""``check:`` rules about the published tables, and how many violations each allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, create_model, model_validator
+
+from recon_cli.config.model import ConfigModel, Section, TableChoice
+from recon_cli.errors import ConfigError
+from recon_cli.rules import SUBJECTS, subject_model
+from recon_cli.rules.subject import Subject
+from recon_cli.schema import Release
+
+
+class AnyRule(ConfigModel):
+    """One rule: its subject, and how many violations are allowed."""
+
+    if TYPE_CHECKING:  # behind the subjects, in the file and in the reference
+        most: int | None
+        share: float | None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, value: Any) -> Any:
+        """``certain_records:`` with nothing behind it is a rule with its defaults."""
+        if not isinstance(value, dict):
+            return value
+        return {k: {} if each is None and k in SUBJECTS else each for k, each in value.items()}
+
+    @model_validator(mode="after")
+    def _is_one(self) -> AnyRule:
+        if sum(getattr(self, name) is not None for name in SUBJECTS) != 1:
+            raise ValueError(f"exactly one of {', '.join(SUBJECTS)} is expected")
+        if (self.most is None) == (self.share is None):
+            raise ValueError("a limit is expected: most, or share for people")
+        if self.share is not None and not self.subject.is_of_people:
+            raise ValueError(f"{self.name} has no share; give most")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Which of `recon_cli.rules.SUBJECTS` it is about."""
+        return next(name for name in SUBJECTS if getattr(self, name) is not None)
+
+    @property
+    def subject(self) -> Subject:
+        """What it is about."""
+        found: Subject = getattr(self, self.name)
+        return found
+
+
+if TYPE_CHECKING:
+    Rule = AnyRule
+else:
+    _MODELS = {name: subject_model(name) for name in SUBJECTS}
+    Rule = create_model(
+        "Rule",
+        __base__=AnyRule,
+        __module__=__name__,
+        __doc__="\n".join(
+            (
+                f"{AnyRule.__doc__}\n\nAttributes:",
+                *(f"    {name}: {each.__doc__.splitlines()[0]}" for name, each in _MODELS.items()),
+                "    most: So many violations are allowed.",
+                "    share: So many of all people are allowed, from 0 to 1; for people only.",
+            )
+        ),
+        **{name: (each | None, None) for name, each in _MODELS.items()},
+        most=(Annotated[int, Field(ge=0)] | None, None),
+        share=(Annotated[float, Field(ge=0, le=1, strict=False)] | None, None),
+    )
+
+
+class Check(Section):
+    """The section ``check``.
+
+    Attributes:
+        rules: Each with one subject (``recovered``, ``interval``, ``certain_records``,
+            ``disclosed``) and a limit, ``most`` or ``share``.
+        tables: What is published, as in ``reconstruct``; a table of these that is not in the files
+            keeps no rule. Default: every table.
+        seconds: Stop the stages after this time; what is not done then is undecided.
+    """
+
+    rules: Annotated[tuple[Rule, ...], Field(strict=False, min_length=1)]
+    tables: TableChoice | None = None
+    seconds: Annotated[float, Field(ge=0, strict=False)] | None = None
+
+    def check(self, release: Release) -> None:
+        """Refuse what the release does not have."""
+        release.select_tables(self.tables)
+        for number, rule in enumerate(self.rules):
+            try:
+                rule.subject.check(release)
+            except ConfigError as error:
+                raise ConfigError(f"rules[{number}].{rule.name}.{error}") from error
