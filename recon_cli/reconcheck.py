@@ -165,10 +165,9 @@ class Clique:
         demand(is_small, f"more than {MOST_KINDS:,} kinds of records, or too many atoms")
         self.of_atom = {}
         for feature, stride in strides.items():
-            number = len(atoms[feature])
-            starts = range(0, self.size, stride * number)
-            first = sum(((1 << stride) - 1) << start for start in starts)
-            self.of_atom[feature] = [first << stride * a for a in range(number)]
+            period = stride * len(atoms[feature])  # ones, then zeros, again and again
+            first = ((1 << stride) - 1) * (((1 << self.size) - 1) // ((1 << period) - 1))
+            self.of_atom[feature] = [first << start for start in range(0, period, stride)]
 
     @lru_cache(4096)
     def kinds(self, predicates):
@@ -345,24 +344,25 @@ class Proof:
                 return is_proven
             case ["contradiction"]:
                 return scope.broken
-            case ["set", name]:
+            case ["set" | "part", name]:  # of a part areas may have further records
                 scope.sets[name] = self.records()
-                return scope.sets[name][1]
+                return scope.sets[name][1] or words[0] == "part"
             case ["unique", unit]:
                 joint = [n for n, c in enumerate(self.cliques) if len(c.of_atom) == len(self.atoms)]
                 start, kinds = scope.open[whole(unit), joint[0]]
                 low, high = scope.low, scope.high
                 is_one = all(low.get(start + k, 0) == high.get(start + k) for k in bits(kinds))
                 return is_one and whole(unit) in self.consistent and not scope.broken
-            case ["differ", one, other, by, *what]:
+            case ["differ" | "vary", one, other, by, *what]:
                 place, predicates = self.predicate(what)
-                counts = [0, 0]
-                for at, (records, is_whole) in enumerate((scope.sets[one], scope.sets[other])):
-                    demand(is_whole, "an area of these records reaches beyond the scope")
+                sets, total = (scope.sets[one], scope.sets[other]), 0
+                is_right = words[0] == "vary" or sets[0][1] and sets[1][1]
+                demand(is_right, "an area of these records reaches beyond the scope")
+                for sign, (records, _) in zip((1, -1), sets):
                     self.tables.spend(len(records))
                     here = (each for each in records if each[0] in self.tables.units[place])
-                    counts[at] = sum(times * holds(predicates, values) for _, times, values in here)
-                return abs(counts[0] - counts[1]) >= whole(by)
+                    total += sign * sum(n * holds(predicates, values) for _, n, values in here)
+                return abs(total) >= whole(by)
         raise Refused(f"not understood: {words[0][:40]}")
 
     def side(self, is_less, bound, what):

@@ -26,6 +26,7 @@ from recon_cli.proofs.statements import Found, Reader, Statement
 from recon_cli.proofs.tables import PublishedTables
 from recon_cli.publication import Coverage, Publication
 from recon_cli.schema import Release, Table
+from recon_cli.solve.cp_sat import Effort as SolverEffort
 
 #: The texts of a region, as the checker reads them.
 TEXTS: Final = pl.Schema({"geoid": pl.String, "tables": pl.String, "proof": pl.String})
@@ -138,7 +139,9 @@ class ProofQuestion(Question):
         written = PublishedTables(self.release, published, self.plan.tables)
         differing = [each for each in said if each.apart]
         try:
-            prover = RegionProver(written, self.plan.grain, geoid, records, Effort(self.seconds))
+            of_parts = SolverEffort(self.seed, _SET_SECONDS)
+            effort = Effort(self.seconds)
+            prover = RegionProver(written, self.plan.grain, geoid, records, effort, of_parts)
             if differing and geoid not in quarantine.excluded:
                 quarantine.announce(geoid)
                 prover.show(differing, self._others(published, differing))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from recon_cli.model.grain import IntArray
 from recon_cli.model.predicates import Masks
+from recon_cli.schema import bits
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -26,6 +27,7 @@ class RecordSet:
         unit: The number of each record's unit.
         times: How often it is there.
         values: (records × features) numbers of its values.
+        atoms: Of each feature, the values that are not told apart.
     """
 
     name: str
@@ -33,20 +35,23 @@ class RecordSet:
     unit: IntArray
     times: IntArray
     values: IntArray
+    atoms: Sequence[Sequence[int]]
 
     @classmethod
-    def of(cls, name: str, lines: Sequence[str]) -> Self:
+    def of(cls, name: str, lines: Sequence[str], atoms: Sequence[Sequence[int]]) -> Self:
         """From its lines."""
         rows = np.array([line.split()[1:] for line in lines], dtype=np.int64)
         if not len(rows):
             rows = np.empty((0, 3), dtype=np.int64)
-        return cls(name, tuple(lines), rows[:, 0], rows[:, 1], rows[:, 2:])
+        return cls(name, tuple(lines), rows[:, 0], rows[:, 1], rows[:, 2:], atoms)
 
     def within(self, units: IntArray) -> RecordSet:
         """The records of some units."""
         at = np.isin(self.unit, units)
         lines = tuple(self.lines[place] for place in np.flatnonzero(at).tolist())
-        return RecordSet(self.name, lines, self.unit[at], self.times[at], self.values[at])
+        return replace(
+            self, lines=lines, unit=self.unit[at], times=self.times[at], values=self.values[at]
+        )
 
     def count(self, units: IntArray, predicates: Sequence[Masks]) -> int:
         """How often some predicates count records of some units."""
@@ -69,15 +74,20 @@ class RecordSet:
     def _known(self) -> dict[tuple[int, int], BoolArray]:
         return {}
 
-    def kinds(self, unit: int, atoms: Sequence[Sequence[int]]) -> dict[int, int]:
-        """Number of a kind, as the checker counts them → records of it in a unit."""
+    @cached_property
+    def kind(self) -> IntArray:
+        """For each line the number of its kind, as the checker counts them."""
+        kind, stride = np.zeros(len(self.unit), dtype=np.int64), 1
+        for of_feature, values in zip(self.atoms, self.values.T, strict=False):
+            place = {value: at for at, atom in enumerate(of_feature) for value in bits(atom)}
+            kind += stride * np.array([place[value] for value in values.tolist()], dtype=np.int64)
+            stride *= len(of_feature)
+        return kind
+
+    def kinds(self, unit: int) -> dict[int, int]:
+        """Number of a kind → records of it in a unit."""
         found: dict[int, int] = {}
         here = self.unit == unit
-        rows = zip(self.values[here].tolist(), self.times[here].tolist(), strict=True)
-        for values, times in rows:
-            kind, stride = 0, 1
-            for of_feature, value in zip(atoms, values, strict=True):
-                kind += stride * next(n for n, atom in enumerate(of_feature) if atom >> value & 1)
-                stride *= len(of_feature)
+        for kind, times in zip(self.kind[here].tolist(), self.times[here].tolist(), strict=True):
             found[kind] = found.get(kind, 0) + times
         return found

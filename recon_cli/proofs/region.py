@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -22,10 +22,12 @@ from recon_cli.proofs.derivation import (
     prove_unique,
     refute,
 )
+from recon_cli.proofs.parts import PartSearch
 from recon_cli.proofs.record_sets import RecordSet
 from recon_cli.proofs.scope_rows import RowSource
 from recon_cli.proofs.statements import Bound, Statement
 from recon_cli.proofs.tables import PublishedTables, grain_lines
+from recon_cli.solve.cp_sat import Effort as SolverEffort
 
 #: Accepted by the checker: a derivation, or solutions that show it.
 CERTIFIED: Final = "certified"
@@ -111,6 +113,7 @@ class RegionProver:
         region: str,
         records: pl.DataFrame | None,
         effort: Effort,
+        part_effort: SolverEffort,
     ) -> None:
         """Of nothing so far.
 
@@ -121,8 +124,10 @@ class RegionProver:
             records: Of a solution, as `recon reconstruct` writes them; None where people of it
                 are missing.
             effort: For all of it.
+            part_effort: For each set of records of a unit alone.
         """
         self.written, self.region, self.effort = written, region, effort
+        self.part_effort = part_effort
         self.tables: Any = reconcheck.Tables(written.text.splitlines())
         header = ["recon-proof 1", *grain_lines(grain)]
         self.text = _Text(header)
@@ -139,7 +144,8 @@ class RegionProver:
 
     def _set(self, records: pl.DataFrame) -> RecordSet:
         name = f"other{len(self.sets)}" if self.sets else "reconstruction"
-        return RecordSet.of(name, list(self.written.record_lines(records)))
+        lines = list(self.written.record_lines(records))
+        return RecordSet.of(name, lines, self.clique.atoms)
 
     def _add(self, records: RecordSet) -> None:
         self.sets.append(records)
@@ -170,15 +176,20 @@ class RegionProver:
         """A line that a further set differs from one that is there in what is said."""
         place = self.written.places[statement.geoid]
         units = np.array(sorted(self.tables.units[place]), dtype=np.int64)
-        what = statement.what or self._differing_kind(units, other)
-        if what is None:
-            return None
-        predicates = self._predicates(what)
-        number = other.count(units, predicates)
         for each in self.sets:
-            if abs(each.count(units, predicates) - number) >= statement.apart:
+            if what := self._apart(statement, units, each, other):
                 return f"differ {each.name} {other.name} {statement.apart} {place} {what}"
         return None
+
+    def _apart(
+        self, statement: Statement, units: IntArray, one: RecordSet, other: RecordSet
+    ) -> str | None:
+        """In what two sets differ as a statement says, as a line has it."""
+        what = statement.what or self._differing_kind(units, one, other)
+        if what is None:
+            return None
+        numbers = [each.count(units, self._predicates(what)) for each in (one, other)]
+        return what if abs(numbers[0] - numbers[1]) >= statement.apart else None
 
     def scope(self, units: set[int]) -> Any:
         """A scope as the checker has it, without bounds."""
@@ -198,45 +209,104 @@ class RegionProver:
     def prove_region(self, statements: Sequence[Statement]) -> None:
         """What is not proven in the scope of a unit alone, in that of all together."""
         places = self.written.places
-        open_ones = {
-            (places[each.geoid], bound): None
-            for each in statements
-            for bound in each.bounds
-            if each.geoid in places and (places[each.geoid], bound) not in self.bounds
-        }
-        if not open_ones:
+        known = [each for each in statements if each.geoid in places]
+        of_place: defaultdict[int, list[Statement]] = defaultdict(list)
+        for each in known:
+            of_place[places[each.geoid]].append(each)
+        several = [places[e.geoid] for e in known if e.is_unique and self.sets]
+        several = [unit for unit in several if unit not in self.unique]
+        if not several and not self._unproven(known):
             return
         scope = self.scope(set().union(*self.tables.units))
         prover = ScopeProver.of(self.source, scope, self.effort)
         if prover.propagate():
             return
+        for unit in several:
+            self._prove_unique(prover, "in all", unit, of_place[unit])
+        open_ones = self._unproven(known)
         found: dict[tuple[int, Bound], Refutation] = {}
         for place, bound in open_ones:
             if (refutation := self._refute(prover, place, bound)) is not None:
                 found[place, bound] = refutation
         self._state_bounds(prover, "in all", found)
 
+    def _unproven(self, statements: Sequence[Statement]) -> dict[tuple[int, Bound], None]:
+        """Places and bounds that have no proof yet."""
+        places = self.written.places
+        said = ((places[each.geoid], bound) for each in statements for bound in each.bounds)
+        return {each: None for each in said if each not in self.bounds}
+
     def _unit(self, unit: int, statements: Sequence[Statement]) -> None:
         prover = ScopeProver.of(self.source, self.scope({unit}), self.effort)
         if prover.propagate():
             return
         if any(each.is_unique for each in statements) and self.sets:
-            needed = prove_unique(prover, unit, self._present(unit))
-            if needed is not None:
-                self._state_unique(prover, unit, needed)
-                wanted = {bound for each in statements for bound in each.bounds}
-                held = self._held(unit, wanted)
-                self.bounds.update(((unit, bound), self.unique[unit]) for bound in held)
-                return
+            self._prove_unique(prover, f"in {unit}", unit, statements)
         found: dict[tuple[int, Bound], Refutation] = {}
         for bound in {bound: None for each in statements for bound in each.bounds}:
+            if (unit, bound) in self.bounds:
+                continue
             if (refutation := self._refute(prover, unit, bound)) is not None:
                 found[unit, bound] = refutation
         self._state_bounds(prover, f"in {unit}", found)
+        self._vary(prover, unit, [each for each in statements if each.is_alone])
 
-    def _state_unique(self, prover: ScopeProver, unit: int, needed: set[int]) -> None:
+    def _vary(self, prover: ScopeProver, unit: int, statements: Sequence[Statement]) -> None:
+        """What differs between records of a unit alone and is not shown by whole ones."""
+        left = [each for each in statements if each not in self.differences]
+        if not left or not self.sets:
+            return
+        search = PartSearch(prover, unit, self.sets[0], self.part_effort)
+        known = replace(self.sets[0].within(np.array([unit])), name="known")
+        parts, shown = [known], dict[Statement, str]()
+        for statement in left:
+            for count in self._varying(prover, unit, statement) if statement not in shown else ():
+                for lines in search.differing(count, statement.apart):
+                    other = RecordSet.of(f"other{len(parts)}", lines, known.atoms)
+                    found = {
+                        each: f"vary known {other.name} {each.apart} {unit} {what}"
+                        for each in left
+                        if each not in shown
+                        if (what := self._apart(each, np.array([unit]), known, other))
+                    }
+                    shown |= found
+                    parts += [other] if found else []
+                    if statement in shown:
+                        break
+                if statement in shown:
+                    break
+        if shown:
+            self.text.add([f"in {unit}"])
+            for each in parts:
+                self.text.state(f"part {each.name}", [*each.lines, "end"])
+        for statement, line in shown.items():
+            self.differences[statement] = _Outcome(self.text.state(line), "parts", len(line) + 1)
+
+    def _varying(
+        self, prover: ScopeProver, unit: int, statement: Statement
+    ) -> Iterator[dict[int, int]]:
+        """The counts of which one is to vary: one, or in any record each kind that is open."""
+        if statement.what:
+            yield self._count(prover.scope, unit, statement.what).coefficients
+            return
+        unknowns = prover.rows.unknowns[prover.low < prover.high]
+        yield from ({unknown: 1} for unknown in unknowns.tolist())
+
+    def _prove_unique(
+        self, prover: ScopeProver, scope: str, unit: int, statements: Sequence[Statement]
+    ) -> None:
+        """That a unit has one solution, and with it what is said of it."""
+        needed = prove_unique(prover, unit, self._present(prover.scope, unit))
+        if needed is None:
+            return
+        self._state_unique(prover, scope, unit, needed)
+        wanted = {bound for each in statements for bound in each.bounds}
+        held = self._held(unit, wanted)
+        self.bounds.update(((unit, bound), self.unique[unit]) for bound in held)
+
+    def _state_unique(self, prover: ScopeProver, scope: str, unit: int, needed: set[int]) -> None:
         shared = [prover.text(prover.log[at]) for at in sorted(prover.closure(needed))]
-        self.text.add([f"in {unit}", *shared])
+        self.text.add([scope, *shared])
         line = self.text.state(f"unique {unit}")
         size = sum(map(len, shared)) + len(shared)
         how = "combination" if any(" " in each[2:] for each in shared) else "bounds"
@@ -305,16 +375,17 @@ class RegionProver:
             return found
         return (self.tables.masks(what.split()),)
 
-    def _present(self, unit: int) -> dict[int, int]:
-        """Unknown → records in the reconstruction, in the scope of a unit alone."""
-        return self.sets[0].kinds(unit, self.clique.atoms) if self.sets else {}
+    def _present(self, scope: Any, unit: int) -> dict[int, int]:
+        """Unknown → records in the reconstruction."""
+        start, _ = scope.open[unit, 0]
+        return {start + kind: n for kind, n in self.sets[0].kinds(unit).items()}
 
-    def _differing_kind(self, units: IntArray, other: RecordSet) -> str | None:
-        """Masks of a kind of records of which a set has another number than the first."""
+    def _differing_kind(self, units: IntArray, one: RecordSet, other: RecordSet) -> str | None:
+        """Masks of a kind of records of which two sets have other numbers."""
         for unit in units.tolist():
-            one, two = (each.kinds(unit, self.clique.atoms) for each in (self.sets[0], other))
-            for kind in sorted(one.keys() | two.keys()):
-                if one.get(kind) != two.get(kind):
+            numbers = [each.kinds(unit) for each in (one, other)]
+            for kind in sorted(numbers[0].keys() | numbers[1].keys()):
+                if numbers[0].get(kind) != numbers[1].get(kind):
                     return self._masks(kind)
         return None
 

@@ -31,6 +31,8 @@ _CLAIMED: Final = frozenset(
         *("law", "p_region", "p_all"),
     )
 )
+#: Solutions of a unit of which no count of an area says more than that it is not exceeded.
+ALONE: Final = "solutions of the place alone"
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Statement:
         is_unique: Whether it is said that a unit's records are the only solution.
         apart: It is said that two solutions differ by so much in ``what``; 0 if not.
         what: As of a bound; empty: in any record.
+        is_alone: Whether those are `ALONE`.
     """
 
     source: str
@@ -69,6 +72,7 @@ class Statement:
     is_unique: bool = False
     apart: int = 0
     what: str = ""
+    is_alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class Found:
 
     Attributes:
         blocks: Rows of ``blocks/``; likewise the others.
+        is_relaxed: Whether solvar is of each unit alone.
     """
 
     blocks: pl.DataFrame
@@ -84,6 +89,12 @@ class Found:
     intervals: pl.DataFrame | None = None
     claims: pl.DataFrame | None = None
     audit: pl.DataFrame | None = None
+    is_relaxed: bool = False
+
+    @property
+    def solutions(self) -> str:
+        """Which solutions solvar is about."""
+        return ALONE if self.is_relaxed else "solutions"
 
     def of(self, geoids: Sequence[str]) -> Found:
         """What is said of some places."""
@@ -95,6 +106,7 @@ class Found:
         return Found(
             self.blocks.filter(inside),
             *map(here, (self.solvar, self.intervals, self.claims, self.audit)),
+            is_relaxed=self.is_relaxed,
         )
 
 
@@ -117,9 +129,9 @@ class Reader:
         if "unique" in self.what:
             yield from self._unique(found.blocks)
         if "certain" in self.what and found.intervals is not None:
-            yield from self._certain(found.intervals)
+            yield from self._certain(found.intervals, found.solutions)
         if "solvar" in self.what and found.solvar is not None and found.intervals is not None:
-            yield from self._solvar(found.solvar, found.intervals)
+            yield from self._solvar(found.solvar, found.intervals, found.solutions)
         if "claims" in self.what and found.claims is not None:
             yield from self._claims(found.claims)
         if "audit" in self.what and found.audit is not None:
@@ -129,19 +141,23 @@ class Reader:
         for geoid in blocks.filter(pl.col("status") == "unique")[self.release.geoid_column]:
             yield Statement("blocks", geoid, "its records are the only solution", is_unique=True)
 
-    def _certain(self, intervals: pl.DataFrame) -> Iterator[Statement]:
+    def _certain(self, intervals: pl.DataFrame, solutions: str) -> Iterator[Statement]:
         columns = self._columns(intervals)
         varies = (pl.col("lower") < pl.col("upper")) & pl.col("exact")
         for row in intervals.filter(varies).iter_rows(named=True):
-            text = f"the number with {values_text(row, columns)} differs between solutions"
+            text = f"the number with {values_text(row, columns)} differs between {solutions}"
             place, what = row[self.release.geoid_column], self._masks(row, columns)
-            yield Statement("intervals", place, text, apart=1, what=what)
+            yield Statement(
+                "intervals", place, text, apart=1, what=what, is_alone=solutions == ALONE
+            )
         for row in intervals.filter(pl.col("lower") > 0).iter_rows(named=True):
             bound = Bound(self._masks(row, columns), row["lower"], is_least=True)
             text = f"at least {row['lower']} with {values_text(row, columns)}"
             yield Statement("intervals", row[self.release.geoid_column], text, (bound,))
 
-    def _solvar(self, solvar: pl.DataFrame, intervals: pl.DataFrame) -> Iterator[Statement]:
+    def _solvar(
+        self, solvar: pl.DataFrame, intervals: pl.DataFrame, solutions: str
+    ) -> Iterator[Statement]:
         unit, everybody = self.release.geoid_column, " ".join("*" for _ in self.release.features)
         settled = solvar.filter((pl.col("solvar_upper_pct") == 0) & (pl.col("population") > 0))
         columns = self._columns(intervals)
@@ -155,7 +171,8 @@ class Reader:
             yield Statement("solvar", geoid, text, (*least.get(geoid, ()), most))
         varying = solvar.filter((pl.col("solvar_pct") > 0) & (pl.col("population") > 0))
         for geoid in varying[unit]:
-            yield Statement("solvar", geoid, "solutions differ in their records", apart=1)
+            text = f"{solutions} differ in their records"
+            yield Statement("solvar", geoid, text, apart=1, is_alone=solutions == ALONE)
 
     def _claims(self, claims: pl.DataFrame) -> Iterator[Statement]:
         unit = self.release.geoid_column

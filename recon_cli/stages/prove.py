@@ -83,5 +83,7 @@ class FoundFolders:
         Raises:
             StageError: A folder is damaged.
         """
-        found = load("recon_cli.proofs.statements:Found")
-        return found(**{name: each.read(partition) for name, each in self.folders.items()})
+        found, solvar = load("recon_cli.proofs.statements:Found"), self.folders.get("solvar")
+        frames = {name: each.read(partition) for name, each in self.folders.items()}
+        is_relaxed = solvar is not None and solvar.manifest.notes["mode"] == "relaxed"
+        return found(**frames, is_relaxed=is_relaxed)

@@ -31,7 +31,7 @@ def check(tables: str, proof: str, checker: Any = reconcheck) -> list[bool]:
     """
     read = checker.Tables(tables.splitlines())
     results = checker.Proof(read, proof.splitlines()).results
-    return [proven for _, words, proven in results if not words.startswith("set ")]
+    return [proven for _, words, proven in results if words.split()[0] not in ("set", "part")]
 
 
 def prover(tables: str, seconds: float = 10.0) -> ScopeProver:

@@ -107,6 +107,16 @@ def test_a_set_is_a_statement_where_no_area_reaches_beyond() -> None:
     assert [result[1:] for result in part.results] == [["set s", False]]
 
 
+def test_parts_vary_within_what_areas_allow() -> None:
+    """Records of V alone; of the area both girls and those of the first age are all in U."""
+    parts = f"part a\n{V_RECORDS}end\npart b\n{OTHER_V}end\n"
+    assert check(TABLES, f"in 2\n{parts}vary a b 1 2 1 1\nvary a b 2 2 1 1\n") == [True, False]
+    with pytest.raises(reconcheck.Refused, match="an area of these records reaches beyond"):
+        check(TABLES, f"in 2\n{parts}differ a b 1 2 1 1\n")
+    with pytest.raises(reconcheck.Refused, match="these records have 3 at A T 2"):
+        check(TABLES, "in 2\npart a\nr 2 1 0 0\nr 2 2 1 0\nend\n")
+
+
 def test_unique() -> None:
     exact = ONE + "count 0 0 0 3\ncount 0 0 1 1\n"
     proof = "in 0\np 0:0.1\np -*0:0.1\np 0:0.0 -*0:0.1\np -*0:0.0 0:0.1\n"
@@ -187,7 +197,7 @@ FORGERIES = {
         (TORN, "in 1\nset s\nr 1 1 1\nend\np 1:0.0\np 1:0.1\np -*1:0.2\nunique 1\n"),
     ),
     "records of a unit alone that differ": (
-        ('demand(is_whole, "an area of these', 'demand(True, "an area of these'),
+        ('is_right = words[0] == "vary" or sets[0][1] and sets[1][1]', "is_right = True"),
         (
             TABLES.replace("pattern 0.0\n", "pattern 0.0\npattern 0.0,5\n")
             .replace("unit U 0 0", "unit U 2 0")
