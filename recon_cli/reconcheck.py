@@ -356,7 +356,7 @@ class Proof:
             case ["differ" | "vary", one, other, by, *what]:
                 place, predicates = self.predicate(what)
                 sets, total = (scope.sets[one], scope.sets[other]), 0
-                is_right = words[0] == "vary" or sets[0][1] and sets[1][1]
+                is_right = words[0] == "vary" or (sets[0][1] and sets[1][1])
                 demand(is_right, "an area of these records reaches beyond the scope")
                 for sign, (records, _) in zip((1, -1), sets):
                     self.tables.spend(len(records))

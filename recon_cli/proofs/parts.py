@@ -1,4 +1,4 @@
-"""Records of a unit alone that differ from the known: its own counts hold, no area's is exceeded."""
+"""Records of a unit alone that are not the known: its own counts hold, no area's is exceeded."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PartSearch:
                 yield lines
 
     def _nearest(self, row: IntArray, apart: int) -> IntArray:
-        """The nearest solution whose sum of a row is higher by ``apart``; empty if none is found."""
+        """The nearest solution whose sum of a row is higher by ``apart``; empty if none."""
         rows, known = self.prover.rows, self.people
         lower = np.maximum(self.prover.low, known - apart)
         upper = np.minimum(self.prover.high, known + apart)

@@ -139,9 +139,14 @@ class ProofQuestion(Question):
         written = PublishedTables(self.release, published, self.plan.tables)
         differing = [each for each in said if each.apart]
         try:
-            of_parts = SolverEffort(self.seed, _SET_SECONDS)
-            effort = Effort(self.seconds)
-            prover = RegionProver(written, self.plan.grain, geoid, records, effort, of_parts)
+            prover = RegionProver(
+                written,
+                self.plan.grain,
+                geoid,
+                records,
+                effort=Effort(self.seconds),
+                part_effort=SolverEffort(self.seed, _SET_SECONDS),
+            )
             if differing and geoid not in quarantine.excluded:
                 quarantine.announce(geoid)
                 prover.show(differing, self._others(published, differing))

@@ -112,6 +112,7 @@ class RegionProver:
         grain: Grain,
         region: str,
         records: pl.DataFrame | None,
+        *,
         effort: Effort,
         part_effort: SolverEffort,
     ) -> None:

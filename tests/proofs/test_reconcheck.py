@@ -197,7 +197,7 @@ FORGERIES = {
         (TORN, "in 1\nset s\nr 1 1 1\nend\np 1:0.0\np 1:0.1\np -*1:0.2\nunique 1\n"),
     ),
     "records of a unit alone that differ": (
-        ('is_right = words[0] == "vary" or sets[0][1] and sets[1][1]', "is_right = True"),
+        ('is_right = words[0] == "vary" or (sets[0][1] and sets[1][1])', "is_right = True"),
         (
             TABLES.replace("pattern 0.0\n", "pattern 0.0\npattern 0.0,5\n")
             .replace("unit U 0 0", "unit U 2 0")
