@@ -16,7 +16,7 @@ from random import Random
 
 import polars as pl
 
-from benchmarks.machine import ROOT, circumstances, keep, recon
+from benchmarks.machine import ROOT, Record, circumstances, keep, recon
 from benchmarks.office.publication import BASE, ROUNDED, SCHOOLS, WARDS, write
 
 HOSPITAL = ROOT / "fixtures" / "hospital"
@@ -117,7 +117,7 @@ def check(proofs: Path) -> tuple[float, float]:
     return seconds, most
 
 
-def run(case: str, folder: Path) -> dict[str, object]:
+def run(case: str, folder: Path) -> Record:
     """Figures of a case."""
     config = prepare(case, folder)
     whole = config.read_text()
@@ -150,12 +150,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("cases", nargs="*", metavar="CASE", default=list(CASES))
     parser.add_argument("--folder", type=Path, help="where runs are left")
     options = parser.parse_args(arguments)
-    facts, figures = circumstances(), {}
+    facts = circumstances()
+    figures: Record = {}
     with tempfile.TemporaryDirectory() as scratch:
         for case in options.cases:
             name = Path(case).name.partition(".")[0]
-            figures[name] = run(case, (options.folder or Path(scratch)) / name)
-            words = " ".join(f"{key} {value}" for key, value in figures[name].items())
+            figures[name] = found = run(case, (options.folder or Path(scratch)) / name)
+            words = " ".join(f"{key} {value}" for key, value in found.items())
             sys.stdout.write(f"{name}: {words}\n")
             sys.stdout.flush()
     keep("certificates", facts, figures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -103,10 +103,13 @@ class Found:
         def here(frame: pl.DataFrame | None) -> pl.DataFrame | None:
             return None if frame is None else frame.filter(inside)
 
-        return Found(
-            self.blocks.filter(inside),
-            *map(here, (self.solvar, self.intervals, self.claims, self.audit)),
-            is_relaxed=self.is_relaxed,
+        return replace(
+            self,
+            blocks=self.blocks.filter(inside),
+            solvar=here(self.solvar),
+            intervals=here(self.intervals),
+            claims=here(self.claims),
+            audit=here(self.audit),
         )
 
 
