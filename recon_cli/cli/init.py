@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,12 +32,26 @@ _DEFAULT = "recon.yaml"
 @click.option("--release", help="Packaged schema, or a .yaml file.  [default: the one that fits]")
 @click.option("--place", metavar="HEADER", help="Of tables: header of the column with the places.")
 @click.option(
+    "--parent",
+    metavar="HEADER",
+    multiple=True,
+    help="Of tables: header of a column with what places are part of. Repeatable, the largest "
+    "first.",
+)
+@click.option(
+    "--sheet",
+    metavar="NAME",
+    multiple=True,
+    help="Of workbooks: a sheet to read. Repeatable.  [default: all that are not hidden]",
+)
+@click.option(
     "--header",
     type=click.IntRange(min=1),
     multiple=True,
     metavar="ROW",
     help="Of tables: number of a header row. Repeatable.",
 )
+@click.option("--yes", is_flag=True, help="Take what was found where it could be read in two ways.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 def command(
     paths: tuple[Path, ...],
@@ -43,7 +59,10 @@ def command(
     to: Path,
     release: str | None,
     place: str | None,
+    parent: tuple[str, ...],
+    sheet: tuple[str, ...],
     header: tuple[int, ...],
+    yes: bool,
     force: bool,
 ) -> None:
     """Write a commented config for published files.
@@ -67,6 +86,7 @@ def command(
     from recon_cli.scaffold import (  # noqa: PLC0415 - imports polars
         compose,
         compose_protection,
+        names_file,
         protection_file,
         recognise,
         schema_file,
@@ -74,8 +94,9 @@ def command(
     from recon_cli.sources import FileMapping  # noqa: PLC0415
     from recon_cli.store.files import write_named  # noqa: PLC0415
 
-    said = FileMapping(header=header, place=place)
+    said = FileMapping(header=header, place=place, parent=parent, sheet=sheet)
     found = recognise(paths, release, said)
+    _ask(found.questions, yes=yes)
     drafts: dict[Path, str] = {}
     if found.draft is not None:
         schema = schema_file(to, found.release)
@@ -87,6 +108,8 @@ def command(
         found = replace(found, release=str(schema))
     if found.needs_law:
         drafts[protection_file(to)] = compose_protection(found.markers, found.base)
+    if found.names:
+        drafts[names_file(to)] = _names(found.names)
     drafts[to] = compose(found, to)
     for path in drafts:
         if path.exists() and not force:
@@ -98,6 +121,30 @@ def command(
     show(f"init: wrote {to}", _facts(found))
     chosen = "" if to == Path(_DEFAULT) else f" -c {shlex.quote(str(to))}"
     click.echo(f"next: recon run{chosen}")
+
+
+def _ask(questions: tuple[str, ...], *, yes: bool) -> None:
+    """Ask whether what could be read in two ways was read right.
+
+    Raises:
+        ConfigError: There is nobody to ask.
+    """
+    from recon_cli.errors import ConfigError  # noqa: PLC0415
+
+    for question in () if yes else questions:
+        if not sys.stdin.isatty():
+            raise ConfigError(f"{question}; mend the file, or take it so: --yes")
+        click.confirm(f"{question}; take it so?", abort=True, err=True)
+
+
+def _names(names: Mapping[str, str]) -> str:
+    """Geoid and name as CSV."""
+    import polars as pl  # noqa: PLC0415
+
+    from recon_cli.spreadsheet import harmless  # noqa: PLC0415
+
+    table = pl.DataFrame({"geoid": list(names), "name": list(names.values())}).sort("geoid")
+    return harmless(table).write_csv()
 
 
 def _facts(found: RecognisedFiles) -> list[Fact]:

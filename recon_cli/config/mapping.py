@@ -15,6 +15,9 @@ def _text(value: object) -> object:
     return as_list([str(each) if type(each) is int else each for each in many])
 
 
+#: Between a place and what it is part of, as `recon_cli.sources.formats.layout` writes them.
+PART_OF = " / "
+
 Columns = Annotated[dict[str, str | None], BeforeValidator(keys_as_text)]
 Texts = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_text)]
 HeaderRows = Annotated[
@@ -40,9 +43,10 @@ class Mapping(ConfigModel):
     """What the files do not say themselves.
 
     Attributes:
-        sheet: Of a workbook: the name of the sheet.
+        sheet: Of a workbook: the sheets to read, one or a list; default all that are not hidden.
         header: Numbers of the header rows, from 1.
         place: Header of the column with the geoids.
+        parent: Headers of the columns that say what a place is part of, the largest first.
         geoids: What stands in that column → its geoid, where places have names and no codes.
         levels: Read only the rows of these levels.
         where: Header → the values of that column whose rows are read.
@@ -54,9 +58,10 @@ class Mapping(ConfigModel):
         unpublished: Texts in place of a count that is not published.
     """
 
-    sheet: str | None = None
+    sheet: Texts = ()
     header: HeaderRows = ()
     place: str | None = None
+    parent: Texts = ()
     geoids: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
     levels: Texts = ()
     where: Annotated[dict[str, Texts], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
@@ -74,6 +79,8 @@ class Mapping(ConfigModel):
         for name, geoid in geoids.items():
             if not geoid.isalnum() or not geoid.isascii():
                 raise ValueError(f"{geoid!r} of {name!r} is no geoid: letters and digits only")
-            if (other := named.setdefault(geoid, name)) != name:
+            other = named.setdefault(geoid, name)
+            shorter, longer = sorted((name, other), key=len)
+            if shorter != longer and not longer.endswith(f"{PART_OF}{shorter}"):
                 raise ValueError(f"{name!r} and {other!r} cannot both be {geoid!r}")
         return geoids

@@ -3,6 +3,7 @@
 from recon_cli.scaffold.document import (
     compose,
     compose_protection,
+    names_file,
     protection_file,
     schema_file,
 )
@@ -12,6 +13,7 @@ __all__ = [
     "RecognisedFiles",
     "compose",
     "compose_protection",
+    "names_file",
     "protection_file",
     "recognise",
     "schema_file",

@@ -60,6 +60,7 @@ def compose(found: RecognisedFiles, target: Path) -> str:
             "source": found.source,
             "paths": [_relative(path, target) for path in found.paths],
             **({"mapping": found.mapping} if found.mapping else {}),
+            **({"names": _relative(names_file(target), target)} if found.names else {}),
             **(
                 {"protection": _relative(protection_file(target), target)}
                 if found.needs_law
@@ -80,6 +81,11 @@ def compose(found: RecognisedFiles, target: Path) -> str:
 def protection_file(target: Path) -> Path:
     """Where the draft of a protection lies, beside the config."""
     return target.with_name(f"{target.stem}.{PROTECTION}")
+
+
+def names_file(target: Path) -> Path:
+    """Where the names of places lie, beside the config."""
+    return target.with_name(f"{target.stem}.names.csv")
 
 
 def schema_file(target: Path, name: str) -> Path:

@@ -22,7 +22,7 @@ from recon_cli.scaffold.axes import (
     slug,
     tree,
 )
-from recon_cli.scaffold.places import draft_geoids, levels_of
+from recon_cli.scaffold.places import coded_geoids, draft_geoids, levels_of, nested_geoids
 from recon_cli.scaffold.schema_draft import (
     Draft,
     TableDraft,
@@ -34,6 +34,7 @@ from recon_cli.scaffold.survey import has_digits, published_intervals, rounding_
 from recon_cli.scaffold.tables import PERIOD, Fit, TableFile, require_cells, rest_of_mapping
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats import CountColumn, FileMapping
+from recon_cli.sources.formats.layout import PART_OF
 from recon_cli.sources.formats.place import GEOIDS
 from recon_cli.sources.formats.reading import THOUSANDS
 from recon_cli.sources.formats.vocabulary import is_total, plain
@@ -76,15 +77,18 @@ def draft_release(files: Sequence[TableFile], name: str) -> DraftedRelease:
     Raises:
         SourceError: The files have neither labels nor dimensions.
     """
-    places = pl.concat([file.survey.geoids for file in files]).unique().sort()
     census = files[0].form.name in _CENSUS
-    geoids = None if census else draft_geoids(places, said=_names_codes(files))
+    geoids = None if census else _geoids(files)
     if geoids is not None:
         files = [_with_geoids(file, geoids) for file in files]
-        places = pl.concat([file.survey.geoids for file in files]).unique().sort()
+    places = pl.concat([file.survey.geoids for file in files]).unique().sort()
     tables, columns = _tables(files)
     title = files[0].path.name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
-    named = {} if geoids is None else levels_of(geoids)
+    said = max((file.sheet.levels for file in files), key=len)
+    named: dict[int, str] = {}
+    if geoids is not None or said:
+        lengths = sorted(set(places.str.len_chars()))
+        named = levels_of(lengths, said, has_whole="A" in places)
     draft = draft_schema(name, title, tables, places, named, census=census)
     release = parse_release(draft.text, source=f"{name}.yaml")
     mapping, doubts = rest_of_mapping(files, release)
@@ -99,9 +103,15 @@ def draft_release(files: Sequence[TableFile], name: str) -> DraftedRelease:
             require_cells(file, release, FileMapping())
     if geoids is not None:
         mapping["geoids"] = dict(geoids)
+        is_nested = any(len(file.sheet.levels) and PART_OF in "".join(geoids) for file in files)
+        rest = (
+            ""
+            if is_nested
+            else ("; if some are parts of others, their geoids must begin with those")
+        )
         doubts.append(
-            f"the codes of places: {len(geoids)} names are numbered (mapping.geoids); if some are "
-            "parts of others, their geoids must begin with those"
+            f"the codes of places: {len(set(geoids.values()))} names are numbered (mapping.geoids)"
+            f"{rest}"
         )
     return DraftedRelease(draft, release, Fit(tuple(files), mapping, tuple(doubts)))
 
@@ -179,6 +189,17 @@ def _names_codes(files: Sequence[TableFile]) -> bool:
         or file.sheet.headers[file.sheet.place[0]].casefold() in GEOIDS
         for file in files
     )
+
+
+def _geoids(files: Sequence[TableFile]) -> Mapping[str, str] | None:
+    """Geoids for what stands for the places; None where they are geoids."""
+    texts = {file.sheet.sheet.label: file.survey.geoids.to_list() for file in files}
+    places = pl.concat([file.survey.geoids for file in files]).unique().sort()
+    if any(file.sheet.names for file in files):
+        return coded_geoids(places.to_list()) or None
+    if any(PART_OF in place for place in places):
+        return nested_geoids(texts)
+    return draft_geoids(places, said=_names_codes(files))
 
 
 def _with_geoids(file: TableFile, geoids: Mapping[str, str]) -> TableFile:

@@ -16,6 +16,7 @@ from recon_cli.scaffold.suppression import drafted_reading
 from recon_cli.scaffold.survey import rounding_base, survey_rows
 from recon_cli.scaffold.tables import (
     Fit,
+    TableFile,
     fit,
     markers_of,
     open_table_files,
@@ -62,6 +63,8 @@ class RecognisedFiles:
         base: What counts look rounded to, if they do.
         protection: The file beside them that declares by which law they were published.
         draft: The text of a schema that was drafted from them, where no release fits.
+        names: Geoid → what people call the place, where files have both.
+        questions: What has to be answered before the draft is worth anything, a sentence each.
     """
 
     source: str
@@ -75,6 +78,8 @@ class RecognisedFiles:
     base: int | None = None
     protection: Path | None = None
     draft: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    questions: tuple[str, ...] = ()
 
     @property
     def is_protected(self) -> bool:
@@ -126,7 +131,12 @@ def recognise(
 
 def _as_keys(said: FileMapping) -> dict[str, object]:
     """The keys of ``ingest.mapping`` that a user has said."""
-    keys = {"header": list(said.header), "place": said.place}
+    keys = {
+        "sheet": list(said.sheet),
+        "header": list(said.header),
+        "place": said.place,
+        "parent": list(said.parent),
+    }
     return {name: value for name, value in keys.items() if value}
 
 
@@ -243,7 +253,20 @@ def _tables(
     named: bool,
 ) -> RecognisedFiles:
     """Files of another format: of a release that has their cells, or of one drafted from them."""
-    files = open_table_files(paths, said)
+    opened = open_table_files(paths, said)
+    found = _tables_of(opened.files, candidates, named=named)
+    mapping = {**({"sheet": list(opened.sheets)} if opened.sheets else {}), **found.mapping}
+    return replace(
+        found,
+        mapping=mapping,
+        doubts=(*opened.notes, *found.doubts),
+        questions=(*opened.questions, *found.questions),
+    )
+
+
+def _tables_of(
+    files: tuple[TableFile, ...], candidates: Mapping[str, Release], *, named: bool
+) -> RecognisedFiles:
     source = files[0].form.name
     if named:
         ((name, schema),) = candidates.items()
@@ -281,8 +304,23 @@ def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> Recogn
     paths = tuple(dict.fromkeys(file.path for file in fitting.files))
     markers = tuple(markers_of(fitting.files))
     base = rounding_base([file.survey for file in fitting.files])
+    geoids = fitting.mapping.get("geoids", {})
+    names = {
+        geoids.get(code, code): name  # type: ignore[attr-defined]
+        for file in fitting.files
+        for code, name in file.sheet.names.items()
+    }
     return RecognisedFiles(
-        source, name, schema, paths, about, fitting.mapping, fitting.doubts, markers, base
+        source,
+        name,
+        schema,
+        paths,
+        about,
+        fitting.mapping,
+        fitting.doubts,
+        markers,
+        base,
+        names=names,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,10 +24,17 @@ from recon_cli.sources.formats import (
 )
 from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.codes import PRODUCTS
+from recon_cli.sources.formats.header import is_number
 from recon_cli.sources.formats.long import names_counts
 from recon_cli.sources.formats.reading import SheetReader
 from recon_cli.sources.tables import companions
-from recon_cli.sources.tabular import open_documents
+from recon_cli.sources.tabular import (
+    Document,
+    documents_of_sheets,
+    hidden_sheets,
+    open_documents,
+    read_sheet,
+)
 
 #: Dimensions of which a publication has one value: the last, if there are several.
 PERIOD: Final = re.compile(r"time|time_period|date|year|period|census_year", re.IGNORECASE)
@@ -38,17 +46,39 @@ class TableFile:
 
     Attributes:
         path: As it was named.
-        name: Its own name, without folders; of a zip's member that of the member.
+        document: The file, the member of a zip, or the sheet of a workbook.
         form: Its format.
         sheet: With the roles of its columns; the rows that are counts.
         survey: What is in it.
     """
 
     path: Path
-    name: str
+    document: Document
     form: Format
     sheet: CountSheet
     survey: Survey
+
+    @property
+    def name(self) -> str:
+        """Its own name, without folders."""
+        return self.document.name
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """All files with counts.
+
+    Attributes:
+        files: One for each file, or sheet of a workbook.
+        sheets: The sheets that are read, where a workbook has others.
+        notes: What was passed over, a sentence each.
+        questions: What could not be told of their layout, and how it was taken.
+    """
+
+    files: tuple[TableFile, ...]
+    sheets: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,8 +96,8 @@ class Fit:
     doubts: tuple[str, ...] = ()
 
 
-def open_table_files(paths: Sequence[Path], said: FileMapping) -> list[TableFile]:
-    """Every file with counts at ``paths``, read once.
+def open_table_files(paths: Sequence[Path], said: FileMapping) -> TableFiles:
+    """Every file with counts at ``paths``, and every such sheet of a workbook, read once.
 
     Args:
         paths: Files.
@@ -77,16 +107,32 @@ def open_table_files(paths: Sequence[Path], said: FileMapping) -> list[TableFile
         ConfigError: They are of several formats.
         SourceError: One cannot be read.
     """
-    files = []
+    files: list[TableFile] = []
+    passed: list[str] = []
+    notes: list[str] = []
     for path in paths:
         documents = open_documents(path)
         beside = (*documents, *companions(path))
         for document in documents:
             if len(documents) > 1 and is_companion(document):
                 continue
-            form = recognise_format(document)
-            sheet = form.read(document, beside, said)
-            files.append(TableFile(path, document.name, form, sheet, survey(sheet)))
+            if not said.sheet and (hidden := hidden_sheets(document)):
+                shown = ", ".join(map(repr, hidden))
+                passed += hidden
+                notes.append(
+                    f"{document.label}: {shown} {'are' if len(hidden) > 1 else 'is'} hidden and "
+                    f"not read; name the sheets to read: --sheet {shlex.quote(hidden[0])}"
+                )
+            for each in documents_of_sheets(document, said.sheet):
+                if each.sheet is not None and not said.sheet and not _has_counts(each):
+                    passed.append(each.sheet)
+                    notes.append(
+                        f"{each.label}, sheet {each.sheet}: has no counts, and is not read"
+                    )
+                    continue
+                form = recognise_format(each)
+                sheet = form.read(each, beside, said)
+                files.append(TableFile(path, each, form, sheet, survey(sheet)))
     forms = list(dict.fromkeys(file.form.name for file in files))
     if len(forms) > 1:
         examples = ", ".join(
@@ -96,7 +142,23 @@ def open_table_files(paths: Sequence[Path], said: FileMapping) -> list[TableFile
         raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
     if not files:
         raise SourceError(f"{paths[0]}: expected files with counts, found none")
-    return [_of_one_period(file) for file in files]
+    sheets = tuple(dict.fromkeys(each.document.sheet for each in files if each.document.sheet))
+    if unknown := [name for name in said.sheet if sheets and name not in sheets]:
+        raise SourceError(f"{paths[0]}: no sheet {unknown[0]!r} with cells")
+    return TableFiles(
+        tuple(_of_one_period(file) for file in files),
+        sheets if passed or said.sheet else (),
+        (*notes, *(note for file in files for note in file.sheet.notes)),
+        tuple(question for file in files for question in file.sheet.questions),
+    )
+
+
+def _has_counts(document: Document) -> bool:
+    """Whether a sheet has numbers beside its first column, more than a date or two."""
+    head = read_sheet(document).head
+    first = min(at for row in head for at, cell in enumerate(row) if cell)
+    numbers = sum(is_number(cell) for row in head for cell in row[first + 1 :])
+    return numbers > 2
 
 
 def _of_one_period(file: TableFile) -> TableFile:

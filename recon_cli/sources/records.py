@@ -241,6 +241,7 @@ def _workbook(path: Path, name: str | None, _changed: int) -> pl.DataFrame:
     """A sheet with one header row; read once, as long as it does not change."""
     sheet = read_sheet(document_of(path), name)
     rows = pl.concat(list(sheet.batches())).sort(ROW)
+    rows = rows.with_columns(pl.exclude(ROW).str.strip_chars())  # an indent is no value
     headers, body = rows.drop(ROW).row(0), rows.drop(ROW).slice(1)
     filled = {str(at): text for at, text in enumerate(headers) if text is not None}
     if len(set(filled.values())) < len(filled):

@@ -24,7 +24,13 @@ from recon_cli.schema import Release
 from recon_cli.sources.dense import MOST_COLUMN_SETS, DenseSource, KeptSheet
 from recon_cli.sources.formats import FORMATS, NO_MAPPING, CountSheet, FileMapping, is_companion
 from recon_cli.sources.formats.reading import SheetReader
-from recon_cli.sources.tabular import Document, Sheet, document_of, open_documents
+from recon_cli.sources.tabular import (
+    Document,
+    Sheet,
+    document_of,
+    documents_of_sheets,
+    open_documents,
+)
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy import GROUP_ROWS, AbsentCells, TidySource, tables_without_zeros
 from recon_cli.sources.tidy_file import TidyFile
@@ -126,7 +132,9 @@ def open_sheets(
         data = [each for each in documents if len(documents) == 1 or not is_companion(each)]
         if not data:
             raise SourceError(f"{path}: expected files with counts, found none")
-        for document in data:
+        for document in (
+            sheet for each in data for sheet in documents_of_sheets(each, mapping.sheet)
+        ):
             if not form.recognises(document):
                 raise SourceError(
                     f"{document.label}: is no file of {form.title}; `recon init {path}` tells "

@@ -62,7 +62,7 @@ def place_names(config: Ingest) -> dict[str, str]:
         SourceError: The file of names is not what it should be.
     """
     numbered = {} if config.mapping is None else config.mapping.geoids
-    names = {geoid: name for name, geoid in numbered.items()}
+    names = {geoid: name for name, geoid in sorted(numbered.items(), key=lambda one: len(one[0]))}
     return names if config.names is None else names | sources.read_place_names(config.names)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from xml.sax.saxutils import escape
+
+from tests.support.workbooks import plain_sheets, workbook_of
 
 #: Total, three ages; the same of men and of women: the cells of table P99, from 1.
 SEXES: Final = (("T", "Total"), ("M", "Males"), ("F", "Females"))
@@ -318,58 +319,7 @@ LAYOUTS: Final[dict[str, Callable[[Counts, Path], Layout]]] = {
     )
 }
 
-_TYPES = """<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/\
-content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.\
-relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override \
-PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.\
-spreadsheetml.sheet.main+xml"/></Types>"""
-_RELATIONS = '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package\
-/2006/relationships">{}</Relationships>'
-_KIND = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-
 
 def write_workbook(path: Path, sheets: Mapping[str, Sequence[Sequence[object]]]) -> None:
     """A workbook of plain cells: numbers as numbers, all else as text."""
-
-    def relation(i: int, kind: str, target: str) -> str:
-        return f'<Relationship Id="rId{i}" Type="{_KIND}/{kind}" Target="{target}"/>'
-
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("[Content_Types].xml", _TYPES)
-        archive.writestr(
-            "_rels/.rels", _RELATIONS.format(relation(1, "officeDocument", "xl/workbook.xml"))
-        )
-        names = "".join(
-            f'<sheet name="{escape(name)}" sheetId="{i}" r:id="rId{i}"/>'
-            for i, name in enumerate(sheets, start=1)
-        )
-        archive.writestr(
-            "xl/workbook.xml",
-            f'<?xml version="1.0"?><workbook xmlns="{_MAIN}" xmlns:r="{_KIND}">'
-            f"<sheets>{names}</sheets></workbook>",
-        )
-        parts = [
-            relation(i, "worksheet", f"worksheets/sheet{i}.xml") for i in range(1, len(sheets) + 1)
-        ]
-        archive.writestr("xl/_rels/workbook.xml.rels", _RELATIONS.format("".join(parts)))
-        for i, rows in enumerate(sheets.values(), start=1):
-            body = "".join(_row(at, row) for at, row in enumerate(rows, start=1))
-            archive.writestr(
-                f"xl/worksheets/sheet{i}.xml",
-                f'<?xml version="1.0"?><worksheet xmlns="{_MAIN}"><sheetData>{body}</sheetData>'
-                "</worksheet>",
-            )
-
-
-def _row(at: int, row: Sequence[object]) -> str:
-    cells = []
-    for column, value in enumerate(row):
-        letters = chr(65 + column) if column < 26 else f"A{chr(65 + column - 26)}"
-        if isinstance(value, int | float):
-            cells.append(f'<c r="{letters}{at}"><v>{value}</v></c>')
-        elif value != "":
-            cells.append(
-                f'<c r="{letters}{at}" t="inlineStr"><is><t>{escape(str(value))}</t></is></c>'
-            )
-    return f'<row r="{at}">{"".join(cells)}</row>'
+    path.write_bytes(workbook_of(plain_sheets(sheets)))

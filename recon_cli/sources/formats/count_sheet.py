@@ -63,6 +63,10 @@ class CountSheet:
         where: Place of a column → the values whose rows are counts, unless the user says so.
         number: Pattern of a count with a flag behind it; its first group is the count.
         labels: Published code of a cell → its label in words, where the file has them.
+        levels: What the places are called, the largest first, where the file says it.
+        names: Code of a place → its name, where the file has both.
+        notes: What was passed over, a sentence each.
+        questions: What could not be told, and how it was taken.
     """
 
     sheet: Sheet
@@ -76,6 +80,10 @@ class CountSheet:
     where: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     number: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    levels: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.counts:

@@ -31,7 +31,7 @@ def recognises(document: Document) -> bool:
 
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
     """Columns by their codes; labels from the second row."""
-    sheet = read_sheet(document, mapping.sheet)
+    sheet = read_sheet(document)
     at = required_row(sheet, _PLACE)
     headers = sheet.head[at]
     place = headers.index(_PLACE)

@@ -36,7 +36,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     Raises:
         SourceError: The file's name does not say which table it is.
     """
-    sheet = read_sheet(document, mapping.sheet)
+    sheet = read_sheet(document)
     at = required_row(sheet, _PLACE)
     match = _FILE.match(document.name)
     table = mapping.table or (match[1].upper() if match else None)

@@ -32,9 +32,14 @@ def required_row(sheet: Sheet, *names: str) -> int:
     return at
 
 
+def is_number(cell: str) -> bool:
+    """Whether a cell has a number."""
+    return _NUMBER.fullmatch(cell.strip()) is not None
+
+
 def numbers_in(row: Sequence[str]) -> int:
     """How many cells of a row are numbers."""
-    return sum(_NUMBER.fullmatch(cell) is not None for cell in row)
+    return sum(map(is_number, row))
 
 
 def header_rows(sheet: Sheet, chosen: Sequence[int]) -> tuple[int, ...]:

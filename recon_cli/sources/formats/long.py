@@ -48,7 +48,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     Raises:
         SourceError: No column is one of values, or of places.
     """
-    sheet = read_sheet(document, mapping.sheet)
+    sheet = read_sheet(document)
     rows = header_rows(sheet, mapping.header)
     headers = sheet.head[rows[-1]]
     value = _value(sheet, rows[-1])

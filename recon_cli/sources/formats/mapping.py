@@ -24,9 +24,11 @@ class FileMapping:
     """The keys of ``ingest.mapping``.
 
     Attributes:
-        sheet: Of a workbook: the sheet's name.
+        sheet: Of a workbook: the names of the sheets that are read; all that are not hidden if
+            empty.
         header: Numbers of the header rows; told by their content if empty.
         place: Header of the column with the geoids.
+        parent: Headers of the columns that say what a place is part of, the largest first.
         geoids: What stands in that column → its geoid, where places have names and no codes.
         levels: Only rows of geounits of these levels are read, if there are any.
         where: Header → the values of that column whose rows are read.
@@ -38,9 +40,10 @@ class FileMapping:
         unpublished: Texts in place of a count that is not published.
     """
 
-    sheet: str | None = None
+    sheet: Sequence[str] = ()
     header: Sequence[int] = ()
     place: str | None = None
+    parent: Sequence[str] = ()
     geoids: Mapping[str, str] = field(default_factory=dict)
     levels: Sequence[str] = ()
     where: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -49,13 +49,13 @@ def recognises(document: Document) -> bool:
     return _PLACE in first_line(document)
 
 
-def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:
+def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
     """Columns by the codebook.
 
     Raises:
         SourceError: There is no codebook, or no ``GISJOIN``.
     """
-    sheet = read_sheet(document, mapping.sheet)
+    sheet = read_sheet(document)
     at = required_row(sheet, _PLACE)
     stem = document.name.rpartition(".")[0]
     book = next((each for each in beside if each.name == f"{stem}_codebook.txt"), None)

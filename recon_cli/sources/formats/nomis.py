@@ -29,7 +29,7 @@ def recognises(document: Document) -> bool:
 
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
     """Dimensions are the columns that have a ``…_NAME`` beside them."""
-    sheet = read_sheet(document, mapping.sheet)
+    sheet = read_sheet(document)
     at = required_row(sheet, _PLACE, _VALUE)
     headers = sheet.head[at]
     places = {header: i for i, header in enumerate(headers)}

@@ -26,7 +26,7 @@ def recognises_bulk(document: Document) -> bool:
 
 def read_bulk(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
     """Columns by their labels: ``Sex: Males; Age: Aged 65 and over; measures: Value``."""
-    sheet = read_sheet(document, mapping.sheet)
+    sheet = read_sheet(document)
     at = required_row(sheet, _PLACE)
     headers = sheet.head[at]
     counts = tuple(
@@ -58,10 +58,10 @@ def recognises_filtered(document: Document) -> bool:
 def read_filtered(
     document: Document,
     beside: Sequence[Document],  # noqa: ARG001
-    mapping: FileMapping,
+    mapping: FileMapping,  # noqa: ARG001
 ) -> CountSheet:
     """A row a count: the place first, then code and label of each dimension."""
-    sheet = read_sheet(document, mapping.sheet)
+    sheet = read_sheet(document)
     at = required_row(sheet, _VALUE)
     headers = sheet.head[at]
     dimensions = tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Final
@@ -20,8 +21,42 @@ _NAMES: Final = frozenset((
     "place", "places", "location", "site", "area name", "geography", "region", "country", "state",
     "province", "county", "district", "municipality", "borough", "city", "town", "village",
     "parish", "ward", "zone", "neighbourhood", "neighborhood", "community", "school", "hospital",
-    "clinic", "practice", "unit",
+    "clinic", "practice", "unit", "area", "local authority", "authority", "establishment",
+    "locality", "cluster", "trust", "division", "court", "court area", "police force", "force",
+    "college", "nursery", "station", "care home", "home", "branch", "office", "lsoa", "msoa",
+    "output area", "postcode", "constituency",
 ))  # fmt: skip
+
+
+#: What a header says beside what its places are.
+_FILLER: Final = re.compile(
+    r"\b(the|of|name|names|title|code|codes|id|no|number|urn|gss|ons|fips)\b|[^\w\s]", re.IGNORECASE
+)
+_CODE: Final = re.compile(r".*\b(code|id|urn|gss|fips|estab)\b.*|.*geoid.*", re.IGNORECASE)
+
+
+def is_code_header(header: str) -> bool:
+    """Whether a header says that its column has codes.
+
+    >>> [is_code_header(text) for text in ("Ward code", "URN", "Ward", "Decode")]
+    [True, True, False, False]
+    """
+    return _CODE.fullmatch(header) is not None
+
+
+def place_noun(header: str) -> str:
+    """What a header calls its places: ``ward`` of ``Ward name`` and of ``Ward code``."""
+    return " ".join(_FILLER.sub(" ", header.casefold()).replace("_", " ").split())
+
+
+def is_place_header(header: str) -> bool:
+    """Whether a header says that its column has places.
+
+    >>> [is_place_header(text) for text in ("School name", "Local authority", "Boys")]
+    [True, True, False]
+    """
+    noun = place_noun(header)
+    return noun in _NAMES or noun.removesuffix("s") in _NAMES or header.casefold() in GEOIDS
 
 
 def place_column(sheet: Sheet, headers: Sequence[str], header: int, mapping: FileMapping) -> int:

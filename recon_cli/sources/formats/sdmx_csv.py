@@ -41,7 +41,7 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     Raises:
         SourceError: No column is the place.
     """
-    sheet = read_sheet(document, mapping.sheet)
+    sheet = read_sheet(document)
     at = required_row(sheet, _VALUE)
     headers = sheet.head[at]
     lower = [header.casefold() for header in headers]

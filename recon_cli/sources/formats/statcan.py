@@ -27,7 +27,7 @@ def recognises(document: Document) -> bool:
 
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
     """The characteristic is a dimension; which of them, is ``mapping.where``'s."""
-    sheet = read_sheet(document, mapping.sheet)
+    sheet = read_sheet(document)
     at = required_row(sheet, _PLACE, _LABEL)
     headers = sheet.head[at]
     counts = tuple(

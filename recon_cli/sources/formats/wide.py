@@ -11,9 +11,10 @@ from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_geo_id
 from recon_cli.sources.formats.header import header_rows, joined_headers
+from recon_cli.sources.formats.layout import lay_out
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.formats.place import place_column
-from recon_cli.sources.tabular import Document, read_sheet
+from recon_cli.sources.formats.place import GEOIDS, place_column
+from recon_cli.sources.tabular import Document, Sheet, read_sheet
 
 _LABEL: Final = re.compile(r"!!|;|:")
 
@@ -26,22 +27,25 @@ def recognises(document: Document) -> bool:  # noqa: ARG001
 def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
     """Columns by code, by label, or by ``mapping.columns``.
 
-    A column with words in every row that was looked at is passed over, unless its header is a code.
+    Where the places have geoids a column of words is passed over, unless its header is a code. A
+    sheet of names is laid out as a whole.
     """
-    sheet = read_sheet(document, mapping.sheet)
+    sheet = read_sheet(document)
+    flat = None if document.is_workbook or mapping.parent else _flat(sheet, mapping)
+    return _laid_out(sheet, mapping) if flat is None else flat
+
+
+def _flat(sheet: Sheet, mapping: FileMapping) -> CountSheet | None:
+    """Text with a column of geoids, which may have any number of rows."""
     rows = header_rows(sheet, mapping.header)
     words = joined_headers(sheet, rows)
     headers = tuple(": ".join(each) for each in words)
     place = place_column(sheet, headers, rows[-1], mapping)
     body = sheet.head[rows[-1] + 1 :]
-    counts = tuple(
-        CountColumn(
-            i,
-            header,
-            words[i][-1] if words[i] else None,
-            *_table_of(words[i]),
-            label_parts(header),
-        )
+    if headers[place].casefold() not in GEOIDS or not any(row[place].isalnum() for row in body):
+        return None
+    counts = [
+        i
         for i, header in enumerate(headers)
         if i != place
         and (
@@ -49,9 +53,40 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
             or table_of(words[i][-1] if words[i] else "") is not None
             or not _is_words([row[i] for row in body])
         )
+    ]
+    return CountSheet(
+        sheet, rows[-1] + 1, headers, (place,), from_geo_id(place), _columns(words, counts)
     )
-    geoid = from_geo_id(place)
-    return CountSheet(sheet, rows[-1] + 1, headers, (place,), geoid, counts)
+
+
+def _laid_out(sheet: Sheet, mapping: FileMapping) -> CountSheet:
+    """A sheet of names, whose rows say in many ways what is part of what."""
+    found = lay_out(sheet, mapping)
+    return CountSheet(
+        found.sheet,
+        0,
+        tuple(": ".join(each) for each in found.headers),
+        (found.place,),
+        from_geo_id(found.place),
+        _columns(found.headers, found.counts),
+        levels=found.levels,
+        names=found.names,
+        notes=found.notes,
+        questions=found.questions,
+    )
+
+
+def _columns(words: Sequence[Sequence[str]], counts: Sequence[int]) -> tuple[CountColumn, ...]:
+    return tuple(
+        CountColumn(
+            i,
+            ": ".join(words[i]),
+            words[i][-1] if words[i] else None,
+            *_table_of(words[i]),
+            label_parts(": ".join(words[i])),
+        )
+        for i in counts
+    )
 
 
 def _table_of(words: Sequence[str]) -> tuple[str | None, int | None]:

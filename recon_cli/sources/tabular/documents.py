@@ -42,17 +42,19 @@ _MOST_PACKED: Final = 400
 
 @dataclass(frozen=True)
 class Document:
-    """One file, or one member of a zip.
+    """One file, one member of a zip, or one sheet of a workbook.
 
     Attributes:
         name: Its own name, without folders.
         label: How messages name it: ``p5.zip:P5-Data.csv``.
         opener: Opens its bytes.
+        sheet: Of a sheet: its name; the bytes are those of the workbook.
     """
 
     name: str
     label: str
     opener: Callable[[], AbstractContextManager[IO[bytes]]]
+    sheet: str | None = None
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:

@@ -17,6 +17,9 @@ HEAD_ROWS: Final = 60
 #: As many columns as a spreadsheet can have; more are rows that were written as columns.
 MOST_COLUMNS: Final = 16_384
 
+#: First row and column, last row and column of a range of cells, from 0.
+Merge = tuple[int, int, int, int]
+
 
 @dataclass(frozen=True)
 class Sheet:
@@ -28,12 +31,14 @@ class Sheet:
         width: Number of columns.
         batches: Reads all rows: columns ``row`` and ``0``, ``1``, … as text. An empty cell is
             null, a row without any text is left out.
+        merges: Of a workbook: ranges of cells that are one; the first has what they hold.
     """
 
     label: str
     head: tuple[tuple[str, ...], ...]
     width: int
     batches: Callable[[], Iterator[pl.DataFrame]]
+    merges: tuple[Merge, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.width or not any(any(row) for row in self.head):
@@ -62,7 +67,7 @@ def sheet_of_rows(label: str, rows: list[list[str]]) -> Sheet:
     """A sheet of rows in memory, the shorter ones filled up with empty cells."""
     width = max(map(len, rows), default=0)
     full = [(*row, *[""] * (width - len(row))) for row in rows]
-    head = tuple(full[:HEAD_ROWS])
+    head = tuple(tuple(cell.strip() for cell in row) for row in full[:HEAD_ROWS])
 
     def batches() -> Iterator[pl.DataFrame]:
         columns = {str(i): [row[i] or None for row in full] for i in range(width)}

@@ -1,0 +1,223 @@
+"""Which rows of counts are totals of others, by their words and by their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.formats.layout.columns import Columns
+from recon_cli.sources.formats.layout.rows import PlaceRow
+from recon_cli.sources.formats.layout.sums import CountRows
+from recon_cli.sources.formats.layout.words import (
+    PART_OF,
+    WHOLE,
+    Path,
+    is_all_places,
+    is_total_of,
+    same,
+)
+
+
+@dataclass(frozen=True)
+class NestedRows:
+    """Rows with the paths of their places.
+
+    Attributes:
+        rows: A total has the path of its parts' parent.
+        notes: What the counts told.
+        questions: What could not be told, and how it was taken.
+    """
+
+    rows: tuple[PlaceRow, ...]
+    notes: tuple[str, ...]
+    questions: tuple[str, ...]
+
+
+def nest(columns: Columns, rows: tuple[PlaceRow, ...]) -> NestedRows:
+    """Tell which rows are totals of others, and check that places add up.
+
+    Raises:
+        SourceError: A place has two rows, or every row is a total.
+    """
+    counts = [[row.cells[at] for at in columns.counts] for row in rows]
+    return _Nesting(columns, rows, CountRows.of(counts)).told()
+
+
+@dataclass(frozen=True)
+class _Nesting:
+    """Finds which rows are totals of others, by their words and by their counts."""
+
+    columns: Columns
+    rows: tuple[PlaceRow, ...]
+    sums: CountRows
+
+    def told(self) -> NestedRows:
+        """Each row with its place; a total with that of its parts."""
+        paths = self._without_root([line.path for line in self.rows])
+        totals = self._named_totals(paths)
+        questions: list[str] = []
+        notes: list[str] = []
+        parts = [i for i in range(len(paths)) if i not in totals]
+        if not parts:
+            raise SourceError(f"{self.columns.sheet.label}: every row is a total; of what?")
+        taken = {paths[i] for i in parts}
+        leaves = self._leaves(paths, parts)
+        for i, candidates in totals.items():
+            free = [path for path in candidates if path not in taken]
+            if not free:
+                self._refuse_second(i, candidates)
+            path, question = self._settle(i, free, paths, leaves)
+            paths[i] = path
+            taken.add(path)
+            questions += question
+        found = self._summed(paths, leaves, notes) if () not in taken else paths
+        self._refuse_doubles(found)
+        questions += self._sums_that_differ(found)
+        rows = [replace(row, path=path) for row, path in zip(self.rows, found, strict=True)]
+        return NestedRows(tuple(rows), tuple(notes), tuple(dict.fromkeys(questions)))
+
+    def _without_root(self, paths: list[Path]) -> list[Path]:
+        """``All schools`` above all others is no place that they are part of."""
+        roots = {path[0] for path in paths if path}
+        if len(roots) == 1 and len(paths) > 1 and self._is_total(roots.pop()):
+            return [path[1:] for path in paths]
+        return paths
+
+    def _named_totals(self, paths: Sequence[Path]) -> dict[int, list[Path]]:
+        """Row → the places that it may be the total of, the innermost first."""
+        found: dict[int, list[Path]] = {}
+        inner = {path[:n] for path in paths for n in range(1, len(path))}
+        for i, (line, path) in enumerate(zip(self.rows, paths, strict=True)):
+            if not path:
+                continue
+            if line.is_total:
+                is_whole = self._is_total(path[-1])
+                found[i] = [path[:-1] if is_whole else path]
+                continue
+            outer, name = path[:-1], path[-1]
+            around = [outer[:n] for n in range(len(outer), -1, -1)]
+            named = [each for each in inner if is_total_of(name, each[-1])]
+            if named:
+                found[i] = [each for each in around if each in named] or named
+            elif self._is_total(name) and path not in inner:
+                found[i] = around
+            elif outer and same(name, outer[-1]):
+                others = [
+                    k for k, each in enumerate(paths) if each[: len(outer)] == outer and k != i
+                ]
+                if others and self.sums.add_up(i, others):
+                    found[i] = [outer]
+            elif name.casefold().startswith("all "):
+                others = [
+                    k for k, each in enumerate(paths) if each[: len(outer)] == outer and k != i
+                ]
+                if len(others) > 1 and self.sums.add_up(i, others):
+                    found[i] = [outer]
+        return found
+
+    def _is_total(self, name: str) -> bool:
+        return is_all_places(name, self.columns.nouns)
+
+    def _leaves(self, paths: Sequence[Path], parts: Sequence[int]) -> list[int]:
+        inner = {paths[i][:n] for i in parts for n in range(len(paths[i]))}
+        return [i for i in parts if paths[i] not in inner]
+
+    def _settle(
+        self, i: int, free: Sequence[Path], paths: Sequence[Path], leaves: Sequence[int]
+    ) -> tuple[Path, list[str]]:
+        """Which of some places a total is of."""
+        below = {path: [k for k in leaves if paths[k][: len(path)] == path] for path in free}
+        fitting = [path for path in free if below[path] and self.sums.add_up(i, below[path])]
+        if len(fitting) == 1 or (fitting and len({tuple(below[path]) for path in fitting}) == 1):
+            return fitting[0], []
+        where = self.columns.sheet.where(self.rows[i].number)
+        name = self.rows[i].path[-1] if self.rows[i].path else WHOLE
+        options = " or ".join(repr(path[-1]) if path else "all places" for path in fitting or free)
+        if fitting:
+            return fitting[0], [
+                f"{where}: whether {name!r} is the total of {options}: it is taken as the first"
+            ]
+        return free[0], [] if len(free) == 1 else [
+            f"{where}: {name!r} should be the total of {options}, and their rows do not add up"
+        ]
+
+    def _refuse_second(self, i: int, candidates: Sequence[Path]) -> None:
+        name = PART_OF.join(candidates[0]) if candidates[0] else "all places"
+        raise SourceError(
+            f"{self.columns.sheet.where(self.rows[i].number)}: "
+            f"{(self.rows[i].path or ('the row',))[-1]!r} is a total of {name}, which has another "
+            "row already; leave one of them out"
+        )
+
+    def _summed(self, paths: list[Path], leaves: Sequence[int], notes: list[str]) -> list[Path]:
+        """With the rows that no word calls totals and that are sums of the others."""
+        sheet = self.columns.sheet
+        found = list(paths)
+        for whole in (None, leaves[-1], leaves[0]):
+            rest = [k for k in leaves if k != whole]
+            blocks = {} if any(len(paths[k]) > 1 for k in leaves) else self.sums.blocks(rest)
+            tops = list(blocks) or rest
+            if whole is None and not blocks:
+                continue
+            if whole is not None and not self.sums.is_surely_sum(whole, tops):
+                continue
+            for total, parts in blocks.items():
+                for k in parts:
+                    found[k] = (*paths[total], *paths[k])
+            if blocks:
+                of = ", ".join(repr(paths[total][-1]) for total in tops[:3])
+                notes.append(
+                    f"{sheet.label}: {of} are taken as places of which others are parts: their "
+                    "counts are the sums of the rows beside them"
+                )
+            if whole is not None:
+                found[whole] = ()
+                notes.append(
+                    f"{sheet.where(self.rows[whole].number)}: {paths[whole][-1]!r} is all places "
+                    "together: its counts are the sums of all others"
+                )
+            break
+        return found
+
+    def _refuse_doubles(self, paths: Sequence[Path]) -> None:
+        seen: dict[Path, int] = {}
+        for line, path in zip(self.rows, paths, strict=True):
+            if path in seen:
+                raise SourceError(
+                    f"{self.columns.sheet.where(line.number)}: "
+                    f"{PART_OF.join(path) or 'all places'} is in row {seen[path]} already; if two "
+                    "places have one name, say what they are part of: mapping.parent (`recon init "
+                    "--parent HEADER`)"
+                )
+            seen[path] = line.number
+
+    def _sums_that_differ(self, paths: Sequence[Path]) -> list[str]:
+        """A question for a place whose parts do not add up to it."""
+        rows = {path: i for i, path in enumerate(paths)}
+        questions = []
+        for path, i in rows.items():
+            below = [k for other, k in rows.items() if other[: len(path)] == path and other != path]
+            depth = min((len(paths[k]) for k in below), default=0)
+            parts = [k for k in below if len(paths[k]) == depth]
+            if len(parts) < len(below):
+                covered = [paths[k] for k in parts]
+                parts += [
+                    k
+                    for k in below
+                    if k not in parts and not any(paths[k][: len(c)] == c for c in covered)
+                ]
+            if not parts:
+                continue
+            column = self.sums.first_difference(i, parts)
+            if column is None:
+                continue
+            at, total, least, most = column
+            header = ": ".join(self.columns.headers[self.columns.counts[at]])
+            found = str(least) if least == most else f"{least} to {most}"
+            questions.append(
+                f"{self.columns.sheet.where(self.rows[i].number, None)}, column {header}: "
+                f"{path[-1] if path else 'all places together'} "
+                f"{'has' if path else 'have'} {total}, and the {len(parts)} parts of it {found}"
+            )
+        return questions[:3]
