@@ -13,7 +13,8 @@ ReconError
 │   ├── DisagreementError  8  two engines contradict each other; carries the model
 │   └── WorkerError        9  a worker process that died
 ├── FetchError            10  a download that failed, or a file that is not the one recorded
-└── MemoryShortage        11  memory ran out
+├── MemoryShortage        11  memory ran out
+└── BudgetError           12  a protection that would spend more privacy than its account allows
 
 `recon check` ends with 20 where a rule is broken, 21 where one is undecided: no errors, verdicts.
 Exit code 1 is left to defects of the program, 130 to an interrupt, 143 to SIGTERM, 141 to a
@@ -128,3 +129,9 @@ class MemoryShortage(ReconError):  # noqa: N818 - no error of ours
     """The process may not have as much memory as it needs."""
 
     exit_code = 11
+
+
+class BudgetError(ReconError):
+    """What a protection would spend goes beyond the limit of its account; nothing was drawn."""
+
+    exit_code = 12

@@ -44,7 +44,7 @@ PURPOSES: Mapping[str, Sequence[str]] = {
         *("show", "verify", "audit", "claims", "check", "prove"),
         *("contributions", "leave-one-out", "confidence", "estimate"),
     ),
-    "Protect": ("protect", "compare"),
+    "Protect": ("protect", "compare", "account"),
     "Plan": ("capacity", "frontier", "risk"),
     "Data": ("synth", "tabulate", "releases"),
     "Lab": ("lab",),

@@ -5,6 +5,8 @@ Its module is light up to the methods that work: they import what is heavy.
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from recon_cli.config.model import AnySection
 from recon_cli.config.protecting import ProtectingByChance
+from recon_cli.config.sections.account import Account
 from recon_cli.execute import OnProgress, Results
 from recon_cli.pipeline.declaration import OpenedStage
 from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from recon_cli.chance import KeyedChance
+    from recon_cli.noise.account import Spend
 
 Shared = TypeVar("Shared")
 #: What is told of a finished protection: a label, and text, a number, or a part of a whole.
@@ -146,6 +150,25 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         """What it repeats itself by."""
         return self.study_seed
 
+    @property
+    def spends(self) -> Sequence[Spend]:
+        """What it spends of one person's privacy; nothing where it publishes no counts itself.
+
+        Raises:
+            ReconError: The config is wrong.
+        """
+        return ()
+
+    @property
+    def invariants(self) -> Sequence[str]:
+        """What it publishes exactly, beside what it protects."""
+        return ()
+
+    @property
+    def draws_again(self) -> bool:
+        """Whether an interrupted run draws anew what it had not finished."""
+        return False
+
     def write_beside(self, staging: Staging, pieces: Sequence[Piece]) -> None:
         """Write what goes with all pieces together."""
 
@@ -215,12 +238,36 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
             ReconError: What the protection raised.
             WorkerError: A worker died.
         """
-        pieces, shared = self.pieces(), self.share(partial(self._draw, stage))
+        pieces = self.pieces()
+        account = self._reserve(stage)
+        shared = self.share(partial(self._draw, stage))
         results = self.work_on(stage, pieces, lambda: (self, shared, stage.staging))
         self.write_beside(stage.staging, pieces)
         return stage.publish(
-            pieces, notes=self.notes, usages=results.usages, workers=results.workers
+            pieces,
+            notes={**self.notes, **account},
+            usages=results.usages,
+            workers=results.workers,
         )
+
+    def _reserve(self, transaction: Transaction) -> dict[str, str]:
+        """Write down in the run's account what it spends, before anything is drawn.
+
+        What is for study is not for publication, and spends nothing.
+
+        Raises:
+            BudgetError: It would go beyond the account's limit.
+            StageError: The account cannot be read or written.
+        """
+        section = self.run.config.sections.get("account")
+        if not isinstance(section, Account) or self.is_study or not self.spends:
+            return {}
+        from recon_cli.stages.account import account_of  # noqa: PLC0415 - loads numpy
+
+        own = secrets.token_bytes(32) if self.draws_again else self._key(transaction)
+        id_ = hashlib.sha256(b"account" + own).hexdigest()[:32]
+        account_of(self.run.work, section).reserve(self, id_)
+        return {"account": id_}
 
     def work_on(
         self, stage: Transaction, pieces: Sequence[Piece], prepare: Callable[[], Any]
@@ -239,16 +286,25 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
             StageError: The disk refused.
         """
         from recon_cli.chance import KeyedChance  # noqa: PLC0415 - loads numpy
-        from recon_cli.store.chance_key import KEY_FILE, kept_key  # noqa: PLC0415
 
         name = self.stage.name
         if self.study_seed is not None:
             return KeyedChance.for_study(self.study_seed).named(name)
+        return KeyedChance.of_key(self._key(transaction)).named(name)
+
+    def _key(self, transaction: Transaction) -> bytes:
+        """Its secret key.
+
+        Raises:
+            StageError: The disk refused.
+        """
+        from recon_cli.store.chance_key import KEY_FILE, kept_key  # noqa: PLC0415 - loads numpy
+
         path, bound_to = transaction.staging.root / KEY_FILE, self.recipe.key
         if self.kept_for is not None:
-            path = transaction.work / private_folder(name) / KEY_FILE
+            path = transaction.work / private_folder(self.stage.name) / KEY_FILE
             bound_to = self.kept_for
-        return KeyedChance.of_key(kept_key(path, bound_to)).named(name)
+        return kept_key(path, bound_to)
 
 
 def protect_piece(

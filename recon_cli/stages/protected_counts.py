@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from recon_cli.chance import KeyedChance
+    from recon_cli.noise.account import Spend
     from recon_cli.protect.counts import Keys
     from recon_cli.publication import Publication
     from recon_cli.stages.true_counts import Origin
@@ -94,6 +95,13 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
     def described(self) -> Mapping[str, bytes]:
         """Files beside the counts, besides the laws and the list of units: name → content."""
         return {}
+
+    @property
+    def spends(self) -> Sequence[Spend]:
+        """No ε bounds what these counts tell."""
+        from recon_cli.noise.account import Spend  # noqa: PLC0415 - loads numpy
+
+        return [Spend("", "all counts", None)]
 
     def tidy(self, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
         """The rows that are published; columns of `recon_cli.frames.COUNTS`."""

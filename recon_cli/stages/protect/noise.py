@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from recon_cli.chance import KeyedChance
+    from recon_cli.noise.account import Spend
     from recon_cli.noise.strategy import Strategy
     from recon_cli.protect.measured import NoiseSource
     from recon_cli.publication import Publication
@@ -151,6 +152,23 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
     def described(self) -> Mapping[str, bytes]:
         """The schema, where it is another one."""
         return {} if self.schema is None else {SCHEMA: self.schema.encode()}
+
+    @property
+    def spends(self) -> Sequence[Spend]:
+        """What its strategy spends at its levels."""
+        from recon_cli.noise.account import spends_of  # noqa: PLC0415 - loads numpy
+
+        return spends_of(self.strategy, self.release.features, self.levels)
+
+    @property
+    def invariants(self) -> Sequence[str]:
+        """Which units have records, where no list says which there are."""
+        return self.config.invariants.get("invariants", ())
+
+    @property
+    def draws_again(self) -> bool:
+        """OpenDP keeps no key."""
+        return self.config.source == "opendp"
 
     def settings(self) -> Mapping[str, Any]:
         """The strategy, and what of it is measured."""

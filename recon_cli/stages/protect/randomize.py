@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
+from math import inf, isinf, nextafter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -18,6 +20,7 @@ from recon_cli.store import Manifest, Piece
 
 if TYPE_CHECKING:
     from recon_cli.chance import KeyedChance
+    from recon_cli.noise.account import Spend
     from recon_cli.protect.randomize import Response
     from recon_cli.sources.records import RecordFile
 
@@ -120,6 +123,23 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         """ε of each feature; None where a reported value rules a true one out."""
         spent = {each.feature: each.epsilon for each in self.responses}
         return {"epsilon": {n: None if e == float("inf") else e for n, e in spent.items()}}
+
+    @property
+    def spends(self) -> Sequence[Spend]:
+        """ε of each feature."""
+        from recon_cli.noise.account import Spend  # noqa: PLC0415 - loads numpy
+
+        found = {each.feature: each.epsilon for each in self.responses}
+        return [
+            Spend("", name, None if isinf(e) else Fraction(nextafter(e, inf)), is_pure=True)
+            for name, e in found.items()
+        ]
+
+    @property
+    def invariants(self) -> Sequence[str]:
+        """The place, and the answers that nobody randomises."""
+        others = [name for name in self.release.feature_index if name not in self.config.responses]
+        return [f"{name} of every record" for name in (self.release.geography.unit.name, *others)]
 
     def pieces(self) -> Sequence[Piece]:
         """The partitions of the records."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from recon_cli.chance import KeyedChance
     from recon_cli.histogram.domain import Domain, Histogram
     from recon_cli.histogram.hierarchy import Hierarchy
+    from recon_cli.noise.account import Spend
     from recon_cli.noise.strategy import Query, Strategy
     from recon_cli.protect.topdown import Fixed, Product
     from recon_cli.sources.records import RecordFile
@@ -297,6 +298,25 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
             for _, strategy in self.strategies
         ]
         return {"levels": list(levels), "products": products, **self.config.invariants}
+
+    @property
+    def spends(self) -> Sequence[Spend]:
+        """What all products spend at the levels that are walked."""
+        from recon_cli.noise.account import spends_of  # noqa: PLC0415 - loads numpy
+
+        levels, features = self.truth[0].levels, self.release.features
+        return [
+            spend
+            for _, strategy in self.strategies
+            for spend in spends_of(strategy, features, [n for n in levels if n in strategy.levels])
+        ]
+
+    @property
+    def invariants(self) -> Sequence[str]:
+        """Counts that are exact, and which units have records, where no list says it."""
+        asked, units = self.config.invariant, self.config.invariants.get("invariants", [])
+        exact = [] if asked is None else [f"{asked.query} of every {', '.join(asked.levels)}"]
+        return [*exact, *units]
 
     def pieces(self) -> Sequence[Piece]:
         """The partitions of all units."""

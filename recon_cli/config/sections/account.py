@@ -1,0 +1,60 @@
+"""``account:`` what products of the same people spend together, and what they may."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Self
+
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+
+from recon_cli.config.model import ConfigModel, ConfigPath, Section
+from recon_cli.noise.budget import as_written, exact
+
+People = Annotated[int, Field(ge=1)]
+
+
+def _exact(value: object) -> Fraction:
+    found = exact(str(as_written(value)))
+    if found <= 0:
+        raise ValueError("a number above 0 is expected")
+    return found
+
+
+class AccountLimit(ConfigModel):
+    """What may be spent in all; what goes beyond is not drawn.
+
+    Attributes:
+        rho: ρ, as in ``2.56*165/4099``.
+        epsilon: ε at ``account.delta``.
+    """
+
+    rho: Annotated[Fraction, BeforeValidator(_exact), PlainSerializer(str)] | None = None
+    epsilon: Annotated[float, Field(gt=0, strict=False)] | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if self.rho is None and self.epsilon is None:
+            raise ValueError("rho or epsilon is expected")
+        return self
+
+
+class Account(Section):
+    """The section ``account``.
+
+    Attributes:
+        of: Whom the products are of; those of the same name are added up.
+        file: Where it is kept, for all runs on these people; default ``private/account.jsonl`` in
+            the work folder.
+        limit: What may be spent in all; a protection that would spend more is refused before
+            anything is drawn.
+        delta: With which probability ε may be missed.
+        people: Of how many people together ε is told.
+        tight: Also find ε by the distribution of the privacy loss; takes seconds.
+    """
+
+    of: Annotated[str, Field(min_length=1)]
+    file: ConfigPath | None = None
+    limit: AccountLimit | None = None
+    delta: Annotated[float, Field(gt=0, lt=1, strict=False)] = 1e-10
+    people: Annotated[tuple[People, ...], Field(strict=False, min_length=1)] = (1, 2, 5)
+    tight: bool = False

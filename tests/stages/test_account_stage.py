@@ -1,0 +1,128 @@
+"""The account of what is drawn from the same people: before it is drawn, once, and to its limit."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from recon_cli.schema import load_release
+from recon_cli.store import PartitionEntry, Piece, Staging
+from tests.stages.test_protect_noise import STRATEGY
+from tests.support.command_line import recon
+from tests.support.populations import random_records, random_units
+
+CLINIC = load_release("clinic_visits")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    units = [*random_units(CLINIC, 5, 3), *random_units(CLINIC, 6, 3)]
+    random_records(CLINIC, 5, 90, units).write_csv(tmp_path / "patients.csv")
+    (tmp_path / "noise.yaml").write_text(STRATEGY)
+    (tmp_path / "run.yaml").write_text(
+        "release: clinic_visits\nwork: work\nworkers: 1\n"
+        "account: {of: patients, file: account.jsonl, tight: true}\n"
+        "noise: {records: patients.csv, strategy: noise.yaml, units: exact}\n"
+        "randomize: {records: patients.csv, responses: {insurance: {epsilon: 1}}}\n"
+        "round: {records: patients.csv}\n"
+    )
+    return tmp_path
+
+
+def protect(home: Path, name: str, *given: object, code: int = 0) -> Any:
+    return recon("protect", name, "-c", home / "run.yaml", *given, code=code)
+
+
+def products(home: Path) -> list[dict[str, Any]]:
+    path = home / "account.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_a_product_is_there_before_it_is_drawn_and_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Staging.write
+    seen = []
+
+    def killed(staging: Staging, piece: Piece, *given: Any, **named: Any) -> PartitionEntry:
+        seen.append(len(products(home)))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Staging, "write", killed)
+    protect(home, "noise", code=130)
+    assert seen == [1]  # nothing was written yet, and it is spent
+    monkeypatch.setattr(Staging, "write", write)
+    protect(home, "noise")
+    protect(home, "noise")
+    assert len(products(home)) == 1
+    protect(home, "noise", "--force")
+    protect(home, "noise", "--work", home / "other")
+    found = products(home)
+    assert [each["work"] for each in found] == ["work", "work", "other"]
+    assert len({each["id"] for each in found}) == 3
+
+
+def test_nothing_is_drawn_above_the_limit(home: Path) -> None:
+    protect(home, "noise")
+    rho = float(sum(Fraction(each["budget"]) for each in products(home)[0]["spends"]))
+    limit = f"account.limit={{rho: {1.5 * rho}}}"
+    refused = protect(home, "noise", "--set", limit, "--work", home / "other", code=12)
+    assert "above the limit" in refused.stderr
+    assert "nothing was drawn" in refused.stderr
+    assert len(products(home)) == 1
+    assert not list((home / "other").rglob("*.parquet"))
+    protect(home, "noise", "--set", f"account.limit={{rho: {2 * rho + 1e-6}}}", "--force")
+    assert len(products(home)) == 2
+
+
+def test_what_has_no_epsilon_is_above_any_limit_and_named(home: Path) -> None:
+    protect(home, "round", "--set", "account.limit={epsilon: 100}", code=12)
+    assert not products(home)
+    protect(home, "round")
+    protect(home, "randomize")
+    said = recon("account", "-c", home / "run.yaml").output
+    assert "`protect round` in work: nothing bounds what it tells" in " ".join(said.split())
+    assert "`protect randomize` publishes clinic of every record exactly" in " ".join(said.split())
+
+
+def test_runs_for_study_spend_nothing(home: Path) -> None:
+    protect(home, "noise", "--set", "noise.study_seed=1")
+    assert not products(home)
+
+
+def test_the_account_is_told_and_written(home: Path) -> None:
+    protect(home, "noise")
+    protect(home, "noise", "--force")
+    config = home / "run.yaml"
+    said = recon("account", "-c", config, "--to", home / "a.csv").output
+    assert said.count("protect noise") >= 2
+    assert "tight" in said
+    rows = pl.read_csv(home / "a.csv")
+    total = next(line.split()[1] for line in said.splitlines() if line.startswith("  ρ "))
+    assert float(total) == pytest.approx(rows["rho"].sum(), rel=1e-5)
+    by_level = recon("account", "-c", config, "--by", "level").output
+    for level, rho in rows.group_by("level").agg(pl.col("rho").sum()).rows():
+        line = next(line for line in by_level.splitlines() if line.split()[:1] == [level])
+        assert float(line.split()[1]) == pytest.approx(rho, rel=1e-5)
+
+
+def test_purge_leaves_the_account(home: Path) -> None:
+    text = (home / "run.yaml").read_text().replace("file: account.jsonl, ", "")
+    (home / "run.yaml").write_text(text)
+    protect(home, "noise")
+    kept = home / "work" / "private" / "account.jsonl"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    recon("purge", "--work", home / "work", "--yes")
+    assert kept.exists()
+    assert not (home / "work" / "noisy").exists()
+
+
+def test_a_line_that_is_none_is_named(home: Path) -> None:
+    (home / "account.jsonl").write_text('{"of": "patients"}\n')
+    refused = protect(home, "noise", code=5)
+    assert "account.jsonl:1: no line of an account" in refused.stderr
