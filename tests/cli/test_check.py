@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -12,6 +15,8 @@ import pytest
 from recon_cli.cli.check import BROKEN, UNDECIDED
 from recon_cli.errors import ConfigError
 from tests.support.command_line import recon
+from tests.support.pages import blocks
+from tests.support.paths import ROOT
 
 SCHEMA = """\
 release: pupils
@@ -64,16 +69,49 @@ def config(tmp_path: Path) -> Path:
     return tmp_path / "pupils.yaml"
 
 
-def test_a_script_fails_and_passes_after_protection(config: Path) -> None:
+def scripts() -> tuple[str, str]:
+    """The gate of the page, and what it says to do where that fails."""
+    gate, cure = (
+        block.text
+        for block in blocks((ROOT / "docs" / "check.md").read_text())
+        if block.language == "sh"
+    )
+    return gate, cure
+
+
+def run_script(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a shell script as a workflow would, with `recon` on its path."""
+    (folder / "bin").mkdir(exist_ok=True)
+    program = folder / "bin" / "recon"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m recon_cli "$@"\n')
+    program.chmod(0o755)
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    return subprocess.run(
+        ["/bin/sh", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_script_of_the_page_fails_and_passes_after_protection(config: Path) -> None:
     folder = config.parent
-    recon("check", "-q", "-c", config, code=BROKEN)
-    truth = f"ingest.paths=[{folder}/truth/pupils.csv]"
-    recon("ingest", "-q", "-c", config, "--work", folder / "exact", "--set", truth)
-    recon("check", "-q", "-c", config, "--work", folder / "raw", "--set", truth, code=BROKEN)
-    recon("protect", "suppress", "-q", "-c", config, "--set", f"suppress.counts={folder}/exact")
-    public = f"ingest.paths=[{folder}/work/suppressed]"
-    shown = recon("check", "-c", config, "--work", folder / "again", "--set", public).stdout
-    assert "check: kept" in shown
+    ward = folder / "ward.yaml"
+    ward.write_text(CONFIG.replace("pupils.csv", "ward.csv"))
+    (folder / "pupils.csv").rename(folder / "ward.csv")
+    (folder / "truth" / "pupils.csv").rename(folder / "truth" / "ward.csv")
+    gate, cure = scripts()
+    failed = run_script(gate, folder)
+    assert (failed.returncode, "check: broken" in failed.stdout) == (1, True)
+    cured = run_script(cure, folder)
+    assert (cured.returncode, "check: kept" in cured.stdout) == (0, True), cured.stderr
+    published = ward.read_text().replace("[ward.csv]", "[work/suppressed]")
+    ward.write_text(published.replace("work: work", "work: again"))
+    passed = run_script(gate, folder)
+    assert (passed.returncode, passed.stdout.splitlines()[-1]) == (0, "kept")
+    assert json.loads((folder / "check.json").read_text())["verdict"] == "kept"
 
 
 def test_what_is_written_has_counts_only_where_asked_for(config: Path) -> None:
