@@ -45,6 +45,23 @@ def test_a_stage_without_memory_is_told_in_one_line(
     assert '"exit_code": 11' in log.read_text()
 
 
+def test_a_panic_of_a_library_at_the_cap_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """polars has no room for a thread: what it raises then is no `Exception`."""
+
+    class PanicException(BaseException):  # noqa: N818 - as polars calls it
+        pass
+
+    def starved(*_: object) -> None:
+        raise PanicException("OS can't spawn worker thread")
+
+    monkeypatch.setattr("recon_cli.stages.ingest.ingest", starved)
+    monkeypatch.setattr("recon_cli.memory_shortage._is_at_cap", lambda: True)
+    done = recon("run", "-c", CLINIC, "--work", tmp_path / "work", code=11)
+    assert done.stderr.startswith("error: memory ran out; finished partitions are kept")
+
+
 @pytest.mark.skipif(not Path("/proc").exists(), reason="caps mean something on Linux alone")
 @pytest.mark.parametrize("megabytes", [300, 900])
 def test_a_cap_below_what_libraries_need_ends_a_run_in_one_line(

@@ -132,7 +132,9 @@ class Recon(ModuleCommands):
             word = "terminated" if terminated else "interrupted"
             _say(ctx, f"{word}; finished partitions are kept, the same command resumes")
             ctx.exit(TERMINATED if terminated else INTERRUPTED)
-        except Exception as defect:  # noqa: BLE001 - Python would print its message, too
+        except SystemExit:
+            raise
+        except BaseException as defect:  # noqa: BLE001 - a panic of polars is no Exception
             shortage = as_shortage(defect)
             if shortage is not None:
                 _say(ctx, f"error: {shortage}")
