@@ -50,7 +50,7 @@ def test_a_panic_of_a_library_at_the_cap_is_told_in_one_line(
 ) -> None:
     """polars has no room for a thread: what it raises then is no `Exception`."""
 
-    class PanicException(BaseException):  # noqa: N818 - as polars calls it
+    class PanicException(BaseException):
         pass
 
     def starved(*_: object) -> None:
