@@ -58,7 +58,7 @@ def _check_columns(release: Release, records: pl.DataFrame) -> None:
     if len(wrong):
         raise VerificationError(
             f"records: column {geoids.name!r}: {len(wrong):,} records have what is not a geoid of "
-            f"level {unit.name!r}, which has {unit.digits} characters"
+            f"level {unit.name!r}, which {unit.form}"
         )
 
 

@@ -41,7 +41,7 @@ def partition_runs(geoids: pl.Series, level: Level) -> Iterator[tuple[str, int]]
         geoids: Where they are in order, the end of a run is searched for, not passed row by row.
         level: Of the partitions.
     """
-    if not geoids.is_sorted():
+    if not (level.in_order and geoids.is_sorted()):
         runs = level.enclosing(geoids).rle().struct.unnest()
         yield from runs.select("value", "len").iter_rows()
         return
@@ -53,11 +53,14 @@ def partition_runs(geoids: pl.Series, level: Level) -> Iterator[tuple[str, int]]
         start = stop
 
 
-def within_partitions(first: str, last: str) -> pl.Expr:
-    """Whether a row's ``geoid`` is of a partition from ``first`` to ``last``.
+def within_partitions(level: Level, first: str, last: str) -> pl.Expr:
+    """Whether a row's ``geoid`` is of a partition, of a level, from ``first`` to ``last``.
 
-    Compares whole geoids, so that a scan of Parquet passes over what its statistics rule out.
+    Compares whole geoids where it can, so that a scan of Parquet passes over what its statistics
+    rule out.
     """
+    if not level.in_order:
+        return level.enclosing(pl.col("geoid")).is_between(pl.lit(first), pl.lit(last))
     return (pl.col("geoid") >= pl.lit(first)) & (pl.col("geoid") < pl.lit(last + _BEHIND_ALL))
 
 

@@ -184,11 +184,13 @@ class Tabulation:
         """The geoids of ``level`` with records, sorted, and their people by combination."""
         if level == self.release.geography.unit:
             return self.units, self.people
-        prefixes = level.enclosing(self.units)
-        geoids = prefixes.unique(maintain_order=True)  # sorted, as the units are
-        row = prefixes.rle_id().cast(pl.Int64).to_numpy()
-        ones, column = np.ones(len(row), np.int64), np.arange(len(row))
-        sums = sparse.coo_array((ones, (row, column)), shape=(len(geoids), len(row))).tocsr()
+        within = level.enclosing(self.units)
+        column = np.flatnonzero(within.is_not_null().to_numpy())
+        inside = within.gather(column)
+        geoids = inside.unique().sort()
+        row = geoids.search_sorted(inside).cast(pl.Int64).to_numpy()
+        ones, shape = np.ones(len(row), np.int64), (len(geoids), len(self.units))
+        sums = sparse.coo_array((ones, (row, column)), shape=shape).tocsr()
         return geoids, sums @ self.people
 
     def membership(self, tables: Sequence[Table]) -> Matrix:

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 from recon_cli.errors import SourceError, VerificationError
 from recon_cli.publication import CoveragePattern, Publication
-from recon_cli.schema import Release, Value, load_release
+from recon_cli.schema import Level, Release, Value, load_release
 from recon_cli.verification import MISMATCHES, Verification, verify
 from tests.support.paths import ROOT
 from tests.support.populations import (
@@ -54,15 +54,24 @@ def test_verification_shares_only_the_form_of_a_publication_with_what_it_verifie
     assert imported == {"errors", "frames", "publication", "schema", "statement", "verification"}
 
 
+def level_of(release: Release, geoid: str) -> Level:
+    level = release.geography.level_of(geoid)
+    assert level is not None
+    return level
+
+
 def by_hand(release: Release, published: Publication, records: pl.DataFrame) -> pl.DataFrame:
     """Mismatches of a publication of everything: a loop over all geounits, tables and cells."""
     found = count_by_hand(release, records)
     expected = {(g, t, c): n for g, t, c, n in published.counts.iter_rows()}
-    levels, listed = release.geography.by_digits, set(published.geounits["geoid"])
-    homes = [geoid[: max(map(len, listed))] for geoid in records[release.geoid_column]]
+    listed = set(published.geounits["geoid"])
+    found_levels = set(published.geounits["level"])
+    finest = next(level for level in release.geography.levels if level.name in found_levels)
+    homes = [finest.enclosing(geoid) for geoid in records[release.geoid_column]]
     rows: list[tuple[str | int | None, ...]] = []
-    for geoid in sorted({*listed, *homes}, key=lambda geoid: (-len(geoid), geoid)):
-        level = levels[len(geoid)].name
+    ranks = {geoid: level_of(release, geoid).rank for geoid in {*listed, *homes}}
+    for geoid in sorted(ranks, key=lambda geoid: (-ranks[geoid], geoid)):
+        level = level_of(release, geoid).name
         here: list[tuple[str | int | None, ...]] = [
             (geoid, level, table.name, cell.number, code, expected.get(key, 0), found.get(key, 0))
             for table in release.tables
@@ -132,7 +141,7 @@ def test_every_changed_count_is_found_and_named(seed: int, data: st.DataObject) 
         else truth.counts.with_columns(count=pl.col("count") + pl.when(at).then(by).otherwise(0))
     )
     verification = verify(release, replace(truth, counts=changed), records, release.tables)
-    level, code = release.geography.by_digits[len(geoid)].name, _code(release, table, cell)
+    level, code = level_of(release, geoid).name, _code(release, table, cell)
     assert verification.mismatches.rows() == [(geoid, level, table, cell, code, told, count)]
     with pytest.raises(
         VerificationError, match=f"{re.escape(code)}: expected {told}, found {count}"

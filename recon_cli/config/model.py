@@ -143,6 +143,15 @@ class Section(ConfigModel):
             ConfigError: Something is unknown; the message begins with its key.
         """
 
+    def complete(self, release: Release) -> Release:
+        """The release with what a file of the section says of it.
+
+        Raises:
+            ConfigError: There is no such file; the message begins with its key.
+            ReconError: The file does not fit the release.
+        """
+        return release
+
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
         """Files and folders that its stage reads beyond the work folder's usual ones.
 
@@ -246,6 +255,11 @@ class RunConfig:
             release = load_release(self.top.release)
         except ConfigError as error:
             raise ConfigError(f"{self.source}: {error}") from error
+        for name, section in self.sections.items():
+            try:
+                release = section.complete(release)
+            except ConfigError as error:
+                raise ConfigError(f"{self.source}: {name}.{error}") from error
         for name, section in self.sections.items():
             try:
                 section.check(release)

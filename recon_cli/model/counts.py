@@ -85,6 +85,9 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         for level in geography.levels
     }
     units = at_level[geography.unit.name]
+    region_of = _enclosing(plan.release.region, names[units])
+    order = np.argsort(region_of, kind="stable")  # as they are, where geoids begin with regions
+    units, region_of = units[order], region_of[order]
     people = plural(plan.release.record)
     if len(geounits) and not len(units):
         raise SourceError(
@@ -105,7 +108,7 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
             f"partition holds at most {MOST_PEOPLE:,} {people}, so choose a finer partition level"
         )
     _require_units(plan, names, at_level, parent, matrix)
-    regions, region = np.unique(_enclosing(plan.release.region, names[units]), return_inverse=True)
+    regions, region = np.unique(region_of, return_inverse=True)
     pattern = geounits["pattern"].cast(pl.Int64).to_numpy()
     stored = None if published.is_exact else _stored(plan, geounits["level"], entries)
     return PartitionCounts(
@@ -114,7 +117,7 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         pattern=pattern,
         is_listed=np.array([each.is_listed for each in published.coverage], dtype=bool)[pattern],
         units=units,
-        region=region,  # rising, because the units' geoids are
+        region=region,
         region_geoids=pl.Series("geoid", regions.tolist(), dtype=pl.String),
         parent=parent,
         matrix=matrix,
@@ -124,7 +127,7 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
 
 
 def _enclosing(level: Level, names: Names) -> Names:
-    geoids = level.enclosing(pl.Series(names, dtype=pl.String))
+    geoids = level.enclosing(pl.Series(names, dtype=pl.String)).fill_null("")
     return np.array(geoids.to_list(), dtype=str)
 
 
@@ -178,10 +181,12 @@ def _require_parents(
     """Refuse units with people whose coarser geounit, with rows of its own, is not listed."""
     for level in sorted({pattern.level for pattern in plan.patterns if pattern.masks}):
         orphans = units[peopled & (parent[level] == -1)]
+        of_level = plan.release.geography.by_name[level]
+        orphans = orphans[_enclosing(of_level, orphans) != ""]  # others lie outside all areas
         if len(orphans):
             unit = plan.release.geography.unit.name
             geoid = str(orphans[0])
-            above = plan.release.geography.by_name[level].enclosing(geoid)
+            above = of_level.enclosing(geoid)
             tables = [table.name for table in plan.tables if level in table.levels]
             raise SourceError(
                 f"{unit} {geoid}: its {level} {above} is not in the release, but the "

@@ -59,7 +59,8 @@ class DenseBounds:
 def propagate_dense(domain: DenseDomain, wanted: Sequence[IntArray] | None = None) -> DenseBounds:
     """Tighten ``0 <= x`` under the rows of a domain to a fixed point.
 
-    Units that no changed unit shares a row with are not looked at again.
+    Units that no changed unit shares a row with are not looked at again, nor rows that hold such
+    units, too, where geounits overlap.
 
     Args:
         domain: Its strata say between which ends each row is, and which rows are needed.
@@ -70,7 +71,7 @@ def propagate_dense(domain: DenseDomain, wanted: Sequence[IntArray] | None = Non
     lower = np.zeros_like(upper)
     busy = np.arange(domain.units)
     for sweep in range(_SWEEPS):
-        here = domain if len(busy) == domain.units else domain.select(busy)
+        here = domain if len(busy) == domain.units else domain.without_parts(busy)
         least, most, suspects = _sweep(here, lower[busy], upper[busy], is_first=sweep == 0)
         changed = np.zeros(domain.units, dtype=bool)
         changed[busy] = np.any(most != upper[busy], axis=1)

@@ -242,6 +242,27 @@ class DenseDomain:
         )
         return replace(self, units=len(units), strata=strata)
 
+    def without_parts(self, units: IntArray) -> DenseDomain:
+        """Some units, with the rows of the geounits all of whose units are among them.
+
+        Args:
+            units: Rising.
+        """
+        chosen = self.select(units)
+        before = {rows.stratum.pattern: rows.stratum for rows in self.strata}
+
+        def with_whole(rows: DenseRows) -> DenseRows:
+            stratum = rows.stratum
+            whole = before[stratum.pattern]
+            places = geounits_of(whole.of_unit[units])
+            is_whole = _sizes(stratum) == _sizes(whole)[places]
+            if is_whole.all():
+                return rows
+            needed = np.logical_and(stratum.is_needed, is_whole[:, None])
+            return replace(rows, stratum=replace(stratum, needed=needed))
+
+        return replace(chosen, strata=tuple(with_whole(rows) for rows in chosen.strata))
+
     def related(self, units: BoolArray) -> IntArray:
         """The units that some row holds together with one of ``units``, and these; rising."""
         found = units.copy()
@@ -274,8 +295,7 @@ class DenseDomain:
                     lookup.least(room).reshape(-1, *lookup.shape) for lookup in rows.lookups
                 ]
                 for each in rows.folded(by_code, np.minimum):
-                    slab = np.asarray(each)
-                    slab = slab if len(geounits) == len(units) else slab[back]
+                    slab = _spread(np.asarray(each), back)
                     found[units] = np.minimum(found[units], slab)
         return found.reshape(self.units, self.cells)
 
@@ -295,8 +315,7 @@ class DenseDomain:
                     for lookup in rows.lookups
                 ]
                 for each in rows.folded(by_code, np.add):
-                    slab = np.asarray(each)
-                    found[units] += slab if len(geounits) == len(units) else slab[back]
+                    found[units] += _spread(np.asarray(each), back)
         return found.reshape(self.units, self.cells)
 
     def row_sums(self, values: Int32Array) -> list[IntArray]:
@@ -312,6 +331,9 @@ class DenseDomain:
             if not here.any():
                 continue
             geounits, back = np.unique(places, return_inverse=True)
+            if (np.diff(back) < 0).any():  # areas that do not nest
+                order = np.argsort(back, kind="stable")
+                here, back = here[order], back[order]
             if len(geounits) < len(units):
                 starts = np.flatnonzero(np.diff(back, prepend=-1))
                 here = np.add.reduceat(here, starts, axis=0, dtype=number)
@@ -320,6 +342,13 @@ class DenseDomain:
                 by_code = sums.over(lookup.features)
                 total[geounits] += (lookup.matrix @ by_code.T).T
         return total
+
+
+def _sizes(stratum: Stratum) -> IntArray:
+    """How many units each geounit has."""
+    inside = stratum.of_unit[stratum.of_unit >= 0]
+    sizes: IntArray = np.bincount(inside, minlength=len(stratum.geounits))
+    return sizes
 
 
 def geounits_of(of_unit: IntArray) -> IntArray:
@@ -368,6 +397,13 @@ def _sum_over(values: _Whole, axis: int) -> _Whole:
         return np.asarray(values.sum(axis=axis, dtype=values.dtype))
     sums: _Whole = functools.reduce(np.add, np.moveaxis(values, axis, 0))
     return sums
+
+
+def _spread(slab: FloatArray, back: IntArray) -> FloatArray:
+    """Rows of geounits as rows of the units in them; not copied where each has one, in order."""
+    if len(slab) == len(back) and (back == np.arange(len(back))).all():
+        return slab
+    return slab[back]
 
 
 def _slabs(of_unit: IntArray) -> Iterator[tuple[IntArray, IntArray]]:

@@ -83,4 +83,4 @@ def duplicates(geounits: pl.DataFrame) -> pl.DataFrame:
 def _lengths(level: Level | None, name: str) -> str:
     if level is None:
         return f"the release has no level {name!r}"
-    return f"a {level.name} has {level.digits} characters"
+    return f"a {level.name} {level.form}"

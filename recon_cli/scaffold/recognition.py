@@ -238,7 +238,7 @@ def _tidy(files: tuple[Path, ...], candidates: dict[str, Release]) -> Recognised
     def check(schema: Release) -> None:
         published = published_cells(schema)
         for sample in samples:
-            sample.check(schema, published)
+            sample.placed(schema).check(schema, published)
 
     name = _the_one(files, candidates, check)
     said = tuple(text for text in markers if text)

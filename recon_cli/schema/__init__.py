@@ -1,5 +1,6 @@
 """The release schema: features, recodes, geography and tables of a publication."""
 
+from recon_cli.schema.areas import AreaGeography, AreaLevel, Membership
 from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import (
     Feature,
@@ -16,11 +17,14 @@ from recon_cli.schema.structural_zeros import StructuralZero
 from recon_cli.schema.tables import Cell, Table
 
 __all__ = [
+    "AreaGeography",
+    "AreaLevel",
     "AttackKeys",
     "Cell",
     "Feature",
     "Geography",
     "Level",
+    "Membership",
     "Recode",
     "Release",
     "StructuralZero",

@@ -1,11 +1,12 @@
 """The geography of a release: which geounits enclose which.
 
-Only this module knows how geoids say so; all others ask it. Where levels nest, a geounit's geoid
-begins with the geoids of those that enclose it.
+Only this module and `recon_cli.schema.areas` know how geoids say so; all others ask. Where levels
+nest, a geounit's geoid begins with the geoids of those that enclose it; else a file says.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, overload
@@ -33,6 +34,21 @@ class Level:
 
     name: str
     digits: int
+
+    @property
+    def rank(self) -> int:
+        """Rises with fineness: other than that of any other level."""
+        return self.digits
+
+    @property
+    def in_order(self) -> bool:
+        """Whether geoids in order lie together by this level."""
+        return True
+
+    @property
+    def form(self) -> str:
+        """What geoids of the level are, for messages."""
+        return f"has {self.digits} characters"
 
     def enclosing(self, geoids: Geoids) -> Geoids:
         """The geounit of this level that encloses each geounit of this or a finer level."""
@@ -74,6 +90,9 @@ class Geography:
                 "geography: levels go from the finest to the coarsest, so their digits must fall; "
                 f"found {digits}"
             )
+        self._check_names()
+
+    def _check_names(self) -> None:
         for level in self.levels:
             if level.name in RESERVED_COLUMNS:
                 raise SchemaError(f"geography: {level.name!r} is a reserved name")
@@ -81,6 +100,11 @@ class Geography:
             raise SchemaError("geography: two levels share a name")
         if self.partition not in {level.name for level in self.levels}:
             raise SchemaError(f"geography: partition level {self.partition!r} is not among them")
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether geoids in order lie together by region and partition."""
+        return True
 
     @property
     def unit(self) -> Level:
@@ -91,6 +115,17 @@ class Geography:
     def by_name(self) -> dict[str, Level]:
         """Level name → level."""
         return {level.name: level for level in self.levels}
+
+    @cached_property
+    def by_rank(self) -> dict[int, Level]:
+        """Rank → level."""
+        return {level.rank: level for level in self.levels}
+
+    def ranks(self, geoids: GeoidColumn) -> GeoidColumn:
+        """The rank of each geoid's level, and of no level's where no level has such geoids."""
+        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
+
+        return geoids.str.len_chars().cast(pl.Int64)
 
     @cached_property
     def by_digits(self) -> dict[int, Level]:
@@ -106,6 +141,19 @@ class Geography:
     def inside_partitions(self) -> tuple[Level, ...]:
         """The levels from the partitions down, finest first."""
         return tuple(level for level in self.levels if self.partition_level.encloses(level))
+
+    def region(self, published: Iterable[str]) -> Level:
+        """Of which no count couples two geounits: the coarsest level with tables.
+
+        Args:
+            published: Names of the levels with tables.
+        """
+        names = set(published)
+        return [level for level in self.levels if level.name in names][-1]
+
+    def find(self, text: str) -> str:
+        """The geoid of a place as a user names it; what was given where there is none."""
+        return text
 
     def level_of(self, geoid: str) -> Level | None:
         """The level of a geoid; None if no level has such geoids."""

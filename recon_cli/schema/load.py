@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.schema.areas import ALL, AreaGeography, AreaSystem
 from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode, Value
 from recon_cli.schema.geography import Geography, Level
@@ -24,6 +25,7 @@ from recon_cli.schema.spec import (
     Condition,
     FamilySpec,
     FeatureSpec,
+    GeographySpec,
     RecodeSpec,
     ReleaseSpec,
     StructuralZeroSpec,
@@ -101,10 +103,7 @@ def _build(spec: ReleaseSpec, digest: str) -> Release:
         title=spec.title,
         features=tuple(features.values()),
         recodes=tuple(recodes.values()),
-        geography=Geography(
-            tuple(Level(level.level, level.digits) for level in spec.geography.levels),
-            spec.geography.partition,
-        ),
+        geography=_geography(spec.geography),
         tables=tuple(tables),
         microdata=tuple(spec.microdata),
         histogram=tuple(spec.histogram),
@@ -117,6 +116,21 @@ def _build(spec: ReleaseSpec, digest: str) -> Release:
             for at, form in enumerate(spec.structural_zeros)
         ),
     )
+
+
+def _geography(form: GeographySpec) -> Geography:
+    if (form.levels is None) == (form.areas is None):
+        raise SchemaError("geography: give exactly one of levels, areas")
+    if form.areas is not None:
+        if form.unit is None:
+            raise SchemaError("geography: areas need `unit`, what they are made of")
+        systems = [AreaSystem(area.area, area.within) for area in form.areas]
+        return AreaGeography.of(form.unit, systems, form.partition or ALL)
+    if form.unit is not None or form.partition is None:
+        what = "`unit` is for areas" if form.unit is not None else "levels need `partition`"
+        raise SchemaError(f"geography: {what}")
+    levels = tuple(Level(level.level, level.digits) for level in form.levels or ())
+    return Geography(levels, form.partition)
 
 
 def extend_release(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.schema.areas import AreaGeography, Membership
 from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode
 from recon_cli.schema.geography import RESERVED_COLUMNS, Geography, Level
@@ -158,9 +160,31 @@ class Release:
 
     @cached_property
     def region(self) -> Level:
-        """The coarsest level with tables: no published count couples two regions."""
-        published = {name for table in self.tables for name in table.levels}
-        return [level for level in self.geography.levels if level.name in published][-1]
+        """The coarsest level with tables: no published count couples two regions.
+
+        Where areas overlap, the components that they join units into.
+        """
+        return self.geography.region(self.published_levels)
+
+    @property
+    def published_levels(self) -> frozenset[str]:
+        """Names of the levels with tables."""
+        return frozenset(name for table in self.tables for name in table.levels)
+
+    def with_membership(self, membership: Membership) -> Release:
+        """The same with the geounits of a membership file, part of its digest.
+
+        Raises:
+            SchemaError: The levels nest, or the file says other than the schema.
+        """
+        if not isinstance(self.geography, AreaGeography):
+            raise SchemaError(
+                f"release {self.name!r}: its levels nest by their geoids; a membership file is for "
+                "geography.areas"
+            )
+        digest = hashlib.sha256(f"{self.digest}{membership.digest}".encode()).hexdigest()
+        bound = self.geography.bound(membership, self.published_levels)
+        return replace(self, geography=bound, digest=digest)
 
     @property
     def geoid_column(self) -> str:

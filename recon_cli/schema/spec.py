@@ -86,16 +86,35 @@ class LevelSpec(Spec):
     digits: int
 
 
-class GeographySpec(Spec):
-    """The levels, and how files are split.
+class AreaSpec(Spec):
+    """One area system: ``{area: ward, within: district}``.
 
     Attributes:
-        levels: Finest first; records are placed in the first.
-        partition: The level that files and work are split by; no table may be coarser.
+        area: Its name, and its column in the membership file.
+        within: A system whose areas hold whole ones of this; the membership file is checked for it.
     """
 
-    levels: list[LevelSpec]
-    partition: Name
+    area: Name
+    within: Name | None = None
+
+
+class GeographySpec(Spec):
+    """The levels or areas, and how files are split.
+
+    Attributes:
+        levels: Levels that nest by their geoids, finest first; records are placed in the first.
+        unit: With ``areas``: what the smallest places are called that no area cuts; records are
+            placed in them. Its column in the membership file.
+        areas: Area systems that may overlap, in any order; which units lie in which areas is in
+            the membership file (``ingest.membership``).
+        partition: The level that files and work are split by; no table may be coarser. With
+            ``areas`` also ``all``, which keeps everything together; its default.
+    """
+
+    levels: list[LevelSpec] | None = None
+    unit: Name | None = None
+    areas: list[AreaSpec] | None = None
+    partition: Name | None = None
 
 
 Condition = dict[Name, ChoiceSpec | Values]

@@ -130,7 +130,7 @@ class DenseSource:
         names = [str(ordinal) for ordinal in self._sets[column_set]]
         parts = [
             sheet.scan()
-            .filter(within_partitions(first, last))
+            .filter(within_partitions(self._release.geography.partition_level, first, last))
             .select(ROW, "geoid", pl.lit(i, pl.Int32).alias("sheet"), *names)
             .collect()
             for i, sheet in enumerate(self._sheets)

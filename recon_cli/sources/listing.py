@@ -27,7 +27,7 @@ from recon_cli.publication import (
     Source,
     with_population,
 )
-from recon_cli.schema import Level, Release
+from recon_cli.schema import AreaGeography, Release
 from recon_cli.schema.cell_sums import is_covered
 from recon_cli.statement import Protection
 
@@ -144,11 +144,11 @@ class CompletedSource:
 
     def _add_parents(self, geounits: pl.DataFrame) -> pl.DataFrame:
         """With the coarse geounits that the others lie in and that have no row themselves."""
-        finest = max((level.digits for level in self._levels), default=0)
         for level in self._levels:
-            if level.digits == finest:
+            inside = [each for each in self._levels if level.encloses(each) and each != level]
+            if not inside:
                 continue
-            finer = geounits.filter(pl.col("geoid").str.len_chars() > level.digits)
+            finer = geounits.filter(pl.col("level").is_in([each.name for each in inside]))
             of_level = geounits.filter(pl.col("level") == level.name)
             within = level.enclosing(finer["geoid"])
             parents = (
@@ -206,9 +206,10 @@ def complete_geounits(
 ) -> Source:
     """Add the geounits of which nothing is published.
 
-    With a list its geounits are added, and there are no others. Without one, where a geounit that
-    is not in the files may have people, every coarse geounit gets a unit for what is not listed,
-    its geoid filled up with `UNLISTED`, unless the published totals of its units make up its own.
+    With a list its geounits are added, and there are no others; a membership file is one. Without
+    one, where a geounit that is not in the files may have people, every coarse geounit gets a unit
+    for what is not listed, its geoid filled up with `UNLISTED`, unless the published totals of its
+    units make up its own.
     In both cases coarse geounits that others lie in are added.
 
     Args:
@@ -216,6 +217,8 @@ def complete_geounits(
         source: Batches of whole partitions.
         listed: Columns ``geoid, level``, units among them; None where there is no list.
     """
+    if listed is None and isinstance(release.geography, AreaGeography):
+        listed = release.geography.listed({pattern.level for pattern in source.coverage})
     if listed is None and not source.may_lack_geounits and _absent_is_empty(release, source):
         return source
     return CompletedSource(
@@ -278,18 +281,17 @@ def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:
 def list_geounits(release: Release, geoids: Iterable[str | None], name: str) -> pl.DataFrame:
     """Geoids with their levels; as for `read_geounit_list`, ``name`` is what messages say."""
     frame = pl.DataFrame({"geoid": list(geoids)}, schema={"geoid": pl.String})
-    levels: dict[int, Level] = release.geography.by_digits
-    names = {digits: level.name for digits, level in levels.items()}
-    length = pl.col("geoid").str.len_chars().cast(pl.Int64)
-    level = length.replace_strict(names, default=None, return_dtype=pl.String)
-    frame = frame.with_columns(level=level)
-    malformed = frame.filter(
-        pl.col("level").is_null()
-        | ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
-        | pl.col("geoid").str.to_lowercase().is_in(_NO_PLACES)
-    )
+    geography = release.geography
+    frame = frame.with_columns(level=geography.level_names(pl.col("geoid")))
+    wrong = pl.col("level").is_null()
+    if geography.is_nested:
+        wrong |= ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
+        wrong |= pl.col("geoid").str.to_lowercase().is_in(_NO_PLACES)
+    malformed = frame.filter(wrong)
+    if len(malformed) and not geography.is_nested:
+        raise SourceError(f"{name}: geoid {malformed['geoid'][0]!r} is not in the membership file")
     if len(malformed):
-        valid = ", ".join(f"{level.name} {digits}" for digits, level in levels.items())
+        valid = ", ".join(f"{level.name} {level.digits}" for level in geography.levels)
         raise SourceError(
             f"{name}: geoid {malformed['geoid'][0]!r}: expected letters and digits of one of the "
             f"lengths {valid}"

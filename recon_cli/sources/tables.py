@@ -219,7 +219,4 @@ def _keep_long(reader: SheetReader, folder: Path) -> KeptFile:
 
 
 def _kept_file(sheet: Sheet, rows: pl.LazyFrame, *, has_statements: bool = False) -> KeptFile:
-    digits = pl.col("geoid").str.len_bytes().cast(pl.Int64).alias("digits")
-    return KeptFile(
-        Path(sheet.label), "row", rows.with_columns(digits), True, has_statements, sheet=sheet
-    )
+    return KeptFile(Path(sheet.label), "row", rows, True, has_statements, sheet=sheet)

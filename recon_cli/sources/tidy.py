@@ -34,7 +34,7 @@ GROUP_ROWS: Final = 2_000_000
 _MOST_PATTERNS: Final = 2**15 - 1
 _SUFFIXES: Final = (".csv", ".parquet")
 
-#: Coverage of one geounit: digits of its geoid, ordinals of its cells in tables that publish only
+#: Coverage of one geounit: rank of its level, ordinals of its cells in tables that publish only
 #: what has a row.
 _Cells = tuple[int, tuple[int, ...]]
 
@@ -52,7 +52,7 @@ class TidySource:
     ) -> None:
         self._release = release
         self.protection = protection
-        self._files = files
+        self._files = files = tuple(file.placed(release) for file in files)
         self._unpublished = unpublished
         self._cells = CellIndex.of(release)
         self._published = published_cells(release)
@@ -76,7 +76,7 @@ class TidySource:
     @property
     def absent(self) -> dict[str, CoveragePattern]:
         """Level → the cells that are zero for a geounit without any row."""
-        patterns = (self._pattern((digits, ())) for digits in self._zeros)
+        patterns = (self._pattern((rank, ())) for rank in self._zeros)
         return {pattern.level: pattern for pattern in patterns}
 
     @property
@@ -95,8 +95,9 @@ class TidySource:
             yield GeounitBatch(self._geounits(self._units(rows)), self._counts(rows))
 
     def _geounits(self, units: pl.DataFrame) -> pl.DataFrame:
-        names = {level.digits: level.name for level in self._release.geography.levels}
-        level = pl.col("digits").replace_strict(names, return_dtype=pl.String)
+        by_rank = self._release.geography.by_rank
+        names = {rank: level.name for rank, level in by_rank.items()}
+        level = pl.col("rank").replace_strict(names, return_dtype=pl.String)
         return units.with_columns(level.alias("level")).select(GEOUNITS.names()).cast(GEOUNITS)
 
     def _counts(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -128,16 +129,16 @@ class TidySource:
         return groups
 
     def _group(self, group: tuple[str, str]) -> pl.DataFrame:
-        """Columns ``geoid, digits, ordinal, value`` of some partitions, sorted and distinct.
+        """Columns ``geoid, rank, ordinal, value`` of some partitions, sorted and distinct.
 
         Where there are statements also ``low, high, law``.
         """
-        columns = ["geoid", "digits", "ordinal", "value", "row"]
+        columns = ["geoid", "rank", "ordinal", "value", "row"]
         columns += ["marker", "least", "most"] if self.has_statements else []
         parts = [
             file.collect(
                 file.cells(self._published)
-                .filter(within_partitions(*group))
+                .filter(within_partitions(self._release.geography.partition_level, *group))
                 .select(*columns, pl.lit(i, pl.Int32).alias("file"))
             )
             for i, file in enumerate(self._files)
@@ -168,16 +169,16 @@ class TidySource:
         """
         mentions = pl.concat(
             [
-                file.collect(file.cells(self._published).select("digits", "ordinal").unique())
+                file.collect(file.cells(self._published).select("rank", "ordinal").unique())
                 for file in self._files
             ]
         ).unique()
         zeros: dict[int, tuple[int, ...]] = {}
         for level in self._release.geography.levels:
-            mentioned = set(mentions.filter(pl.col("digits") == level.digits)["ordinal"].to_list())
+            mentioned = set(mentions.filter(pl.col("rank") == level.rank)["ordinal"].to_list())
             if not mentioned:
                 continue
-            zeros[level.digits] = tuple(
+            zeros[level.rank] = tuple(
                 ordinal
                 for table in self._release.tables
                 if table.name not in self._unpublished
@@ -191,11 +192,11 @@ class TidySource:
     def _distinct_patterns(self) -> list[_Cells]:
         """Each distinct set of cells beyond those with zeros, finest level first."""
         if not self._unpublished:
-            return [(digits, ()) for digits in self._zeros]
+            return [(rank, ()) for rank in self._zeros]
         patterns: set[_Cells] = set()
         for group in self._groups:
             sets = self._cell_sets(self._group(group))
-            patterns.update((digits, tuple(cells)) for digits, cells, _ in sets.iter_rows())
+            patterns.update((rank, tuple(cells)) for rank, cells, _ in sets.iter_rows())
             if len(patterns) > _MOST_PATTERNS:
                 raise SourceError(
                     f"{self._files[0].path}: more than {_MOST_PATTERNS} different sets of "
@@ -204,42 +205,42 @@ class TidySource:
         return sorted(patterns, key=lambda cells: (-cells[0], cells[1]))
 
     def _units(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Columns ``geoid, digits, pattern`` of the geounits in ``rows``."""
+        """Columns ``geoid, rank, pattern`` of the geounits in ``rows``."""
         index = {cells: i for i, cells in enumerate(self._patterns)}
         if not self._unpublished:
-            units = rows.select("geoid", "digits").unique(maintain_order=True)
-            by_digits = {digits: i for (digits, _), i in index.items()}
-            pattern = pl.col("digits").replace_strict(by_digits, return_dtype=pl.Int16)
+            units = rows.select("geoid", "rank").unique(maintain_order=True)
+            by_rank = {rank: i for (rank, _), i in index.items()}
+            pattern = pl.col("rank").replace_strict(by_rank, return_dtype=pl.Int16)
             return units.with_columns(pattern.alias("pattern"))
         sets = self._cell_sets(rows)
-        patterns = [index[digits, tuple(cells)] for digits, cells, _ in sets.iter_rows()]
+        patterns = [index[rank, tuple(cells)] for rank, cells, _ in sets.iter_rows()]
         return (
-            sets.select("geoid", "digits")
+            sets.select("geoid", "rank")
             .with_columns(pl.Series("pattern", patterns, dtype=pl.Int16))
             .explode("geoid")
             .sort("geoid")
         )
 
     def _cell_sets(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Columns ``digits, ordinal, geoid``: each distinct list of cells and who has it.
+        """Columns ``rank, ordinal, geoid``: each distinct list of cells and who has it.
 
         Only cells that are unpublished where they have no row are in the lists.
         """
         tables = pl.Series(self._cells.tables).is_in(list(self._unpublished)).to_numpy()
         own = np.flatnonzero(tables[self._cells.table_of])
         is_own = pl.col("ordinal").is_in(pl.Series(own, dtype=pl.Int32).implode())
-        units = rows.group_by("geoid", "digits", maintain_order=True).agg(
+        units = rows.group_by("geoid", "rank", maintain_order=True).agg(
             pl.col("ordinal").filter(is_own)
         )
-        return units.group_by("digits", "ordinal", maintain_order=True).agg("geoid")
+        return units.group_by("rank", "ordinal", maintain_order=True).agg("geoid")
 
     def _pattern(self, cells: _Cells) -> CoveragePattern:
-        digits, own = cells
+        rank, own = cells
         numbers: dict[str, list[int]] = {}
-        for ordinal in sorted({*own, *self._zeros[digits]}):
+        for ordinal in sorted({*own, *self._zeros[rank]}):
             name = self._cells.tables[self._cells.table_of[ordinal]]
             numbers.setdefault(name, []).append(int(self._cells.cell_of[ordinal]))
-        level = self._release.geography.by_digits[digits].name
+        level = self._release.geography.by_rank[rank].name
         return CoveragePattern(level, {name: tuple(cells) for name, cells in numbers.items()})
 
 
@@ -254,7 +255,8 @@ def open_tidy(
     """Open and check tidy files.
 
     Columns are ``geoid``, ``count`` and either ``table`` and ``cell``, a number from 1, or only
-    ``cell``, a published cell code. A geoid's length tells its level. Where counts are protected
+    ``cell``, a published cell code. A geoid's length tells its level; where areas are looked up, a
+    column ``level`` does, which only codes need that two levels share. Where counts are protected
     a count may be empty, negative or a marker, as the law of its table has it, and columns ``low``
     and ``high`` may give the interval of the true count instead.
 
@@ -354,9 +356,7 @@ def with_zeros(
     Returns:
         ``counts``, and rows with the count 0 for a geounit of the level.
     """
-    digits = {level.digits: level.name for level in release.geography.levels}
-    length = pl.col("geoid").str.len_chars().cast(pl.Int64)
-    named = counts.with_columns(level=length.replace_strict(digits, return_dtype=pl.String))
+    named = counts.with_columns(level=release.geography.level_names(pl.col("geoid")))
     first = dict(named.group_by("level").agg(pl.col("geoid").min()).iter_rows())
     seen = set(named.select("level", "table", "cell").unique().iter_rows())
     zeros = [

@@ -6,15 +6,16 @@ import csv
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import polars as pl
 
 from recon_cli.errors import SourceError
 from recon_cli.frames import UNREADABLE
-from recon_cli.schema import Release
+from recon_cli.schema import AreaGeography, Release
+from recon_cli.schema.areas import ALL
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.damage import why_unreadable
 
@@ -23,6 +24,9 @@ MAX_COUNT: Final = 2**31 - 1
 ZERO_FRACTION: Final = r"\.(?:0{1,2}|0{4,})$"
 
 _FORMS: Final = ({"geoid", "cell", "count"}, {"geoid", "table", "cell", "count"})
+#: Says the level of each geoid, where codes alone do not; a code as written.
+LEVEL: Final = "level"
+_WRITTEN: Final = "_code"
 #: The ends of an interval that overrides the law of the table.
 _ENDS: Final = {"low": "least", "high": "most"}
 _EXPECTED: Final = "geoid, count and cell (a code), or geoid, count, table and cell (a number)"
@@ -44,11 +48,12 @@ class TidyFile:
     Attributes:
         path: The file.
         noun: What messages call a row: ``line`` of a CSV, where the header is 1, or ``row``.
-        rows: Columns ``row, geoid, digits, table, cell, count`` as they were written (``table``
-            only where the file has it), ``number`` (of the cell, where there is a table) and
-            ``value``; ``number`` and ``value`` are null where the text is no such number. Of a
-            file of statements also ``least`` and ``most``, what ``low`` and ``high`` give, and
-            ``marker``, the text of a count that is no number.
+        rows: Columns ``row, geoid, table, cell, count`` as they were written (``table`` and
+            ``level`` only where the file has them), ``number`` (of the cell, where there is a
+            table) and ``value``; ``number`` and ``value`` are null where the text is no such
+            number. Of a file of statements also ``least`` and ``most``, what ``low`` and ``high``
+            give, and ``marker``, the text of a count that is no number. Once placed also
+            ``rank``, that of the geoid's level.
         by_table: Whether cells are numbers in a table, else codes.
         has_statements: Whether counts may be markers, empty or negative, or have intervals.
     """
@@ -63,13 +68,34 @@ class TidyFile:
         """How messages name a row."""
         return f"{self.path}: {self.noun} {row}"
 
+    def placed(self, release: Release) -> Self:
+        """With the rank of each row's level; codes of areas as their geoids.
+
+        Raises:
+            SourceError: There is a column ``level``, and geoids tell it themselves.
+        """
+        geography = release.geography
+        rows, level = self.rows, None
+        if LEVEL in rows.collect_schema().names():
+            if geography.is_nested:
+                raise SourceError(
+                    f"{self.path}: expected no column 'level': in release {release.name!r} the "
+                    "length of a geoid tells its level"
+                )
+            level = pl.col(LEVEL).str.strip_chars()
+        if isinstance(geography, AreaGeography):
+            code = pl.col("geoid").str.strip_chars()
+            geoid = geography.by_code(code, level)
+            rows = rows.with_columns(geoid.alias("geoid"), code.alias(_WRITTEN))
+        return replace(self, rows=rows.with_columns(geography.ranks(pl.col("geoid")).alias("rank")))
+
     def cells(self, published: pl.DataFrame) -> pl.LazyFrame:
         """The rows with the ordinal of their cell, null where it is not published there.
 
         Args:
             published: What `published_cells` returns.
         """
-        keys = ["table", "number", "digits"] if self.by_table else ["cell", "digits"]
+        keys = ["table", "number", "rank"] if self.by_table else ["cell", "rank"]
         places = published.select(*keys, "ordinal").lazy()
         return self.rows.join(places, on=keys, how="left")
 
@@ -79,11 +105,9 @@ class TidyFile:
         Raises:
             SourceError: The first row that is not a published count, or there are no rows.
         """
-        wrong = (
-            pl.col("ordinal").is_null()
-            | ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
-            | self._wrong_value()
-        )
+        wrong = pl.col("ordinal").is_null() | pl.col("geoid").is_null() | self._wrong_value()
+        if release.geography.is_nested:
+            wrong |= ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
         rows = self.cells(published)
         first = self.collect(rows.filter(wrong).sort("row").limit(1))
         if len(first):
@@ -116,10 +140,10 @@ class TidyFile:
 
 
 def published_cells(release: Release) -> pl.DataFrame:
-    """Columns ``table, number, cell (code), digits, ordinal``: one row per cell and level."""
+    """Columns ``table, number, cell (code), rank, ordinal``: one row per cell and level."""
     index = CellIndex.of(release)
     rows = [
-        (table.name, cell.number, code, release.geography.by_name[level].digits, ordinal)
+        (table.name, cell.number, code, release.geography.by_name[level].rank, ordinal)
         for table in release.tables
         for cell, code in zip(table.cells, table.codes, strict=True)
         for ordinal in [index.offsets[table.name] + cell.number - 1]
@@ -129,7 +153,7 @@ def published_cells(release: Release) -> pl.DataFrame:
         "table": pl.String,
         "number": pl.Int64,
         "cell": pl.String,
-        "digits": pl.Int64,
+        "rank": pl.Int64,
         "ordinal": pl.Int32,
     }
     return pl.DataFrame(rows, schema=schema, orient="row")
@@ -183,7 +207,7 @@ def _open_csv(path: Path, has_statements: bool) -> TidyFile:
         separator=_separator(path),
     )
     # capital headers are the same headers
-    known = _FORMS[1] | set(_ENDS)
+    known = _FORMS[1] | {LEVEL, *_ENDS}
     names = {
         name: low for name in _schema(path, rows) for low in [name.strip().lower()] if low in known
     }
@@ -194,9 +218,7 @@ def _open_csv(path: Path, has_statements: bool) -> TidyFile:
     by_table = _has_table(path, schema)
     has_statements |= not schema.keys().isdisjoint(_ENDS)
     number = _whole("cell", 9) if by_table else pl.lit(None, pl.Int64)
-    rows = rows.with_columns(
-        pl.col("geoid").str.len_chars().cast(pl.Int64).alias("digits"), number.alias("number")
-    )
+    rows = rows.with_columns(number.alias("number"))
     if has_statements:
         rows = _with_statements(rows, schema)
     else:
@@ -272,6 +294,7 @@ def _typed(path: Path, rows: pl.LazyFrame, has_statements: bool) -> TidyFile:
     has_statements |= not schema.keys().isdisjoint(_ENDS)
     for column, fits, wanted in (
         ("geoid", schema["geoid"] in _TEXT, "text, so that leading zeros count"),
+        (LEVEL, schema.get(LEVEL, pl.String) in _TEXT, "text: names of levels"),
         ("table", not by_table or schema["table"] in _TEXT, "text"),
         ("cell", not by_table or schema["cell"].is_integer(), "whole numbers beside a table"),
         ("cell", by_table or schema["cell"] in _TEXT, "text: cell codes"),
@@ -283,9 +306,9 @@ def _typed(path: Path, rows: pl.LazyFrame, has_statements: bool) -> TidyFile:
             )
     rows = rows.with_columns(
         pl.col("geoid").cast(pl.String),
+        *([pl.col(LEVEL).cast(pl.String)] if LEVEL in schema else []),
         *([pl.col("table").cast(pl.String)] if by_table else [pl.col("cell").cast(pl.String)]),
     ).with_columns(
-        pl.col("geoid").str.len_chars().cast(pl.Int64).alias("digits"),
         (pl.col("cell") if by_table else pl.lit(None)).cast(pl.Int64, strict=False).alias("number"),
     )
     if has_statements:
@@ -312,9 +335,9 @@ def _schema(path: Path, rows: pl.LazyFrame) -> dict[str, pl.DataType]:
 def _has_table(path: Path, columns: Iterable[str]) -> bool:
     """Whether the columns are those of the form with tables; refuses any others."""
     found = list(columns)
-    if set(found) - set(_ENDS) not in _FORMS:
+    if set(found) - {LEVEL, *_ENDS} not in _FORMS:
         missing = sorted(_FORMS[0] - set(found))
-        extra = sorted(set(found) - _FORMS[1] - set(_ENDS))
+        extra = sorted(set(found) - _FORMS[1] - {LEVEL, *_ENDS})
         what = [f"without {', '.join(missing)}"] if missing else []
         what += [f"with {_some(map(repr, extra))} besides"] if extra else []
         raise SourceError(
@@ -332,6 +355,9 @@ def _some(names: Iterable[str]) -> str:
 def _explain(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
     """What is wrong with a row: its geoid, its cell, its level or its count."""
     geoid = row["geoid"]
+    if isinstance(release.geography, AreaGeography):
+        problem = _no_area(row, release.geography)
+        return problem or _explain_cell(row, by_table, release)
     if geoid is None or not (geoid.isascii() and geoid.isalnum()):
         return f"expected a geoid of letters and digits, found {geoid!r}"
     levels = {
@@ -343,14 +369,37 @@ def _explain(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
         valid = ", ".join(f"{name} {digits}" for digits, name in levels.items())
         hint = " (was a leading zero lost?)" if len(geoid) + 1 in levels else ""
         return f"geoid {geoid!r}: expected one of the lengths {valid}; found {len(geoid)}{hint}"
+    return _explain_cell(row, by_table, release)
+
+
+def _no_area(row: Mapping[str, Any], geography: AreaGeography) -> str:
+    """What is wrong with a row's code or level; empty if nothing."""
+    code, level = row[_WRITTEN], row.get(LEVEL)
+    known = [name for name in geography.geoids if name != ALL]
+    if LEVEL in row and level not in known:
+        return f"expected one of the levels {', '.join(known)}; found {level or 'none'}"
+    if row["geoid"] is not None:
+        return ""
+    if LEVEL in row:
+        return f"{level} {code or '(empty)'} is not in {geography.source}"
+    holders = [name for name in known if code in geography.geoids[name]]
+    if holders:
+        return f"{code} is a {' and a '.join(holders)}; add a column level"
+    return f"{code or '(empty)'} is no place of {geography.source}"
+
+
+def _explain_cell(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
+    """What is wrong with a row whose place is known."""
+    geoid = row["geoid"]
     table, problem = _find_table(row, by_table, release)
     if problem:
         return f"geoid {geoid}: {problem}"
     what = f"geoid {geoid}, table {table}, cell {row['cell']}"
     published = release.table_by_name[table].levels
-    if levels[len(geoid)] not in published:
+    level = release.geography.by_rank[row["rank"]].name
+    if level not in published:
         return (
-            f"{what}: table {table} is not published at level {levels[len(geoid)]} "
+            f"{what}: table {table} is not published at level {level} "
             f"(levels: {', '.join(published)})"
         )
     if "marker" in row and not (row["marker"] is None and abs(row["value"]) > MAX_COUNT):

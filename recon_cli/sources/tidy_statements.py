@@ -35,7 +35,7 @@ class StatementReader:
         """Add ``low``, ``high`` and ``law`` to rows.
 
         Args:
-            rows: Columns ``digits, ordinal, value, marker, least, most, file, row``.
+            rows: Columns ``rank, ordinal, value, marker, least, most, file, row``.
 
         Returns:
             The rows with ``low``, ``high`` (null where open) and ``law``, as in `STATEMENTS`;
@@ -45,13 +45,13 @@ class StatementReader:
             SourceError: A number that no count gives under its law, or a marker that the law does
                 not explain.
         """
-        keys = ["digits", "ordinal", "marker"]
+        keys = ["rank", "ordinal", "marker"]
         given = rows["least"].is_not_null() | rows["most"].is_not_null()
         own = rows.filter(~given)
         kinds = own.select(keys).unique(maintain_order=True)
         laws, numbers = [], []
-        for digits, ordinal, marker in kinds.iter_rows():
-            number, law = self._law(digits, ordinal, marker, own)
+        for rank, ordinal, marker in kinds.iter_rows():
+            number, law = self._law(rank, ordinal, marker, own)
             numbers.append(number)
             laws.append(law)
         places = {law: place for place, law in enumerate(dict.fromkeys(laws))}
@@ -71,9 +71,9 @@ class StatementReader:
         )
 
     def _law(
-        self, digits: int, ordinal: int, marker: str | None, rows: pl.DataFrame
+        self, rank: int, ordinal: int, marker: str | None, rows: pl.DataFrame
     ) -> tuple[int, Law]:
-        level = self.release.geography.by_digits[digits].name
+        level = self.release.geography.by_rank[rank].name
         table = self.cells.tables[self.cells.table_of[ordinal]]
         number = self.protection.number(table, level, marker)
         law = self.protection.laws[number]
@@ -83,7 +83,7 @@ class StatementReader:
             return number, law.reading(marker)
         except ValueError as error:
             same = rows.filter(
-                (pl.col("digits") == digits)
+                (pl.col("rank") == rank)
                 & (pl.col("ordinal") == ordinal)
                 & pl.col("marker").eq_missing(marker)
             )

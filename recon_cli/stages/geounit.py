@@ -21,6 +21,7 @@ from recon_cli.report.published_tables import GeounitTables, published_tables
 from recon_cli.schema import Geography, Level, Release, Table
 from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.store import Folder, Span, read_published
+from recon_cli.store.piece import EVERYWHERE
 from recon_cli.store.published import open_published, read_names
 
 _NEAR = 5
@@ -42,7 +43,7 @@ def locate(run: Run, place: str) -> Located:
     """
     tables, geounits = open_published(run.work, run.release)
     names = read_names(geounits)
-    geoid = _geoid_of(place, names)
+    geoid = run.release.geography.find(_geoid_of(place, names))
     level = level_of(run.release, geoid)
     partition = run.release.geography.partition_level.enclosing(geoid)
     if partition not in tables.partitions:
@@ -50,7 +51,7 @@ def locate(run: Run, place: str) -> Located:
         name = run.release.geography.partition
         raise ConfigError(f"no {level.name} {geoid} in the release ({plural(name)}: {known})")
     region = run.release.region.enclosing(geoid)
-    span = Span(region, region + _END)
+    span = Span(region, region + _END) if run.release.geography.is_nested else EVERYWHERE
     _check_listed(run.release.geography, geounits.read(partition, span), level, geoid)
     work = WorkFolder(run.work)
     microdata = work.open(RECONSTRUCT)
@@ -79,6 +80,8 @@ def level_of(release: Release, geoid: str) -> Level:
     geography = release.geography
     shown = geography.inside_partitions
     level = geography.level_of(geoid)
+    if level is None and not geography.is_nested:
+        raise ConfigError(f"{geoid!r} is no place of the membership file")
     if level is None or level not in shown:
         known = ", ".join(f"{each.name} {each.digits}" for each in shown)
         raise ConfigError(

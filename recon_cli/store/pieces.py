@@ -52,7 +52,8 @@ def cut(
         .agg(pl.col("region").first(), units=pl.len(), people=pl.col("population").sum())
     )
     total = int(regions["people"].sum())
-    if total <= people or regions.height <= 1:
+    is_cut = release.geography.is_nested and total > people and regions.height > 1
+    if not is_cut:
         return [Piece(partition, units=units.height, people=total)]
     # As few pieces as fit, of about the same size.
     goal = total / -(-total // people)

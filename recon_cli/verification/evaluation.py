@@ -82,10 +82,13 @@ class EvaluatedRecords:
     def at(self, level: Level) -> tuple[pl.Series, Matrix]:
         """The geoids of ``level`` with records, sorted, and their people by kind."""
         geoids = level.enclosing(self.units)
-        distinct = geoids.unique(maintain_order=True)  # sorted, as the units are
-        row = geoids.rle_id().cast(pl.Int64).to_numpy()
-        ones = np.ones(len(row), np.int64)
-        sums = sparse.coo_array((ones, (row, np.arange(len(row)))), (len(distinct), len(row)))
+        places = pl.DataFrame({"geoid": geoids}).with_row_index("unit").drop_nulls("geoid")
+        if not geoids.is_sorted():
+            places = places.sort("geoid", "unit")
+        row = places["geoid"].rle_id().cast(pl.Int64).to_numpy()
+        distinct = places["geoid"].unique(maintain_order=True)
+        at = (row, places["unit"].cast(pl.Int64).to_numpy())
+        sums = sparse.coo_array((np.ones(len(row), np.int64), at), (len(distinct), len(geoids)))
         return distinct, sums.tocsr() @ self.people
 
 
@@ -126,7 +129,7 @@ def _positions(release: Release, records: pl.DataFrame, tables: Sequence[Table])
     if len(wrong):
         raise VerificationError(
             f"records: column {units.name!r}: {len(wrong):,} records have what is not a geoid of "
-            f"level {unit.name!r}, which has {unit.digits} characters"
+            f"level {unit.name!r}, which {unit.form}"
         )
     distinguished = [(table.name, release.distinguished_by(table.cells)) for table in tables]
     columns = [units.alias("unit")]

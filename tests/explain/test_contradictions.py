@@ -48,7 +48,7 @@ class Message:
 def read(error: ContradictionError) -> Message:
     text = str(error)
     head = re.search(
-        r"(the least change|a change, not proven least,) that makes all counts of \w+ (\w+) "
+        r"(the least change|a change, not proven least,) that makes all counts of \w+ (\S+) "
         r"possible is (\d+) in (\d+) cells?: ",
         text,
     )
@@ -56,7 +56,7 @@ def read(error: ContradictionError) -> Message:
     changes = {
         (geoid, table, int(cell)): (int(old), int(new))
         for geoid, table, cell, old, new in re.findall(
-            r"\w+ (\d+) table (\w+) cell (\d+) \([^)]+\): (\d+) → (\d+)", text
+            r"\w+ (\S+) table (\w+) cell (\d+) \([^)]+\): (\d+) → (\d+)", text
         )
     }
     assert len(changes) == min(int(head[4]), SHOWN)

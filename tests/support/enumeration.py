@@ -48,11 +48,15 @@ def published_rows(
     counted = {
         masks: holds(masks) for masks in {cell.masks for table in tables for cell in table.cells}
     }
-    units = np.array([unit for unit, _ in domain], dtype=np.str_)
+    units = pl.Series([unit for unit, _ in domain], dtype=pl.String)
+    places = {
+        level.name: np.array(level.enclosing(units).fill_null("").to_list(), dtype=str)
+        for level in release.geography.levels
+    }
     rows = []
     for geoid, level, pattern in published.geounits.select("geoid", "level", "pattern").rows():
         cells = published.coverage[pattern].cells
-        here = np.char.startswith(units, geoid)
+        here = places[level] == geoid
         for table in tables:
             for number in cells.get(table.name, ()):
                 cell = table.cells[number - 1]
@@ -331,8 +335,9 @@ def least_changes(
     unit = release.geography.unit.name
     names = published.geounits.filter(pl.col("level") == unit)["geoid"].to_list()
     values = list(itertools.product(*(feature.values for feature in release.features)))
-    domain = list(itertools.product([name for name in names if name.startswith(region)], values))
-    here = pl.col("geoid").str.starts_with(region)
+    inside = release.geography.inside
+    domain = list(itertools.product([name for name in names if inside(name, region)], values))
+    here = inside(pl.col("geoid"), region)
     part = replace(published, geounits=published.geounits.filter(here))
     rows = published_rows(release, part, tables, domain)
     low = np.array([row.low for row in rows], dtype=np.int64)

@@ -19,7 +19,15 @@ import yaml
 from fixtures import make_fixtures
 from recon_cli.frames import COUNTS
 from recon_cli.publication import CoveragePattern, Publication
-from recon_cli.schema import Release, StructuralZero, Table, bits, parse_release
+from recon_cli.schema import (
+    AreaGeography,
+    Membership,
+    Release,
+    StructuralZero,
+    Table,
+    bits,
+    parse_release,
+)
 from recon_cli.tabulation import tabulate
 
 
@@ -29,8 +37,11 @@ def patients() -> pl.DataFrame:
 
 
 def random_units(release: Release, seed: int, count: int) -> list[str]:
-    """At most ``count`` geoids of the unit level in one partition, nested in few parents."""
+    """At most ``count`` geoids of the unit level in one partition, in few coarser geounits."""
     rng = np.random.default_rng([seed, 1])
+    if isinstance(release.geography, AreaGeography):
+        listed = release.geography.listed([])["geoid"].to_list()
+        return sorted(rng.permutation(listed)[:count].tolist())
     geoids: set[str] = set()
     fixed = release.geography.partition_level.digits
     prefix = "".join(map(str, rng.integers(0, 10, fixed)))
@@ -143,15 +154,21 @@ def count_by_hand(
                     continue
                 weight = 1 if cell.tally is None else int(values[cell.tally]).bit_count()
                 for level in table.levels:
-                    place = geoid[: release.geography.by_name[level].digits]
-                    counts[place, table.name, cell.number] += weight
+                    place = release.geography.by_name[level].enclosing(geoid)
+                    if place:
+                        counts[place, table.name, cell.number] += weight
     return counts
 
 
 def as_frame(release: Release, counts: Counter[tuple[str, str, int]]) -> pl.DataFrame:
     """Counts as a frame with the columns and order of `recon_cli.tabulation.tabulate`."""
     order = list(release.table_by_name)
-    keys = sorted(counts, key=lambda key: (-len(key[0]), key[0], order.index(key[1]), key[2]))
+    rank = {
+        geoid: level.rank
+        for geoid, _, _ in counts
+        if (level := release.geography.level_of(geoid)) is not None
+    }
+    keys = sorted(counts, key=lambda key: (-rank[key[0]], key[0], order.index(key[1]), key[2]))
     return pl.DataFrame([(*key, counts[key]) for key in keys], schema=COUNTS, orient="row")
 
 
@@ -171,16 +188,18 @@ def publish(
     """
     homes = records[release.geoid_column].to_list()
     population: Counter[str] = Counter(
-        geoid[: level.digits] for geoid in homes for level in release.geography.levels
+        level.enclosing(geoid) for geoid in homes for level in release.geography.levels
     )
     everywhere = sorted({*homes, *(units or ())})
     published = {level for table in release.tables for level in table.levels}
+    if not release.geography.is_nested:
+        published.add(release.geography.unit.name)  # a membership file lists them
     levels = [level for level in release.geography.levels if level.name in published]
     region = release.region
     rows = [
-        (geoid, level.name, geoid[: region.digits], population[geoid], pattern)
+        (geoid, level.name, region.enclosing(geoid), population[geoid], pattern)
         for pattern, level in enumerate(levels)
-        for geoid in sorted({unit[: level.digits] for unit in everywhere})
+        for geoid in sorted({level.enclosing(unit) for unit in everywhere} - {""})
     ]
     schema = {
         "geoid": pl.String,
@@ -222,8 +241,47 @@ def suppressed(release: Release, published: Publication, seed: int) -> Publicati
 
 
 def random_release(seed: int) -> Release:
-    """A small release: one to three features and levels, one to four families of tables."""
+    """A small release: one to three features and levels, one to four families of tables.
+
+    In one of three the levels do not nest: areas cut each other.
+    """
+    if seed % 3 == 0:
+        return random_overlap(seed)
+    return nested_release(seed)
+
+
+def nested_release(seed: int) -> Release:
+    """As `random_release`, with levels that nest."""
     return parse_release(random_release_yaml(seed), source=f"random release {seed}")
+
+
+def random_overlap(seed: int) -> Release:
+    """As `random_release`, with areas for its levels, and eight atoms in few of each."""
+    spec = yaml.safe_load(random_release_yaml(seed))
+    unit, *coarser = [level["level"] for level in spec["geography"]["levels"]]
+    rng = np.random.default_rng([seed, 6])
+    systems = [*coarser, "square"]
+    spec["geography"] = {"unit": unit, "areas": [{"area": name} for name in systems]}
+    for family in spec["families"]:
+        if rng.random() < 0.7 and "square" not in family["levels"]:
+            family["levels"].append("square")
+        if rng.random() < 0.5 and len(family["levels"]) > 2 and unit in family["levels"]:
+            family["levels"].remove(unit)
+    release = parse_release(yaml.safe_dump(spec, sort_keys=False), source=f"overlap {seed}")
+    codes = pl.DataFrame(
+        {
+            unit: [f"x{number}" for number in range(8)],
+            **{
+                name: [
+                    None if name == "square" and rng.random() < 0.1 else str(rng.integers(3))
+                    for _ in range(8)
+                ]
+                for name in systems
+            },
+        },
+        schema_overrides=dict.fromkeys(systems, pl.String),
+    )
+    return release.with_membership(Membership("lookup", codes, str(seed)))
 
 
 def random_release_yaml(seed: int) -> str:

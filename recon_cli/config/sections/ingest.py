@@ -50,6 +50,11 @@ class Ingest(Section):
             ``geounits.txt`` beside the files, if there is one. Without a list, a geounit without
             any row is taken to be empty where published zeros prove it; else one unit stands for
             all that the files do not list.
+        membership: With ``areas`` in the schema: which areas each unit lies in, a CSV or Parquet
+            file with a column for each level, as offices publish lookups. An empty field: outside
+            that system. Without the unit's column, distinct rows are the units. It lists all of
+            them, empty ones too: nobody lives in what it leaves out.
+        columns: Level → its column in the membership file, where that is called something else.
         names: What people call the places, a CSV or Parquet file with columns ``geoid`` and
             ``name``; pages and ``recon show`` have the name beside the geoid. Names that
             ``mapping.geoids`` numbers are known without.
@@ -64,6 +69,8 @@ class Ingest(Section):
     mapping: Mapping | None = None
     absent: Absent | dict[str, Absent] | None = None
     geounits: ConfigPath | None = None
+    membership: ConfigPath | None = None
+    columns: dict[str, str] = Field(default_factory=dict)
     names: ConfigPath | None = None
     protection: ConfigPath | None = None
     piece_people: Annotated[int, Field(ge=1)] = PIECE_PEOPLE
@@ -80,9 +87,27 @@ class Ingest(Section):
             return self.absent
         return "zero" if self.source == "tidy" else "unpublished"
 
+    def complete(self, release: Release) -> Release:
+        """The release with the geounits of the membership file."""
+        if self.membership is None:
+            if release.geography.is_nested:
+                return release
+            raise ConfigError(
+                "membership: missing; the schema has areas, and this file says which of them each "
+                f"{release.geography.unit.name} lies in"
+            )
+        from recon_cli.sources.membership import read_membership  # noqa: PLC0415 - loads polars
+
+        return release.with_membership(read_membership(release, self.membership, self.columns))
+
     def check(self, release: Release) -> None:
         """Refuse tables that the release does not have, and a list that the files have."""
         release.select_tables(self.tables)
+        if not release.geography.is_nested:
+            if self.geounits is not None:
+                raise ConfigError("geounits: the membership file lists every unit, leave it out")
+            if self.source != "tidy":
+                raise ConfigError(f"source: areas are read of tidy files, not of {self.source}")
         if self.tables is not None and not self.is_legacy:
             raise ConfigError(f"tables: of {self.source} files every table is read")
         if self.is_legacy and self.geounits is not None:
@@ -97,5 +122,5 @@ class Ingest(Section):
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
         """The published files, the list of geounits, their names, and the laws."""
-        beside = (self.geounits, self.names, self.protection)
+        beside = (self.geounits, self.membership, self.names, self.protection)
         return (*self.paths, *(each for each in beside if each is not None))

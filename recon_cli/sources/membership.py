@@ -1,0 +1,120 @@
+"""Which areas each unit lies in: the lookup files that offices publish with their areas."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.frames import UNREADABLE
+from recon_cli.plurals import plural
+from recon_cli.publication import UNLISTED
+from recon_cli.schema import Membership, Release
+from recon_cli.schema.areas import ALL
+from recon_cli.sources.damage import why_unreadable
+
+_ROW: Final = "_row"
+#: What stands between the codes of areas where they name the unit that they share.
+_JOINED: Final = "+"
+
+
+def read_membership(
+    release: Release, path: Path, columns: Mapping[str, str] | None = None
+) -> Membership:
+    """A membership file: a CSV or Parquet file with a column for each level of ``release``.
+
+    Rows may occur more than once, and other columns are ignored, so that a lookup of finer places
+    than the units is one.
+
+    Args:
+        release: Its schema has areas.
+        path: The file.
+        columns: Level → its column, where that is called something else.
+
+    Raises:
+        ConfigError: There is no such file, or ``columns`` names what is no level.
+        SourceError: It cannot be read, lacks a column, has a code that cannot be a name, or puts
+            a unit into two areas of one system.
+    """
+    levels = [level.name for level in release.geography.levels if level.name != ALL]
+    named = {level: level for level in levels} | dict(columns or {})
+    if unknown := sorted(set(named) - set(levels)):
+        raise ConfigError(f"columns: no level {unknown[0]!r} (levels: {', '.join(levels)})")
+    if not path.is_file():
+        raise ConfigError(f"membership: no such file: {path}")
+    frame = _read(path)
+    unit = levels[0]
+    for level in levels[1:]:
+        if named[level] not in frame.columns:
+            tables = [table.name for table in release.tables if level in table.levels]
+            why = f"table {tables[0]} is published by it" if tables else "the schema names it"
+            raise SourceError(f"{path}: no column {named[level]}; {why}")
+    codes = frame.select(
+        _ROW,
+        *(
+            _code(named[level]).alias(level)
+            for level in levels
+            if level != unit or named[level] in frame.columns
+        ),
+    )
+    if unit not in codes.columns:
+        parts = [pl.col(level).fill_null("") for level in levels[1:]]
+        codes = codes.with_columns(pl.concat_str(parts, separator=_JOINED).alias(unit))
+    codes = codes.select(_ROW, *levels)
+    _check(path, codes, levels)
+    units = codes.select(levels).unique().sort(unit)
+    digest = hashlib.sha256(units.write_csv().encode()).hexdigest()
+    return Membership(str(path), units, digest)
+
+
+def _read(path: Path) -> pl.DataFrame:
+    """The file as text, with the number of each row."""
+    try:
+        if path.suffix.lower() == ".parquet":
+            frame = pl.read_parquet(path)
+            return frame.cast(pl.String).with_row_index(_ROW, offset=1)
+        with path.open("rb") as file:
+            line = file.readline(100_000)
+        separator = max(",;\t|", key=lambda mark: line.count(mark.encode()))
+        return pl.read_csv(path, infer_schema=False, separator=separator).with_row_index(
+            _ROW, offset=2
+        )
+    except UNREADABLE as error:
+        raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
+
+
+def _code(column: str) -> pl.Expr:
+    text = pl.col(column).str.strip_chars()
+    return pl.when(text != "").then(text)
+
+
+def _check(path: Path, codes: pl.DataFrame, levels: Sequence[str]) -> None:
+    unit = levels[0]
+    where = f"{path}: {'row' if path.suffix.lower() == '.parquet' else 'line'}"
+    if codes.is_empty():
+        raise SourceError(f"{path}: expected a row for each {unit}, found none")
+    lost = codes.filter(pl.col(unit).is_null())
+    if len(lost):
+        raise SourceError(f"{where} {lost[_ROW][0]}: no {unit}")
+    for level in levels:
+        odd = codes.filter(
+            pl.col(level).str.contains(r"[\p{Cc}/\\]") | pl.col(level).str.ends_with(UNLISTED)
+        )
+        if len(odd):
+            raise SourceError(
+                f"{where} {odd[_ROW][0]}: {level} {odd[level][0]!r}: a code has no slashes or "
+                f"control characters, and ends in something else than {UNLISTED!r}"
+            )
+    distinct = codes.unique(levels, keep="first", maintain_order=True)
+    if not (twice := distinct.filter(pl.col(unit).is_duplicated())).is_empty():
+        again = twice.filter(~pl.col(unit).is_first_distinct()).row(0, named=True)
+        first = twice.filter(pl.col(unit) == again[unit]).row(0, named=True)
+        level = next(name for name in levels if first[name] != again[name])
+        one, other = (row[level] or "none" for row in (first, again))
+        raise SourceError(
+            f"{where} {again[_ROW]}: {unit} {again[unit]} is in {plural(level)} {one} and {other}"
+        )
