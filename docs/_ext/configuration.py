@@ -74,7 +74,7 @@ def kind_of(schema: dict[str, Any] | bool, names: Mapping[str, str]) -> str:
         case {"$ref": str(reference)}:
             name = reference.rpartition("/")[2]
             return names.get(name, name)
-        case {"anyOf": list(kinds)}:
+        case {"anyOf": list(kinds)} | {"oneOf": list(kinds)}:
             types = {each.get("type") for each in kinds}
             if types == _SCALAR:
                 return "value"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from recon_cli.plurals import plural
 from recon_cli.rules.finding import Judged, Verdict, verdict_of
 
 
@@ -78,7 +79,8 @@ def verdict_lines(judged: Sequence[Judged], *, show_counts: bool) -> list[str]:
 
 def reason_lines(judged: Judged, *, show_counts: bool) -> list[str]:
     """How a rule stands: what is proven, what may be, and what nobody asked."""
-    found, noun = judged.finding, "people" if judged.rule.subject.is_of_people else "counts"
+    found = judged.finding
+    noun = plural(judged.grounds.record if judged.rule.subject.is_of_people else "count")
     lines = []
     if found.proven:
         of = "" if found.of is None else f" of {found.of:,}"

@@ -67,6 +67,7 @@ class Evidence:
             zero for zero in self.release.structural_zeros if is_assumed and not zero.is_definition
         ]
         return Grounds(
+            self.release.record,
             self._published_tables(),
             laws_of(self.tables, self.release),
             tuple(dict.fromkeys(zero.why or "a structural zero of the schema" for zero in assumed)),

@@ -65,11 +65,13 @@ class Grounds:
     """What a verdict rests on.
 
     Attributes:
+        record: What a record is about, by the schema.
         tables: The tables that are published.
         laws: By which, in words; none where all counts are exact.
         assumptions: What is taken for granted though no table says it, a line each.
     """
 
+    record: str = "person"
     tables: tuple[str, ...] = ()
     laws: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()

@@ -288,6 +288,9 @@ def _values(feature: Feature, form: ChoiceSpec | list[Value], where: str) -> int
         if form.includes is not None:
             return feature.includes(form.includes)
         counts = _expand(form.picked or [], where)
+        for count in counts:
+            if not isinstance(count, int):
+                raise SchemaError(f"{where}.picked: {count!r} is no number of options")
         return sum(feature.picked(int(count)) for count in counts)
     mask = 0
     for value in _expand(form, where):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+)
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 Scalar = bool | int | str
@@ -69,7 +77,7 @@ class RecodeSpec(Spec):
 
     of: Name
     edges: list[Scalar] | None = None
-    groups: dict[Scalar, Values | ChoiceSpec] | None = None
+    groups: dict[Scalar, AnyValues] | None = None
     picked: Values | None = None
     includes: list[Name] | None = None
 
@@ -117,7 +125,17 @@ class GeographySpec(Spec):
     partition: Name | None = None
 
 
-Condition = dict[Name, ChoiceSpec | Values]
+def _kind_of_values(value: object) -> str:
+    return "<choice>" if isinstance(value, dict | ChoiceSpec) else "<values>"
+
+
+#: One value, a list of them, or a choice of a multiselect feature's. What is wrong is told of the
+#: form that was meant, not of each that there is.
+AnyValues = Annotated[
+    Annotated[ChoiceSpec, Tag("<choice>")] | Annotated[Values, Tag("<values>")],
+    Discriminator(_kind_of_values),
+]
+Condition = dict[Name, AnyValues]
 
 
 class TallySpec(Spec):
@@ -156,7 +174,23 @@ class WhereSpec(Spec):
     cells: list[CellSpec] = ["total"]
 
 
-CellSpec = Literal["total"] | TallySpec | BySpec | WhereSpec
+def _kind_of_cell(value: object) -> str | None:
+    if isinstance(value, dict):
+        return next((f"<{key}>" for key in ("by", "where", "tally") if key in value), None)
+    return "<total>" if value == "total" else None
+
+
+CellSpec = Annotated[
+    Annotated[Literal["total"], Tag("<total>")]
+    | Annotated[TallySpec, Tag("<tally>")]
+    | Annotated[BySpec, Tag("<by>")]
+    | Annotated[WhereSpec, Tag("<where>")],
+    Discriminator(
+        _kind_of_cell,
+        custom_error_type="cell",
+        custom_error_message="a cell is total, or has one of the keys by, where, tally",
+    ),
+]
 
 
 class TableSpec(Spec):

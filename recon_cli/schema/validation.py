@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any, Final
+from typing import Any, Final, ForwardRef, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
 
 #: Findings that are told; the remaining ones are counted.
 MOST_FINDINGS: Final = 20
 
 
-def describe(error: ValidationError, model: type[BaseModel]) -> str:
+def describe(error: ValidationError, model: type[BaseModel], *within: str) -> str:
     """The findings as ``key.path: what is wrong``, unknown keys with the valid ones.
 
     Args:
         error: What validation of ``model`` raised.
         model: The outermost model.
+        within: The keys that lead to it.
     """
     lines: list[str] = []
     for finding in error.errors(include_url=False)[:MOST_FINDINGS]:
-        path = _path(finding["loc"])
+        path = _path((*within, *finding["loc"]))
         if finding["type"] == "extra_forbidden":
             lines.append(_unknown_key(path, str(finding["loc"][-1]), _owner(model, finding["loc"])))
         elif finding["type"] == "missing":
             lines.append(f"{path}: missing")
         else:
-            what = finding["msg"].replace("Input should", "must", 1)
+            said = finding["msg"].removeprefix("Value error, ")
+            what = said.replace("Input should", "must", 1)
             lines.append(f"{path}: {what} (found {_short(finding['input'])})")
     if (more := error.error_count() - MOST_FINDINGS) > 0:
         lines.append(f"and {more:,} more")
@@ -54,24 +56,34 @@ def _unknown_key(path: str, key: str, owner: type[BaseModel] | None) -> str:
 
 def _owner(model: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel] | None:
     """The model that refused the last part of ``loc``, as far as the path tells."""
-    owner: type[BaseModel] | None = model
+    owner: Any = model
     for part in loc[:-1]:
-        if isinstance(part, int):
-            continue  # of a list: the models in it are those of its key
-        if owner is None or part not in owner.model_fields:
-            return None
-        owner = _model_of(owner.model_fields[part].annotation)
-    return owner
+        owner = _below(owner, part)
+    return _model_of(owner)
+
+
+def _below(annotation: Any, part: int | str) -> Any:
+    """What a key or a place leads to: of a model, a list, names → values, or forms with tags."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        for name, field in annotation.model_fields.items():
+            if part in (name, field.alias):
+                if isinstance(field.annotation, ForwardRef):  # cells in cells
+                    return get_type_hints(annotation, include_extras=True)[name]
+                return field.annotation
+        return None
+    arguments = get_args(annotation)
+    if get_origin(annotation) in (list, tuple, dict):
+        return arguments[-1] if get_origin(annotation) is dict else arguments[0]
+    if any(isinstance(each, Tag) and each.tag == part for each in arguments):
+        return arguments[0]
+    return next((found for each in arguments if (found := _below(each, part)) is not None), None)
 
 
 def _model_of(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    for inner in getattr(annotation, "__args__", ()):
-        found = _model_of(inner)
-        if found is not None:
-            return found
-    return None
+    found = (_model_of(inner) for inner in get_args(annotation))
+    return next((each for each in found if each is not None), None)
 
 
 def _short(value: object) -> str:

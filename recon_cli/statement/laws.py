@@ -9,6 +9,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from recon_cli.errors import ConfigError
+from recon_cli.schema.validation import describe
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.statement.law import Exact, Law
 from recon_cli.statement.noise import Gaussian, Geometric
@@ -45,7 +46,7 @@ def parse_law(value: object, base: Path = Path()) -> Law:
     try:
         return LAWS[name].model_validate(parameters or {}, context={"base": base})
     except ValidationError as error:
-        raise ConfigError("; ".join(_finding(name, each) for each in error.errors())) from error
+        raise ConfigError(describe(error, LAWS[name], name)) from error
 
 
 def law_document(law: Law) -> dict[str, Any]:
@@ -64,10 +65,3 @@ def describe_law(law: Law) -> str:
         parameters["table"] = law.table.name
     words = ", ".join(f"{key} {value}" for key, value in parameters.items())
     return f"{name} ({words})" if words else name
-
-
-def _finding(name: str, error: Any) -> str:
-    place = ".".join(str(part) for part in (name, *error["loc"]))
-    message = str(error["msg"]).removeprefix("Value error, ")
-    found = error["input"]
-    return f"{place}: {message}" + ("" if isinstance(found, dict) else f", found {found!r}")

@@ -230,6 +230,16 @@ def test_other_summary_levels_components_and_columns_are_skipped(
         assert ours.equals(theirs)
 
 
+def test_a_folder_of_zips_is_all_of_them(release: Release, small: Path, tmp_path: Path) -> None:
+    (tmp_path / small.name).write_bytes(small.read_bytes())
+    write_legacy(release, *invented(release, 2, "72"), tmp_path)
+    (tmp_path / "README.txt").write_text("as delivered")
+    zips = sorted(tmp_path.glob("*.zip"))
+    assert len(zips) == 2
+    for ours, theirs in zip(read(release, [tmp_path]), read(release, zips), strict=True):
+        assert ours.equals(theirs)
+
+
 def test_several_states(release: Release, small: Path, tmp_path: Path) -> None:
     other = write_legacy(release, *invented(release, 2, "72"), tmp_path)
     assert other.name == "pr2010.sf1.zip"

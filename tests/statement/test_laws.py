@@ -177,11 +177,11 @@ def test_flags() -> None:
         ({"rounded": {"base": 3}, "exact": {}}, "expected one law"),
         (
             {"rounded": {"base": 1}},
-            "rounded.base: Input should be greater than or equal to 2, found 1",
+            "rounded.base: must be greater than or equal to 2 (found 1)",
         ),
-        ({"rounded": {"base": "3"}}, "rounded.base: Input should be a valid integer, found '3'"),
-        ({"rounded": {}}, "rounded.base: Field required"),
-        ({"rounded": {"base": 3, "seed": 1}}, "rounded.seed: Extra inputs"),
+        ({"rounded": {"base": "3"}}, "rounded.base: must be a valid integer (found '3')"),
+        ({"rounded": {}}, "rounded.base: missing"),
+        ({"rounded": {"base": 3, "seed": 1}}, "rounded.seed: unknown key (valid keys: base, how)"),
         ({"suppressed": {"below": 1}}, "suppressed.below"),
         ({"gaussian": {"variance": 0}}, "gaussian.variance"),
         (

@@ -55,7 +55,7 @@ def test_the_first_statement_wins_and_the_rest_is_exact(tmp_path: Path) -> None:
         ("statements:\n  - rounded\n", ":2: statements.0: expected a law"),
         (
             "statements:\n  - law: {rounded: {base: 1}}\n",
-            ":2: statements.0.law: rounded.base: Input",
+            ":2: statements.0.law: rounded.base: must",
         ),
         ("statements:\n  - {markers: [x], law: exact}\n", "the law 'exact' publishes numbers only"),
         ("statements: 1\nstatements: 2\n", ":2: statements: "),

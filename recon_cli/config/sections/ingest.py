@@ -40,7 +40,7 @@ class Ingest(Section):
 
     Attributes:
         source: Format of the files.
-        paths: Files, or folders of files.
+        paths: Files, or folders of files; of legacy formats also folders of zips.
         tables: For the legacy formats: the tables to read, as in ``reconstruct``; segments without
             any of them need not be there. Default every table.
         mapping: What the files do not say themselves; `recon init` drafts it.

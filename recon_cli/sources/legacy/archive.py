@@ -39,6 +39,14 @@ _DAMAGE: Final = (
 _SAMPLE: Final = 100
 
 
+def states_of(path: Path) -> tuple[Path, ...]:
+    """The zips of a folder that has no members itself; else the path."""
+    names = [each.name for each in path.iterdir()] if path.is_dir() else []
+    zips = sorted(path / name for name in names if name.lower().endswith(".zip"))
+    is_of_zips = zips and not any(_MEMBER.fullmatch(name) for name in names)
+    return tuple(zips) if is_of_zips else (path,)
+
+
 class Stream:
     """One member, open for reading.
 

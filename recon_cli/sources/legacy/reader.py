@@ -26,6 +26,7 @@ from recon_cli.sources.legacy.archive import (
     Inventory,
     open_archive,
     open_stream,
+    states_of,
     take_inventory,
 )
 from recon_cli.sources.legacy.geography import GeographyReader, Records
@@ -166,7 +167,7 @@ def open_legacy(
 
     Args:
         release: A release with a legacy layout.
-        paths: State zips, or folders with a state's members.
+        paths: State zips, folders of them, or folders with a state's members.
         layout: Its name, such as ``sf1-legacy``; None for the one that the release has.
         tables: Names of the tables to read; segments without any of them need not be there.
             Default all.
@@ -184,7 +185,8 @@ def open_legacy(
     kept = legacy_layout(release, layout)
     if tables is not None:
         kept = kept.only(tables)
-    return LegacySource(release, kept, tuple(Path(path) for path in paths), chunk_records)
+    states = tuple(state for path in paths for state in states_of(Path(path)))
+    return LegacySource(release, kept, states, chunk_records)
 
 
 class _SeenGeounits:
