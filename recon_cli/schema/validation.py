@@ -67,9 +67,10 @@ def _below(annotation: Any, part: int | str) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
             if part in (name, field.alias):
-                if isinstance(field.annotation, ForwardRef):  # cells in cells
+                said: Any = field.annotation
+                if isinstance(said, ForwardRef):  # cells in cells
                     return get_type_hints(annotation, include_extras=True)[name]
-                return field.annotation
+                return said
         return None
     arguments = get_args(annotation)
     if get_origin(annotation) in (list, tuple, dict):
