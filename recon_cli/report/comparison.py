@@ -48,6 +48,7 @@ def compose_comparison(
     people: int,
     risk: Measure | None = None,
     weights: Mapping[str, float] = MappingProxyType({}),
+    missing: Mapping[str, str] = MappingProxyType({}),
 ) -> ReportDocument:
     """The page.
 
@@ -59,6 +60,7 @@ def compose_comparison(
         people: Of the truth.
         risk: What the text weighs error against; default the first measure that any has.
         weights: Table → how much its errors count.
+        missing: Name → why it is not there, of protections without a summary.
     """
     words = words_of(release)
     taken = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
@@ -71,7 +73,10 @@ def compose_comparison(
         title=f"What to publish of {release.title}",
         subject=f"{len(summaries)} protections of one truth, each attacked",
         headline=Headline(
-            tuple(_sentences([of[each.name] for each in best], by, words)),
+            (
+                *_missing_words(missing, len(summaries)),
+                *_sentences([of[each.name] for each in best], by, words),
+            ),
             (
                 "On the frontier: no other protection here is as good in every error (of cells "
                 f"and {words.people} of {words.units}, of coarser cells) and in every risk "
@@ -107,6 +112,17 @@ def compose_comparison(
             _commands(summaries),
         ),
     )
+
+
+def _missing_words(missing: Mapping[str, str], there: int) -> list[str]:
+    """Which protections are not compared, and why; nobody was linked then."""
+    if not missing:
+        return []
+    said = "; ".join(f"**{name}**: {why}" for name, why in missing.items())
+    return [
+        f"**Not complete:** {there} of {there + len(missing)} protections are compared here, "
+        f"and nobody is linked yet. {said}."
+    ]
 
 
 def _risk_words(by: Measure, words: Words) -> str:

@@ -6,7 +6,7 @@ and looked at with `recon status` or `recon report`, like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from recon_cli.config.sections.compare import Compare
@@ -16,6 +16,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import COMPARE
 from recon_cli.stages.compare_protections import truth_of
 from recon_cli.store import Manifest, Recipe, Transaction
+from recon_cli.store.files import key_of
 
 PAGE = "comparison.html"
 
@@ -56,15 +57,34 @@ class ComparedStage(OpenedStage):
         return self._recipe(load("recon_cli.stages.compare_runs:planned_digests")(self.run))
 
     def prepared(self) -> Recipe:
-        """Run what is not up to date.
+        """Run what is not up to date; the page stands with the first protection, and fills.
 
         Raises:
             StageError: A protection could not be made or attacked.
             WorkerError: A worker died.
         """
-        return self._recipe(load("recon_cli.stages.compare_runs:run_compared")(self.run))
+        run_compared = load("recon_cli.stages.compare_runs:run_compared")
+        return self._recipe(run_compared(self.run, self._show))
 
-    def _recipe(self, digests: dict[str, str]) -> Recipe:
+    def _show(self, digests: Mapping[str, str], missing: Mapping[str, str]) -> None:
+        """Publish the page of what is there.
+
+        Args:
+            digests: Name → what its run has made, of the protections that are done.
+            missing: Name → why it is not there, of the others.
+        """
+        write = load("recon_cli.stages.compare_page:write_comparison")
+        why = {name: key_of([reason]) for name, reason in missing.items()}
+        with self.run.transaction(self._recipe({**digests, **why})) as stage:
+            if stage.current is None:
+                write(self.run, stage, missing)
+        page = self.run.work / COMPARE.folders[0] / PAGE
+        there = len(self.config.every) - len(missing)
+        self.run.reporter.note(
+            f"compare: {there} of {len(self.config.every)} protections are on {page}"
+        )
+
+    def _recipe(self, digests: Mapping[str, str]) -> Recipe:
         return self.run.recipe(
             COMPARE,
             {
@@ -85,6 +105,6 @@ class ComparedStage(OpenedStage):
         Raises:
             StageError: The disk refused.
         """
-        write: Callable[[Run, Transaction], Manifest]
+        write: Callable[[Run, Transaction, Mapping[str, str]], Manifest]
         write = load("recon_cli.stages.compare_page:write_comparison")
-        return write(self.run, stage)
+        return write(self.run, stage, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from recon_cli.config.sections.compare import Compare
@@ -14,13 +15,19 @@ from recon_cli.stages.compare import PAGE
 from recon_cli.store import Manifest, Transaction
 
 
-def write_comparison(run: Run, stage: Transaction) -> Manifest:
+def write_comparison(run: Run, stage: Transaction, missing: Mapping[str, str]) -> Manifest:
     """Measure what came of the runs, and write tables and page.
+
+    Args:
+        run: The comparison.
+        stage: Where they are written.
+        missing: Name → why it is not there, of protections that are left out; nobody is linked
+            before all are there.
 
     Raises:
         StageError: A run's folder is damaged, or the disk refused.
     """
-    config, runs = run.config.section(Compare), compare_runs.ComparedRuns.of(run)
+    config, runs = run.config.section(Compare), compare_runs.ComparedRuns.of(run).without(missing)
     errors = compare_runs.measure_errors(run, runs)
     summaries = compare_runs.summarise_runs(run, runs, errors)
     scores = compare_runs.scores_of(run, runs)
@@ -32,6 +39,7 @@ def write_comparison(run: Run, stage: Transaction) -> Manifest:
         people=compare_runs.people_of_truth(run),
         risk=config.risk,
         weights=config.weights,
+        missing=missing,
     )
     document = replace(document, banner=NOT_FOR_PUBLICATION)
     tables = compare_runs.table_files(summaries, errors, scores)

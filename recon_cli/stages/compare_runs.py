@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from recon_cli.pipeline.execution import plan, run_stages
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT
-from recon_cli.progress import Reporter, Task
+from recon_cli.progress import Reporter, SilentReporter, Task
 from recon_cli.protect.counts import count_records
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
@@ -48,6 +48,7 @@ from recon_cli.store.files import key_of, parquet_bytes, write_bytes
 from recon_cli.store.folder import Folder
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.published import open_published
+from recon_cli.store.usage import Usage
 
 #: In place of a digest where something is still to be made.
 _TO_BE_MADE = "to be made"
@@ -78,9 +79,15 @@ class ComparedRuns:
 
     @property
     def first(self) -> dict[str, ProtectionRun]:
-        """By name the runs that wait for none of the others."""
+        """By name the runs that wait for none of the others; the truth's own comes first."""
         own = self.truth not in self.protected.values()
-        return {**({EXACT: self.truth} if own else {}), **self.protected}
+        every = {**({EXACT: self.truth} if own else {}), **self.protected}
+        return dict(sorted(every.items(), key=lambda each: each[1] is not self.truth))
+
+    def without(self, missing: Mapping[str, str]) -> ComparedRuns:
+        """Those that are there, not linked where some are not."""
+        kept = {name: each for name, each in self.protected.items() if name not in missing}
+        return replace(self, protected=kept, linking=None if missing else self.linking)
 
 
 def _can_link(run: Run, config: Compare) -> bool:
@@ -103,8 +110,18 @@ def _can_link(run: Run, config: Compare) -> bool:
     return run.release.attack is not None and config.id in columns
 
 
-def run_compared(run: Run) -> dict[str, str]:
+#: Publishes the page of what is there: name → what a run has made, and name → why one is missing.
+_Show = Callable[[Mapping[str, str], Mapping[str, str]], None]
+#: Why a protection is not on the page.
+_NOT_YET = "not done yet"
+
+
+def run_compared(run: Run, show: _Show) -> dict[str, str]:
     """Run what is not up to date: protections side by side, then the links.
+
+    Args:
+        run: The comparison.
+        show: Called whenever another protection is done while others are not, or failed.
 
     Returns:
         What each run has made, as digests.
@@ -117,6 +134,9 @@ def run_compared(run: Run) -> dict[str, str]:
     runs = ComparedRuns.of(run)
     items = [WorkItem(name, each, 1) for name, each in runs.first.items()]
     stages = sum(len(each.stages) for each in runs.first.values())
+    growing = _GrowingPage(replace(run, reporter=SilentReporter(), force=False), runs, show)
+    for name in () if run.force else runs.first:
+        growing.look(name)
     with run.reporter.bar(Task("compare", "stage", stages)) as bar:
         done: Results[str | None] = run_items(
             _run_one,
@@ -124,17 +144,73 @@ def run_compared(run: Run) -> dict[str, str]:
             items,
             workers=run.config.top.workers,
             on_tick=bar.advance,
+            on_done=growing.add,
         )
     outcomes = zip(items, done.values, strict=True)
-    failed = [f"{item.name}: {failure}" for item, failure in outcomes if failure]
+    failed = {item.name: failure for item, failure in outcomes if failure}
     if failed:
+        growing.end(failed)
         raise StageError(
             f"{len(failed)} of {len(items)} protections failed, the others are done and kept; "
-            "mend or leave out, and run `recon compare` again\n  " + "\n  ".join(failed)
+            "mend or leave out, and run `recon compare` again\n  "
+            + "\n  ".join(f"{name}: {why}" for name, why in failed.items())
         )
     if runs.linking is not None:
         _run_stages(replace(run, config=runs.linking), _untold)
     return {name: _made(config.work, stages) for name, config, stages, _ in _parts(run, runs)}
+
+
+@dataclass
+class _GrowingPage:
+    """The page while protections are made.
+
+    Attributes:
+        run: The comparison, silent.
+        runs: Its runs.
+        show: Publishes the page.
+        done: Name → what its run has made; those that failed are not there.
+    """
+
+    run: Run
+    runs: ComparedRuns
+    show: _Show
+    done: dict[str, str] = field(default_factory=dict)
+
+    def look(self, name: str) -> None:
+        """A run is done if there is nothing to be made."""
+        each = self.runs.first[name]
+        try:
+            is_open = any(_would_run(of_run) for of_run in each.runs(self.run))
+        except ReconError:
+            return  # what keeps it from being planned is what `_run_one` says of it
+        if not is_open:
+            self.done[name] = _made(each.config.work, each.stages)
+
+    def add(self, name: str, usage: Usage) -> None:  # noqa: ARG002
+        """A run has ended, well or not."""
+        if name in self.done:
+            return
+        self.look(name)
+        missing = dict.fromkeys(self._missing(), _NOT_YET)
+        if name in self.done and missing:
+            self._show(missing)
+
+    def end(self, failed: Mapping[str, str]) -> None:
+        """All runs have ended.
+
+        Args:
+            failed: Name → why.
+        """
+        self._show({name: f"failed: {failed[name]}" for name in self._missing() if name in failed})
+
+    def _missing(self) -> list[str]:
+        return [name for name in self.runs.protected if name not in self.done]
+
+    def _show(self, missing: Mapping[str, str]) -> None:
+        # Errors are measured once the truth's own tables are there.
+        is_any = len(missing) < len(self.runs.protected)
+        if is_any and any(self.runs.first[name] is self.runs.truth for name in self.done):
+            self.show(self.done, missing)
 
 
 def _write_units(run: Run) -> None:

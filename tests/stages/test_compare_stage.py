@@ -165,7 +165,29 @@ def test_a_protection_that_fails_is_named_and_the_others_are_kept(home: Path) ->
     assert "1 of 2 protections failed, the others are done and kept" in error
     assert "swapped: " in error
     assert (home / "wrong" / "compare" / "none" / "claims" / "_manifest.json").is_file()
-    assert not (home / "wrong" / "comparison").exists()
+    compared = pl.read_csv(home / "wrong" / "comparison" / "comparison.csv")
+    assert compared["name"].to_list() == ["none"]
+    page = (home / "wrong" / "comparison" / "comparison.html").read_text()
+    assert "1 of 2 protections are compared here" in page
+    assert "<strong>swapped</strong>: failed: " in page
+
+
+def test_the_page_stands_with_the_first_protection_and_fills(home: Path) -> None:
+    path = config(home, "growing", protections=PROTECTIONS)
+    command = [sys.executable, "-m", "recon_cli", "compare", "-c", path, "-q", "--workers", "1"]
+    process = subprocess.Popen([*map(str, command)])
+    page = home / "growing" / "comparison" / "comparison.html"
+    deadline = time.monotonic() + 120
+    while not page.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    assert "<strong>keys</strong>: not done yet" in page.read_text()
+    recon("compare", "-c", path, "--workers", "1", "-q")
+    assert "not done yet" not in page.read_text()
+    whole = config(home, "whole", protections=PROTECTIONS)
+    recon("compare", "-c", whole, "--workers", "1", "-q")
+    assert content(home / "growing") == content(home / "whole")
 
 
 @pytest.mark.parametrize(
