@@ -45,6 +45,12 @@ _DEFAULT = "recon.yaml"
     help="Of workbooks: a sheet to read. Repeatable.  [default: all that are not hidden]",
 )
 @click.option(
+    "--leave-out",
+    metavar="HEADER",
+    multiple=True,
+    help="Of tables: header of a column that has no counts. Repeatable.",
+)
+@click.option(
     "--header",
     type=click.IntRange(min=1),
     multiple=True,
@@ -61,6 +67,7 @@ def command(
     place: str | None,
     parent: tuple[str, ...],
     sheet: tuple[str, ...],
+    leave_out: tuple[str, ...],
     header: tuple[int, ...],
     yes: bool,
     force: bool,
@@ -94,7 +101,13 @@ def command(
     from recon_cli.sources import FileMapping  # noqa: PLC0415
     from recon_cli.store.files import write_named  # noqa: PLC0415
 
-    said = FileMapping(header=header, place=place, parent=parent, sheet=sheet)
+    said = FileMapping(
+        header=header,
+        place=place,
+        parent=parent,
+        sheet=sheet,
+        columns=dict.fromkeys(leave_out),
+    )
     found = recognise(paths, release, said)
     _ask(found.questions, yes=yes)
     drafts: dict[Path, str] = {}

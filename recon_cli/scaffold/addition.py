@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from recon_cli.scaffold.axes import Axis, Grid, feature_axis, slug
+from recon_cli.scaffold.crossing import Ends, FloatArray, ToldGrid
 from recon_cli.sources.formats.vocabulary import is_total
 
 #: More labels are not searched for sums.
@@ -20,22 +20,6 @@ _MOST_LABELS: Final = 200
 _MOST_KINDS: Final = 5_000
 #: Labels that a doubt lists.
 _SHOWN: Final = 4
-
-FloatArray = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class SummedGrid:
-    """A grid that counts told.
-
-    Attributes:
-        grid: Each feature's labels are categories that add up to the total, or one label and the
-            rest.
-        doubts: What they could not tell.
-    """
-
-    grid: Grid
-    doubts: tuple[str, ...]
 
 
 def combinations(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -57,7 +41,7 @@ def _parts(words: tuple[str, ...], known: Mapping[tuple[str, ...], str]) -> tupl
     return (known[words],) if words in known else ()
 
 
-def grid_of_sums(labels: Sequence[str], low: FloatArray, high: FloatArray) -> SummedGrid | None:
+def grid_of_sums(labels: Sequence[str], ends: Ends) -> ToldGrid | None:
     """The grid of labels by their counts; None where there is no total, or too much is left over.
 
     The total says so, or all other labels, each in a run, add up to it. Labels in a row whose
@@ -67,9 +51,9 @@ def grid_of_sums(labels: Sequence[str], low: FloatArray, high: FloatArray) -> Su
 
     Args:
         labels: Of the columns.
-        low: (places × columns) Least true counts.
-        high: (places × columns) Greatest true counts, infinite where nothing says.
+        ends: What their counts are.
     """
+    low, high = ends.low, ends.high
     totals = [i for i, label in enumerate(labels) if is_total(label)]
     crossed = combinations(labels)
     singles = [i for i, label in enumerate(labels) if i not in totals and label not in crossed]
@@ -84,8 +68,8 @@ def grid_of_sums(labels: Sequence[str], low: FloatArray, high: FloatArray) -> Su
 
     def cut(total: int) -> tuple[list[tuple[str, ...]], bool]:
         rest = [i for i in singles if i != total]
-        ends = (low[:, rest], high[:, rest], low[:, total], high[:, total])
-        return _Addends([labels[i] for i in rest], *ends, apart).runs()
+        own = (low[:, rest], high[:, rest], low[:, total], high[:, total])
+        return _Addends([labels[i] for i in rest], *own, apart).runs()
 
     doubts: tuple[str, ...] = ()
     if not totals:
@@ -94,6 +78,8 @@ def grid_of_sums(labels: Sequence[str], low: FloatArray, high: FloatArray) -> Su
             return None
         doubts = (f"whether {labels[totals[0]]} is everybody: all other counts add up to it",)
     runs, is_only = cut(totals[0])
+    is_apart = len(ends.rows) > 2 and not crossed and any(len(run) == 1 for run in runs)
+    questions = _row_apart(labels, ends, totals[0]) if is_apart else ()
     axes = _axes(runs)
     if prod(len(axis.labels) + bool(axis.rest) for axis in axes) > _MOST_KINDS:
         return None
@@ -104,7 +90,30 @@ def grid_of_sums(labels: Sequence[str], low: FloatArray, high: FloatArray) -> Su
         for part in () if label == labels[totals[0]] else crossed.get(label, (label,)):
             cell[at[part]] = part
         cells.append(tuple(cell))
-    return SummedGrid(Grid(tuple(axes), tuple(cells)), (*doubts, *_doubts(runs, is_only=is_only)))
+    grid = Grid(tuple(axes), tuple(cells))
+    return ToldGrid(grid, (*doubts, *_doubts(runs, is_only=is_only)), questions)
+
+
+def named(found: ToldGrid, title: str) -> ToldGrid:
+    """With the title of all columns as the name of the one feature that has none."""
+    (axis, *others) = found.grid.axes
+    if others or not title or not axis.is_nameless:
+        return found
+    return replace(found, grid=replace(found.grid, axes=(replace(axis, name=slug(title)),)))
+
+
+def _row_apart(labels: Sequence[str], ends: Ends, total: int) -> tuple[str, ...]:
+    """A question, if without one row more labels are one feature."""
+    for i in range(len(ends.rows)):
+        rest = [k for k in range(len(ends.rows)) if k != i]
+        less = Ends(ends.rows[rest], ends.low[rest], ends.high[rest])
+        others = [k for k in range(len(labels)) if k != total]
+        if len(others) > 1 and less.add_up(others, total):
+            return (
+                f"row {int(ends.rows[i])}: {', '.join(labels[k] for k in others[:4])} do not add "
+                f"up to {labels[total]}, as in all other rows they do",
+            )
+    return ()
 
 
 def _greatest(columns: Sequence[int], low: FloatArray) -> list[int]:

@@ -14,6 +14,8 @@ from recon_cli.sources.formats.wide import label_parts
 
 #: Begins the name of a feature that nothing names; a number follows.
 _NAMELESS: Final = "feature_"
+#: More labels are not looked at to see whether they put two categories side by side.
+_MOST_PHRASES: Final = 40
 #: Words of a label, outermost first.
 Path = tuple[str, ...]
 
@@ -145,33 +147,40 @@ def grid_of_phrases(labels: Sequence[str]) -> Grid | None:
     A label may also be of everybody, or one of the categories alone. None if some combination is
     missing, or the labels can be read in no such way.
     """
-    phrases = [() if is_total(label) else tuple(label.split()) for label in labels]
-    most = max(map(len, phrases))
-    for at in (*range(1, most), *range(-1, -most, -1)):
-        parts = [_parted(phrase, at) for phrase in phrases]
-        crossed = [each for each in parts if each is not None]
-        firsts, seconds = (list(dict.fromkeys(words)) for words in zip(*crossed, strict=True))
-        alone = {" ".join(p) for p, each in zip(phrases, parts, strict=True) if p and not each}
-        if min(len(firsts), len(seconds)) < 2 or not alone <= {*firsts, *seconds}:
-            continue
-        if len(set(crossed)) != len(crossed) or len(crossed) != len(firsts) * len(seconds):
-            continue
-        cells = [
-            each or ((word, None) if word in firsts else (None, word if phrase else None))
-            for phrase, each in zip(phrases, parts, strict=True)
-            for word in [" ".join(phrase)]
-        ]
-        axes = []
-        for i, words in enumerate((firsts, seconds)):
-            has_total = any(cell[i] is None and cell[1 - i] is not None for cell in cells)
-            axes.append(feature_axis("", [*["total"] * has_total, *words], i + 1))
-        return Grid(tuple(axes), tuple(cells))
-    return None
+    words = [label for label in labels if not is_total(label)]
+    if len(set(labels)) < len(labels):
+        return None
+    found: dict[int, Grid] = {}  # by the labels of one category alone: the more, the surer
+    for label in words[:_MOST_PHRASES]:
+        for cut in [i for i, letter in enumerate(label) if letter == " "]:
+            first, second = label[:cut], label[cut + 1 :]
+            firsts = [
+                each.removesuffix(f" {second}") for each in words if each.endswith(f" {second}")
+            ]
+            seconds = [
+                each.removeprefix(f"{first} ") for each in words if each.startswith(f"{first} ")
+            ]
+            crossed = {f"{one} {two}": (one, two) for one in firsts for two in seconds}
+            alone = {each for each in words if each not in crossed}
+            is_whole = crossed.keys() <= set(words) and alone <= {*firsts, *seconds}
+            if min(len(firsts), len(seconds)) < 2 or not is_whole or not _differ(firsts, seconds):
+                continue
+            cells: list[tuple[str | None, ...]] = [
+                crossed.get(each)
+                or ((each, None) if each in firsts else (None, each if each in seconds else None))
+                for each in labels
+            ]
+            axes = []
+            for i, own in enumerate((firsts, seconds)):
+                has_total = any(cell[i] is None and cell[1 - i] is not None for cell in cells)
+                axes.append(feature_axis("", [*["total"] * has_total, *own], i + 1))
+            found.setdefault(len(alone), Grid(tuple(axes), tuple(cells)))
+    return found[max(found)] if found else None
 
 
-def _parted(phrase: Path, at: int) -> tuple[str, str] | None:
-    """A phrase before and behind one of its blanks; None if it has no such blank."""
-    return (" ".join(phrase[:at]), " ".join(phrase[at:])) if len(phrase) > abs(at) else None
+def _differ(firsts: Sequence[str], seconds: Sequence[str]) -> bool:
+    """Whether no word is there twice."""
+    return len({*firsts, *seconds}) == len(firsts) + len(seconds)
 
 
 def feature_axis(name: str, words: Sequence[str], number: int) -> Axis:
@@ -183,8 +192,16 @@ def feature_axis(name: str, words: Sequence[str], number: int) -> Axis:
         number: Of the axis, for a name that nothing says.
     """
     own = tuple(word for word in words if not is_total(word))
-    usual = "age" if all(map(interval, own)) else f"{_NAMELESS}{number}"
+    usual = _usual_name(own) or f"{_NAMELESS}{number}"
     return Axis(slug(name) or usual, own, len(own) < len(words))
+
+
+def _usual_name(labels: Sequence[str]) -> str:
+    """What labels are of by themselves; empty where they do not say."""
+    known = {plain(label).removesuffix("s") for label in labels}
+    if known and all(re.fullmatch(r"(year|grade|class) \d+", each) for each in known):
+        return next(iter(known)).partition(" ")[0]
+    return "age" if labels and all(map(interval, labels)) else ""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import shlex
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -10,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.scaffold.addition import combinations, grid_of_sums
+from recon_cli.scaffold.addition import combinations, grid_of_sums, named
 from recon_cli.scaffold.axes import (
     Axis,
     Grid,
@@ -22,6 +24,14 @@ from recon_cli.scaffold.axes import (
     slug,
     tree,
 )
+from recon_cli.scaffold.crossing import (
+    Ends,
+    ToldGrid,
+    checked,
+    grid_of_headers,
+    tree_differs,
+    without_title,
+)
 from recon_cli.scaffold.places import coded_geoids, draft_geoids, levels_of, nested_geoids
 from recon_cli.scaffold.schema_draft import (
     Draft,
@@ -30,15 +40,13 @@ from recon_cli.scaffold.schema_draft import (
     draft_schema,
     tree_table,
 )
-from recon_cli.scaffold.survey import has_digits, published_intervals, rounding_base
+from recon_cli.scaffold.survey import published_intervals, rounding_base
 from recon_cli.scaffold.tables import PERIOD, Fit, TableFile, require_cells, rest_of_mapping
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats import CountColumn, FileMapping
 from recon_cli.sources.formats.layout import PART_OF
 from recon_cli.sources.formats.place import GEOIDS
-from recon_cli.sources.formats.reading import THOUSANDS
 from recon_cli.sources.formats.vocabulary import is_total, plain
-from recon_cli.statement.suppression import is_marker
 
 #: Formats whose geoids are those of the US census.
 _CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
@@ -47,6 +55,16 @@ _BY_HEADER: Final = ("wide", "long")
 #: Formats whose columns are known by their labels alone.
 _BY_LABEL: Final = ("wide", "ons-bulk")
 
+
+#: Headers of what is no count.
+_RATE: Final = re.compile(
+    r"%|\b(percent\w*|per cent|rate|mean|median|average|share|ratio)\b", re.IGNORECASE
+)
+#: Texts in place of counts that are not published.
+_SHORTHAND: Final = frozenset((
+    "n/a", "na", "n.a.", "np", "n.p.", "s", "[c]", "[x]", "[z]", "[s]", "[low]", "~", "–", "—",
+    "suppressed", "…", ".", "..c", "nil", "null",
+))  # fmt: skip
 
 #: A file's name, and for each header of a count its cell's code; None for one that is left out.
 FileColumns = tuple[str, Mapping[str, str | None]]
@@ -60,29 +78,35 @@ class DraftedRelease:
         draft: The schema.
         release: The same, built.
         fit: The files and their mapping.
+        questions: What has to be answered.
     """
 
     draft: Draft
     release: Release
     fit: Fit
+    questions: tuple[str, ...] = ()
 
 
-def draft_release(files: Sequence[TableFile], name: str) -> DraftedRelease:
+def draft_release(
+    files: Sequence[TableFile], name: str, leave_out: Collection[str] = ()
+) -> DraftedRelease:
     """A schema from the labels or the dimensions of the files.
 
     Args:
         files: The files.
         name: Of the release.
+        leave_out: Headers of columns that are no counts.
 
     Raises:
-        SourceError: The files have neither labels nor dimensions.
+        SourceError: The files have neither labels nor dimensions, or a column of counts has a
+            number that is none.
     """
     census = files[0].form.name in _CENSUS
     geoids = None if census else _geoids(files)
     if geoids is not None:
         files = [_with_geoids(file, geoids) for file in files]
     places = pl.concat([file.survey.geoids for file in files]).unique().sort()
-    tables, columns = _tables(files)
+    tables, columns = _tables(files, leave_out)
     title = files[0].path.name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
     said = max((file.sheet.levels for file in files), key=len)
     named: dict[int, str] = {}
@@ -113,11 +137,13 @@ def draft_release(files: Sequence[TableFile], name: str) -> DraftedRelease:
             f"the codes of places: {len(set(geoids.values()))} names are numbered (mapping.geoids)"
             f"{rest}"
         )
-    return DraftedRelease(draft, release, Fit(tuple(files), mapping, tuple(doubts)))
+    questions = tuple(question for table in tables for question in table.questions)
+    return DraftedRelease(draft, release, Fit(tuple(files), mapping, tuple(doubts)), questions)
 
 
 def _tables(
     files: Sequence[TableFile],
+    leave_out: Collection[str],
 ) -> tuple[list[TableDraft], list[FileColumns]]:
     """The tables of files, and for each file that labels alone explain: header → code.
 
@@ -131,7 +157,7 @@ def _tables(
     axes: list[Axis] = []
     seen: dict[tuple[str, ...], tuple[list[TableFile], TableDraft]] = {}
     for file in files:
-        counts = _counts(file)
+        counts = _counts(file, leave_out)
         headers = tuple(each.header for each in counts)
         by_label = file.form.name in _BY_LABEL
         if by_label and headers in seen:
@@ -244,32 +270,39 @@ def _table(
     name = published or f"TABLE{number}"
     spelled = (counts[0].code or "").endswith("N") and not by_label
     code = f"{name}_###{'N' * spelled}"
-    told = _grid(file, counts, paths)
+    ends = published_intervals(sheet, counts, rounding_base([file.survey]))
+    told = _grid(paths, ends)
     if told is None:
-        return tree_table(name, code, tree(paths)), ()
-    grid = settle_names(told[0], known)
+        nodes = tree(paths)
+        table = tree_table(name, code, nodes)
+        differs = tree_differs(paths, {i: node.leaves for i, node in enumerate(nodes)}, ends)
+        own = [f"{sheet.sheet.label}: {differs}"] * bool(differs)
+        return replace(table, questions=(*own, *_odd_words(file, counts))), ()
+    grid = settle_names(told.grid, known)
     table = crossed_table(name, code, grid)
-    return replace(table, doubts=(*table.doubts, *told[1])), grid.axes
+    own = [f"{sheet.sheet.label}: {each}" for each in told.questions]
+    doubts = (*table.doubts, *told.doubts)
+    return replace(table, doubts=doubts, questions=(*own, *_odd_words(file, counts))), grid.axes
 
 
-def _grid(
-    file: TableFile, counts: Sequence[CountColumn], paths: Sequence[tuple[str, ...]]
-) -> tuple[Grid, tuple[str, ...]] | None:
-    """What labels and counts say of the features, and doubts; None if the labels are a tree."""
-    if all(len(path) == 1 for path in paths):
-        labels = [path[0] for path in paths]
-        phrases = None if combinations(labels) else grid_of_phrases(labels)
-        if phrases is None:
-            ends = published_intervals(file.sheet, counts, rounding_base([file.survey]))
-            if (summed := grid_of_sums(labels, *ends)) is not None:
-                return summed.grid, summed.doubts
-            phrases = grid_of_phrases(labels)
-        if phrases is not None:
-            first, second = (axis.labels[0] for axis in phrases.axes)
-            taken = f"whether '{first} {second}' is {first!r} with {second!r}: it is taken so"
-            return phrases, (taken,)
-    grid = grid_of_paths(paths)
-    return None if grid is None else (grid, ())
+def _grid(paths: Sequence[tuple[str, ...]], ends: Ends) -> ToldGrid | None:
+    """What labels and counts say of the features; None if the labels are a tree."""
+    title, bare = without_title(paths)
+    if any(len(path) > 1 for path in bare):
+        return grid_of_headers(paths, ends)
+    labels = [path[0] for path in bare]
+    phrases = None if combinations(labels) else grid_of_phrases(labels)
+    if phrases is None:
+        if (summed := grid_of_sums(labels, ends)) is not None:
+            return named(summed, title)
+        phrases = grid_of_phrases(labels)
+    if phrases is None:
+        grid = grid_of_paths(bare)
+        return None if grid is None else checked(grid, ends)
+    first, second = (axis.labels[0] for axis in phrases.axes)
+    taken = f"whether '{first} {second}' is {first!r} with {second!r}: it is taken so"
+    found = checked(phrases, ends)
+    return replace(found, doubts=(taken, *found.doubts))
 
 
 def _categories(file: TableFile) -> dict[str, list[tuple[str, str]]]:
@@ -281,24 +314,61 @@ def _categories(file: TableFile) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def _counts(file: TableFile) -> tuple[CountColumn, ...]:
+def _counts(file: TableFile, leave_out: Collection[str]) -> tuple[CountColumn, ...]:
     """Columns that may be counts of those whom a total counts: never more than it."""
-    able = _whole_numbers(file)
+    able = tuple(each for each in _whole_numbers(file) if each.header not in leave_out)
     totals = [i for i, each in enumerate(able) if is_total(each.header)]
     if file.form.name not in _BY_LABEL or len(totals) != 1:
         return able
-    low, high = published_intervals(file.sheet, able, rounding_base([file.survey]))
-    return tuple(each for i, each in enumerate(able) if (low[:, i] <= high[:, totals[0]]).all())
+    ends = published_intervals(file.sheet, able, rounding_base([file.survey]))
+    fitting = []
+    for i, each in enumerate(able):
+        more = ends.more([i], totals[0])
+        if more.sum() == 1 < len(more) - 1:
+            raise SourceError(
+                f"{file.sheet.sheet.where(int(ends.rows[more.argmax()]), each.at, each.header)}: "
+                f"more than {able[totals[0]].header!r}, and in no other row; {_remedy(each)}"
+            )
+        if not more.any():
+            fitting.append(each)
+    return tuple(fitting)
+
+
+def _remedy(column: CountColumn) -> str:
+    return (
+        f"mend it, or leave the column out (`recon init --leave-out {shlex.quote(column.header)}`)"
+    )
 
 
 def _whole_numbers(file: TableFile) -> tuple[CountColumn, ...]:
-    """Columns that may be counts: no decimals, no periods."""
-    return tuple(
-        each
-        for each in file.sheet.counts
-        if not PERIOD.fullmatch(each.header)
-        and not any(
-            has_digits(text) and not THOUSANDS.fullmatch(text) and not is_marker(text)
-            for text in file.survey.texts.get(each.at, ())
-        )
-    )
+    """Columns that may be counts: no periods, and not mostly numbers that are not whole.
+
+    Raises:
+        SourceError: A column of counts has a number that is none.
+    """
+    able = []
+    for each in file.sheet.counts:
+        odd = [found for found in file.survey.odd.get(each.at, ()) if found.is_number]
+        often = sum(found.times for found in odd)
+        if PERIOD.fullmatch(each.header) or (_RATE.search(each.header) and odd):
+            continue
+        if odd and file.form.name in _BY_LABEL and often < file.survey.numbers[each.at]:
+            raise SourceError(
+                f"{file.sheet.sheet.where(odd[0].row, each.at, each.header)}: {odd[0].text!r} is "
+                f"no count; {_remedy(each)}"
+            )
+        if not odd:
+            able.append(each)
+    return tuple(able)
+
+
+def _odd_words(file: TableFile, counts: Sequence[CountColumn]) -> tuple[str, ...]:
+    """A question for the first text in place of a count that nobody uses."""
+    found = [
+        f"{file.sheet.sheet.where(odd.row, each.at, each.header)}: {odd.text!r} is no number: it "
+        "is taken as a count that is not published"
+        for each in counts
+        for odd in file.survey.odd.get(each.at, ())
+        if not odd.is_number and odd.text.casefold() not in _SHORTHAND
+    ]
+    return tuple(found[:1]) if file.form.name in _BY_LABEL else ()

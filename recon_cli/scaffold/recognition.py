@@ -126,6 +126,8 @@ def recognise(
     else:
         recognised = _tables(files, candidates, said, named=release is not None)
     mapping = {**_as_keys(said), **recognised.mapping}
+    if said.columns and "columns_of" not in mapping:
+        mapping["columns"] = {**said.columns, **recognised.mapping.get("columns", {})}  # type: ignore[dict-item]
     return _with_protection(replace(recognised, mapping=mapping))
 
 
@@ -254,7 +256,8 @@ def _tables(
 ) -> RecognisedFiles:
     """Files of another format: of a release that has their cells, or of one drafted from them."""
     opened = open_table_files(paths, said)
-    found = _tables_of(opened.files, candidates, named=named)
+    leave_out = [header for header, code in said.columns.items() if code is None]
+    found = _tables_of(opened.files, candidates, leave_out, named=named)
     mapping = {**({"sheet": list(opened.sheets)} if opened.sheets else {}), **found.mapping}
     return replace(
         found,
@@ -265,7 +268,11 @@ def _tables(
 
 
 def _tables_of(
-    files: tuple[TableFile, ...], candidates: Mapping[str, Release], *, named: bool
+    files: tuple[TableFile, ...],
+    candidates: Mapping[str, Release],
+    leave_out: Sequence[str],
+    *,
+    named: bool,
 ) -> RecognisedFiles:
     source = files[0].form.name
     if named:
@@ -288,10 +295,10 @@ def _tables_of(
         )
     if best:
         return _of_release(source, best[0], candidates[best[0]], fits[best[0]])
-    drafted = draft_release(files, release_name(files[0].path))
+    drafted = draft_release(files, release_name(files[0].path), leave_out)
     found = _of_release(source, f"{drafted.release.name}.yaml", drafted.release, drafted.fit)
     doubts = (*drafted.draft.doubts, *found.doubts)
-    return replace(found, draft=drafted.draft.text, doubts=doubts)
+    return replace(found, draft=drafted.draft.text, doubts=doubts, questions=drafted.questions)
 
 
 def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> RecognisedFiles:

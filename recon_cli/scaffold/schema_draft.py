@@ -44,6 +44,7 @@ class TableDraft:
         recodes: Recode → its form.
         cells: The pattern of its cells.
         doubts: What could not be told.
+        questions: What has to be answered.
     """
 
     name: str
@@ -52,6 +53,7 @@ class TableDraft:
     recodes: dict[str, object]
     cells: list[object]
     doubts: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
 
 
 def crossed_table(name: str, code: str, grid: Grid) -> TableDraft:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from recon_cli.errors import SourceError
+from recon_cli.scaffold.crossing import Ends
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, cell_text
 from recon_cli.sources.formats.reading import THOUSANDS
+from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy_file import ZERO_FRACTION
-from recon_cli.statement.suppression import is_marker, threshold_of
+from recon_cli.statement.suppression import MARKERS, is_marker, threshold_of
 
 #: As many texts in place of counts as are worth naming.
 _MOST_TEXTS: Final = 8
@@ -27,7 +28,25 @@ _COUNT: Final = r"^[0-9]+$"
 #: Counts that are multiples of a base by a smaller chance than this are taken for rounded.
 _CHANCE: Final = 1e-6
 
-FloatArray = npt.NDArray[np.float64]
+
+@dataclass(frozen=True)
+class Odd:
+    """Texts of a column that are no counts.
+
+    Attributes:
+        row: The first row with one.
+        text: It.
+        times: How many there are.
+    """
+
+    row: int
+    text: str
+    times: int
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it has digits, or may stand for a count."""
+        return has_digits(self.text)
 
 
 @dataclass(frozen=True)
@@ -39,6 +58,9 @@ class Survey:
         rows: Number of rows.
         categories: Dimension → code and label of every category, in order of appearance.
         texts: Place of a column of counts → texts in it that are no counts, most frequent first.
+        odd: Place of a column of counts → its first number that is no count: row, text, and how
+            many there are; and the same of texts that nobody uses for suppressed counts.
+        numbers: Place of a column of counts → how many counts it has.
         positive: Number of counts above zero.
         divisor: The greatest number of which all counts are multiples; 0 if all are zero.
     """
@@ -49,6 +71,8 @@ class Survey:
     texts: Mapping[int, Sequence[str]]
     positive: int = 0
     divisor: int = 0
+    odd: Mapping[int, Sequence[Odd]] = field(default_factory=dict)
+    numbers: Mapping[int, int] = field(default_factory=dict)
 
     def lengths(self) -> dict[int, int]:
         """Number of characters → number of places, the longest first."""
@@ -106,7 +130,7 @@ def _unless_by_chance(divisor: int, positive: int) -> int | None:
 
 def published_intervals(
     sheet: CountSheet, columns: Sequence[CountColumn], base: int | None
-) -> tuple[FloatArray, FloatArray]:
+) -> Ends:
     """Least and greatest true counts of columns in a sheet's first rows.
 
     Args:
@@ -115,8 +139,8 @@ def published_intervals(
         base: What the counts look rounded to.
 
     Returns:
-        Two arrays (rows × columns); a suppressed count is from 0 to what its marker says, or
-        without end, and a rounded one less than a base away.
+        A suppressed count is from 0 to what its marker says, or without end, and a rounded one
+        less than a base away.
     """
     batch = next(iter(sheet.sheet.rows(sheet.skip)))
     most = max(_FEWEST_ROWS, _MOST_COUNTS // len(columns))
@@ -130,7 +154,7 @@ def published_intervals(
                 low[j, i], high[j, i] = max(number - away, 0), number + away
             elif (below := threshold_of(text)) is not None:
                 high[j, i] = below - 1
-    return low, high
+    return Ends(rows[ROW].to_numpy().astype(np.int64), low, high)
 
 
 def _number(text: str) -> int | None:
@@ -154,6 +178,8 @@ def survey(sheet: CountSheet) -> Survey:
     geoids: list[pl.Series] = []
     categories: dict[str, dict[str, str]] = {each.name: {} for each in sheet.dimensions}
     texts: dict[int, dict[str, int]] = {each.at: {} for each in sheet.counts}
+    seen: dict[int, dict[str, int]] = {each.at: {} for each in sheet.counts}
+    numbers = dict.fromkeys((each.at for each in sheet.counts), 0)
     rows = positive = divisor = 0
     for batch in sheet.sheet.rows(sheet.skip):
         placed = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet))
@@ -169,12 +195,16 @@ def survey(sheet: CountSheet) -> Survey:
             for code, words in pairs.unique(maintain_order=True).iter_rows():
                 categories[each.name].setdefault(code, words or code)
         for column in sheet.counts:
-            written = placed.select(text=_count_text(sheet, column.at))
-            written = written.select(pl.col("text").str.replace(ZERO_FRACTION, ""))
+            written = placed.select(ROW, text=_count_text(sheet, column.at))
+            written = written.with_columns(pl.col("text").str.replace(ZERO_FRACTION, ""))
             odd = written.filter(~pl.col("text").str.contains(_COUNT))
+            for row, word in odd.filter(~pl.col("text").is_in(MARKERS)).unique("text").iter_rows():
+                first = seen[column.at].get(word, row)
+                seen[column.at][word] = min(row, first)
             number = pl.col("text").cast(pl.UInt64, strict=False)
             counts = written.select(number).to_series().drop_nulls().to_numpy()
             positive += int(np.count_nonzero(counts))
+            numbers[column.at] += len(counts)
             divisor = math.gcd(divisor, int(np.gcd.reduce(counts, initial=0)))
             for word, times in odd["text"].value_counts().iter_rows():
                 texts[column.at][word] = texts[column.at].get(word, 0) + times
@@ -191,6 +221,17 @@ def survey(sheet: CountSheet) -> Survey:
         },
         positive,
         divisor,
+        {at: _odd(own, texts[at]) for at, own in seen.items() if own},
+        numbers,
+    )
+
+
+def _odd(first: Mapping[str, int], times: Mapping[str, int]) -> tuple[Odd, ...]:
+    """Texts that are no counts, the first numbers and the first words of each column."""
+    return tuple(
+        Odd(row, text, times[text])
+        for text, row in sorted(first.items(), key=lambda pair: pair[1])
+        if not is_marker(text) and not THOUSANDS.fullmatch(text)
     )
 
 

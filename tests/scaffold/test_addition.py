@@ -9,6 +9,7 @@ import pytest
 
 from recon_cli.errors import ContradictionError
 from recon_cli.scaffold.addition import combinations, grid_of_sums
+from recon_cli.scaffold.crossing import Ends
 from recon_cli.schema import load_release
 from tests.support.command_line import recon
 
@@ -29,7 +30,7 @@ def features(
     counts = np.array(rows, dtype=np.float64)
     low = np.nan_to_num(np.maximum(counts - away, 0))
     high = np.where(np.isnan(counts), np.inf, counts + away)
-    found = grid_of_sums(labels, low, high)
+    found = grid_of_sums(labels, Ends(np.arange(len(low)), low, high))
     if found is None:
         return None
     return [axis.labels for axis in found.grid.axes], found.doubts
@@ -37,7 +38,7 @@ def features(
 
 def test_labels_that_add_up_are_one_feature_and_combinations_are_of_two() -> None:
     low = np.array(COUNTS, dtype=np.float64)
-    found = grid_of_sums(LABELS, low, low)
+    found = grid_of_sums(LABELS, Ends(np.arange(len(low)), low, low))
     assert found is not None
     assert [(axis.name, axis.labels) for axis in found.grid.axes] == [
         ("feature_1", ("Male", "Female")),
@@ -86,16 +87,16 @@ def test_counts_that_are_zero_leave_two_ways() -> None:
 
 
 def test_a_total_by_another_name_is_told_by_its_counts() -> None:
-    found = features(("Persons", "Men", "Women"), [(9, 4, 5), (7, 3, 4)])
+    found = features(("Patients", "Men", "Women"), [(9, 4, 5), (7, 3, 4)])
     assert found is not None
     assert found == (
         [("Men", "Women")],
-        ("whether Persons is everybody: all other counts add up to it",),
+        ("whether Patients is everybody: all other counts add up to it",),
     )
     # Women are not among the men, though the men's ages add up to them.
     labels = ("Men", "Men under 30", "Men over 30", "Women")
     assert features(labels, [(9, 4, 5, 8), (7, 3, 4, 7)]) is None
-    assert features(("Persons", "Men", "Women"), [(9, 4, 5)]) is None
+    assert features(("Patients", "Men", "Women"), [(9, 4, 5)]) is None
 
 
 def test_what_is_more_than_everybody_counts_something_else(

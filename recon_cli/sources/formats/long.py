@@ -12,7 +12,7 @@ from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import header_rows, numbers_in
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.formats.place import guessed_place, place_column
+from recon_cli.sources.formats.place import guessed_place, is_code_header, place_column
 from recon_cli.sources.tabular import Document, Sheet, read_sheet
 from recon_cli.statement.suppression import is_marker
 
@@ -97,12 +97,24 @@ def _value(sheet: Sheet, header: int) -> int | None:
     body = [row for row in sheet.head[header + 1 :] if any(row)]
     place = guessed_place(headers) or 0
     repeats = len({row[place] for row in body}) < len(body)
-    numbers = [i for i in filled if i != place and _are_counts([row[i] for row in body])]
+    numbers = [
+        i
+        for i in filled
+        if i != place and not is_code_header(headers[i]) and _are_counts([row[i] for row in body])
+    ]
     by_noun = _first(lower, _NOUNS)
     if by_noun is not None:
-        return by_noun if repeats or numbers in ([], [by_noun]) else None
+        is_one_of_many = lower.count(lower[by_noun]) > 1 or _counts_all(body, by_noun, numbers)
+        return by_noun if numbers in ([], [by_noun]) or (repeats and not is_one_of_many) else None
     last = filled[-1]
     return last if repeats and numbers == [last] and _are_whole(row[last] for row in body) else None
+
+
+def _counts_all(body: Sequence[Sequence[str]], at: int, numbers: Sequence[int]) -> bool:
+    """Whether a column is never less than some others: the total of a table with a row a place."""
+    rows = [[row[i] for i in (at, *numbers)] for row in body]
+    known = [[int(cell) for cell in row if cell.isdigit()] for row in rows if row[0].isdigit()]
+    return len(numbers) > 1 and all(row[0] >= max(row) for row in known)
 
 
 def _first(headers: Sequence[str], names: Sequence[str]) -> int | None:

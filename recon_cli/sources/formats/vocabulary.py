@@ -11,7 +11,8 @@ from recon_cli.schema import Feature, Release
 
 #: Words for all values of a feature.
 _TOTAL: Final = re.compile(
-    r"t|_t|tot|total|totals|all|both|any|(total|all|both) .*|.* total|total\W.*|all categories\W.*"
+    r"t|_t|tot|total|totals|all|both|any|persons|people|population|everybody|everyone"
+    r"|(total|all|both) (?!other).*|.* total|total\W.*|all categories\W.*"
 )
 _FILLER: Final = re.compile(r"\b(aged?|from|years?|yrs?|old|of age|and)\b")
 _ENDS: Final = r"(?:\+|plus|(?:or )?(?:over|older|more|above))"
@@ -27,8 +28,8 @@ Interval = tuple[int, int | None]
 def is_total(text: str) -> bool:
     """Whether a label or code stands for everybody.
 
-    >>> [is_total(text) for text in ("T", "TOTAL", "All persons", "Total:", "Males", "_T")]
-    [True, True, True, True, False, True]
+    >>> [is_total(text) for text in ("T", "TOTAL", "All persons", "Persons", "Males", "All other")]
+    [True, True, True, True, False, False]
     """
     return _TOTAL.fullmatch(plain(text)) is not None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -154,6 +155,11 @@ class _Table:
     headers: tuple[Path, ...]
     body: tuple[tuple[int, Row], ...]
 
+    def changes(self, at: int) -> int:
+        """How often a column has another word than above: seldom in that of the parents."""
+        words = [row[at].strip() for _, row in self.body if row[at].strip()]
+        return sum(one != two for one, two in itertools.pairwise(words))
+
     def named(self, header: str, key: str) -> int:
         """The column with a header, or with its last word.
 
@@ -183,7 +189,7 @@ def _place_columns(
     last = {at: headers[at][-1] if headers[at] else "" for at in words}
     codes = [at for at in words if is_code_header(last[at])]
     texts = [at for at in words if at not in codes and at not in parents]
-    likely = sorted((at for at in texts if is_place_header(last[at])), key=distinct.__getitem__)
+    likely = sorted((at for at in texts if is_place_header(last[at])), key=table.changes)
     if len(likely) > 1 and not parents:
         parents = tuple(likely[:-1])
     candidates = likely or (texts if len(texts) == 1 else [])
@@ -198,7 +204,7 @@ def _place_columns(
             "mapping.place (`recon init --place HEADER`), and what they are part of with "
             "mapping.parent (`recon init --parent HEADER`)"
         )
-    return max(candidates, key=distinct.__getitem__), parents
+    return max(candidates, key=table.changes), parents
 
 
 def _code_columns(

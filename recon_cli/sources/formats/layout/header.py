@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Sequence
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.formats.header import is_number
@@ -27,8 +27,7 @@ def header_rows(
     at = [number for number, _ in rows]
     cells = dict(rows)
     numeric = _numeric_columns(sheet, [row for _, row in rows])
-    often = Counter(cell.strip() for _, row in rows for cell in row)
-    first = next((n for n in at if _is_body(sheet, n, cells[n], numeric, often)), None)
+    first = next((n for n in at if _is_body(sheet, cells[n], numeric)), None)
     if first is None or first == at[0]:
         raise SourceError(
             f"{sheet.label}: cannot tell header and counts apart; give the numbers of the header "
@@ -62,21 +61,21 @@ def _numeric_columns(sheet: Sheet, rows: Sequence[Row]) -> list[int]:
     return found
 
 
-def _is_body(
-    sheet: Sheet, number: int, row: Row, numeric: Sequence[int], often: Mapping[str, int]
-) -> bool:
-    """Whether a row has counts, and not the numbers of a header (years of age, of school)."""
+def _is_body(sheet: Sheet, row: Row, numeric: Sequence[int]) -> bool:
+    """Whether a row has counts, and not the numbers of a header: years of age, of school."""
     filled = [row[at].strip() for at in numeric if row[at].strip()]
     counts = [cell for cell in filled if is_count(cell)]
     if not counts or 2 * len(counts) < len(numeric) or not any(map(is_number, counts)):
         return False
     words = [row[at].strip() for at in range(sheet.width) if at not in numeric and row[at].strip()]
-    words += [
-        "" for top, left, bottom, _ in sheet.merges
-        if top < number - 1 <= bottom and left not in numeric
-    ]  # fmt: skip
-    return not words or not all(
-        not word or (is_place_header(word) and often[word] == 1) for word in words
+    return not (_count_up(counts) and all(map(is_place_header, words)))
+
+
+def _count_up(cells: Sequence[str]) -> bool:
+    """Whether cells are numbers that follow each other, once or again and again."""
+    numbers = list(dict.fromkeys(cell for cell in cells if cell.isdigit()))
+    return len(numbers) > 1 and all(
+        int(two) == int(one) + 1 for one, two in itertools.pairwise(numbers)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from recon_cli.errors import SourceError
@@ -15,6 +15,7 @@ from recon_cli.sources.formats.layout.words import (
     Path,
     is_all_places,
     is_total_of,
+    may_be_total,
     same,
 )
 
@@ -61,6 +62,7 @@ class _Nesting:
         parts = [i for i in range(len(paths)) if i not in totals]
         if not parts:
             raise SourceError(f"{self.columns.sheet.label}: every row is a total; of what?")
+        paths = self._in_blocks(paths, parts, notes)
         taken = {paths[i] for i in parts}
         leaves = self._leaves(paths, parts)
         for i, candidates in totals.items():
@@ -71,9 +73,10 @@ class _Nesting:
             paths[i] = path
             taken.add(path)
             questions += question
-        found = self._summed(paths, leaves, notes) if () not in taken else paths
+        found = paths if () in taken else self._with_whole(paths, leaves, notes)
         self._refuse_doubles(found)
         questions += self._sums_that_differ(found)
+        questions += self._outside(found)
         rows = [replace(row, path=path) for row, path in zip(self.rows, found, strict=True)]
         return NestedRows(tuple(rows), tuple(notes), tuple(dict.fromkeys(questions)))
 
@@ -86,35 +89,28 @@ class _Nesting:
 
     def _named_totals(self, paths: Sequence[Path]) -> dict[int, list[Path]]:
         """Row → the places that it may be the total of, the innermost first."""
-        found: dict[int, list[Path]] = {}
         inner = {path[:n] for path in paths for n in range(1, len(path))}
-        for i, (line, path) in enumerate(zip(self.rows, paths, strict=True)):
-            if not path:
-                continue
-            if line.is_total:
-                is_whole = self._is_total(path[-1])
-                found[i] = [path[:-1] if is_whole else path]
-                continue
-            outer, name = path[:-1], path[-1]
-            around = [outer[:n] for n in range(len(outer), -1, -1)]
-            named = [each for each in inner if is_total_of(name, each[-1])]
-            if named:
-                found[i] = [each for each in around if each in named] or named
-            elif self._is_total(name) and path not in inner:
-                found[i] = around
-            elif outer and same(name, outer[-1]):
-                others = [
-                    k for k, each in enumerate(paths) if each[: len(outer)] == outer and k != i
-                ]
-                if others and self.sums.add_up(i, others):
-                    found[i] = [outer]
-            elif name.casefold().startswith("all "):
-                others = [
-                    k for k, each in enumerate(paths) if each[: len(outer)] == outer and k != i
-                ]
-                if len(others) > 1 and self.sums.add_up(i, others):
-                    found[i] = [outer]
+        found = {}
+        for i, (row, path) in enumerate(zip(self.rows, paths, strict=True)):
+            if path and row.is_total and (path in inner or self._is_total(path[-1])):
+                found[i] = [path[:-1] if self._is_total(path[-1]) else path]
+            elif path and not row.is_total and (able := self._able(i, paths, inner)):
+                found[i] = able
         return found
+
+    def _able(self, i: int, paths: Sequence[Path], inner: Set[Path]) -> list[Path]:
+        """The places that a row with a name may be the total of; none if it is a place."""
+        outer, name = paths[i][:-1], paths[i][-1]
+        around = [outer[:n] for n in range(len(outer), -1, -1)]
+        if named := [each for each in inner if is_total_of(name, each[-1])]:
+            return [each for each in around if each in named] or named
+        if self._is_total(name) and paths[i] not in inner:
+            return around
+        if may_be_total(name) or (outer and same(name, outer[-1])):
+            others = [k for k, each in enumerate(paths) if each[: len(outer)] == outer and k != i]
+            if len(others) > 1 and self.sums.add_up(i, others):
+                return [outer]
+        return []
 
     def _is_total(self, name: str) -> bool:
         return is_all_places(name, self.columns.nouns)
@@ -150,35 +146,52 @@ class _Nesting:
             "row already; leave one of them out"
         )
 
-    def _summed(self, paths: list[Path], leaves: Sequence[int], notes: list[str]) -> list[Path]:
-        """With the rows that no word calls totals and that are sums of the others."""
-        sheet = self.columns.sheet
+    def _in_blocks(self, paths: list[Path], parts: Sequence[int], notes: list[str]) -> list[Path]:
+        """With the rows that no word calls totals and that are sums of the rows beside them."""
+        if any(len(paths[k]) > 1 for k in parts):
+            return paths
         found = list(paths)
-        for whole in (None, leaves[-1], leaves[0]):
-            rest = [k for k in leaves if k != whole]
-            blocks = {} if any(len(paths[k]) > 1 for k in leaves) else self.sums.blocks(rest)
-            tops = list(blocks) or rest
-            if whole is None and not blocks:
+        for rest in (parts, parts[:-1], parts[1:]):
+            blocks = self.sums.blocks(rest)
+            whole = [k for k in parts if k not in rest]
+            if not blocks or not all(self.sums.add_up(k, list(blocks)) for k in whole):
                 continue
-            if whole is not None and not self.sums.is_surely_sum(whole, tops):
-                continue
-            for total, parts in blocks.items():
-                for k in parts:
+            for total, below in blocks.items():
+                for k in below:
                     found[k] = (*paths[total], *paths[k])
-            if blocks:
-                of = ", ".join(repr(paths[total][-1]) for total in tops[:3])
-                notes.append(
-                    f"{sheet.label}: {of} are taken as places of which others are parts: their "
-                    "counts are the sums of the rows beside them"
-                )
-            if whole is not None:
-                found[whole] = ()
-                notes.append(
-                    f"{sheet.where(self.rows[whole].number)}: {paths[whole][-1]!r} is all places "
-                    "together: its counts are the sums of all others"
-                )
+            of = ", ".join(repr(paths[total][-1]) for total in list(blocks)[:3])
+            notes.append(
+                f"{self.columns.sheet.label}: {of} are taken as places of which others are parts: "
+                "their counts are the sums of the rows beside them"
+            )
             break
         return found
+
+    def _with_whole(self, paths: list[Path], leaves: Sequence[int], notes: list[str]) -> list[Path]:
+        """With the first or last row as all places together, if it surely is their sum."""
+        tops = [k for k, path in enumerate(paths) if len(path) == 1 and k not in leaves]
+        for whole in (leaves[-1], leaves[0]):
+            rest = [k for k in leaves if k != whole]
+            sums = (rest, tops) if tops and len(paths[whole]) == 1 else (rest,)
+            if any(self.sums.is_surely_sum(whole, own) for own in sums):
+                notes.append(
+                    f"{self.columns.sheet.where(self.rows[whole].number)}: {paths[whole][-1]!r} is "
+                    "all places together: its counts are the sums of all others"
+                )
+                return [() if k == whole else path for k, path in enumerate(paths)]
+        return paths
+
+    def _outside(self, paths: Sequence[Path]) -> list[str]:
+        """A question for a place that is part of nothing and has no parts, unlike the others."""
+        inner = {path[:n] for path in paths for n in range(1, len(path))}
+        if not inner:
+            return []
+        return [
+            f"{self.columns.sheet.where(row.number)}: {path[0]!r} is part of nothing and has no "
+            "parts, as other places have: it is taken so"
+            for row, path in zip(self.rows, paths, strict=True)
+            if len(path) == 1 and path not in inner
+        ][:1]
 
     def _refuse_doubles(self, paths: Sequence[Path]) -> None:
         seen: dict[Path, int] = {}

@@ -9,7 +9,14 @@ from typing import Final
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.formats.layout.columns import Columns
-from recon_cli.sources.formats.layout.words import Path, Row, clean, is_count
+from recon_cli.sources.formats.layout.words import (
+    Path,
+    Row,
+    clean,
+    is_all_places,
+    is_count,
+    is_total_of,
+)
 
 #: A note below the counts fills no more cells.
 _MOST_OF_A_NOTE: Final = 2
@@ -57,6 +64,7 @@ def _rows(columns: Columns) -> Iterator[PlaceRow]:
     is_indented = any(_indent(cells[columns.place]) for _, cells in body)
     above: list[str] = [""] * len(columns.parents)
     stack: list[tuple[int, str]] = []
+    opened = 0
     for number, cells in columns.rows:
         name = clean(cells[columns.place])
         indent = _indent(cells[columns.place])
@@ -69,13 +77,20 @@ def _rows(columns: Columns) -> Iterator[PlaceRow]:
             if is_indented and not columns.parents:
                 stack.append((indent, name))
             yield _row(columns, number, cells, outer)
+            if outer and not is_indented and _closes(name, outer[-1]) and number - 1 != opened:
+                stack = []  # what follows the total of a heading is under none
         elif _repeats_header(columns, cells):
             continue
         elif name and number < counted[-1]:
             _refuse_heading(columns, number, name)
             stack = [*(each for each in stack if each[0] < indent), (indent, name)]
+            opened = number
         else:
             _check_note(columns, number, cells)
+
+
+def _closes(name: str, heading: str) -> bool:
+    return is_all_places(name) or is_total_of(name, heading)
 
 
 def _go_on(above: list[str], words: Sequence[str]) -> None:

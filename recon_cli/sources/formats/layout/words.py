@@ -20,8 +20,10 @@ Row = tuple[str, ...]
 _NOTE_MARK: Final = re.compile(r"\s*(\[(note )?\w{1,2}\]|[¹²³⁴⁵⁶⁷⁸⁹]+)$", re.IGNORECASE)
 _TOTAL: Final = re.compile(
     r"(grand |sub-?|over)?(total|totals|sum|all)|all together|(whole |the )?county( total)?"
-    r"|total\W.*|.*\W(sub)?totals?"
+    r"|.*\W(sub)?totals?"
 )
+#: First words of a total, and of a school's name.
+_PERHAPS: Final = ("all ", "total ", "total, ", "total: ", "whole ", "sum ")
 _USUAL: Final = (
     "place", "area", "school", "ward", "district", "hospital", "region", "practice", "clinic",
     "site", "location", "unit",
@@ -46,6 +48,11 @@ def is_all_places(name: str, nouns: Sequence[str] = ()) -> bool:
         return True
     known = {_plural(noun) for noun in (*nouns, *_USUAL) if noun} | _COUNTED
     return word.startswith("all ") and word.removeprefix("all ") in {*known, *nouns}
+
+
+def may_be_total(name: str) -> bool:
+    """Whether a name is that of a total or of a place: ``All Saints``."""
+    return name.casefold().startswith(_PERHAPS)
 
 
 def is_count(text: str) -> bool:

@@ -1,0 +1,40 @@
+"""Workbooks in layouts drawn at random: read right, asked about, or refused, never wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.support.office_layouts import judge, write_office
+
+SEEDS = range(36)
+
+
+def test_workbooks_are_read_right_or_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "office.xlsx"
+    verdicts: Counter[str] = Counter()
+    for seed in SEEDS:
+        truth = write_office(path, seed)
+        found = judge(path, truth)
+        assert found.verdict != "WRONG", f"seed {seed}: {truth.style}: {found.about}"
+        if not truth.slip:
+            verdicts[found.verdict] += 1
+    assert verdicts["right"] > 0.8 * verdicts.total()
+
+
+@pytest.mark.parametrize("slip", ["minus", "half", "merged", "twice"])
+def test_slips_are_refused_by_row(tmp_path: Path, slip: str) -> None:
+    path = tmp_path / "office.xlsx"
+    seen = 0
+    for seed in range(400):
+        truth = write_office(path, seed)
+        if truth.slip != slip or truth.style[1] == "flat":
+            continue
+        found = judge(path, truth)
+        assert found.verdict in ("refused", "question"), f"seed {seed}: {found.verdict}"
+        assert "row " in found.about, found.about
+        seen += 1
+        if seen == 3:
+            return
