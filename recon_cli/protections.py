@@ -37,6 +37,7 @@ class ProtectionMethod:
             persons, are in the first.
         purpose: What it does, in a sentence.
         kept: What it makes in its private folder; of counts there is their accuracy, too.
+        options: Keys of its section that its command has an option for.
         reads: Folders of the work folder that it reads, where its section names no others.
     """
 
@@ -45,6 +46,7 @@ class ProtectionMethod:
     folders: tuple[str, ...]
     purpose: str
     kept: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     reads: tuple[str, ...] = ("persons",)
 
     @property
@@ -67,24 +69,28 @@ class ProtectionMethod:
 _METHODS: Final = (
     ProtectionMethod(
         "swap", "records", ("hdf", "hdf_households"), "Swap households: the CEF becomes an HDF.",
-        kept=("swaps",), reads=("persons", "households"),
+        kept=("swaps",), options=("setting",), reads=("persons", "households"),
     ),
     ProtectionMethod(
-        "round", "counts", ("rounded",), "Round the counts of records to multiples of a base."
+        "round", "counts", ("rounded",), "Round the counts of records to multiples of a base.",
+        options=("to",),
     ),
     ProtectionMethod(
-        "cellkey", "counts", ("perturbed",), "Perturb the counts of records by cell keys."
+        "cellkey", "counts", ("perturbed",), "Perturb the counts of records by cell keys.",
+        options=("to",),
     ),
     ProtectionMethod(
         "suppress", "counts", ("suppressed",),
         "Suppress small counts, and those that would give them away.",
+        options=("to",),
     ),
     ProtectionMethod(
         "census1980", "counts", ("census1980",), "Suppress counts by the rules of the 1980 census.",
-        kept=("rates",),
+        kept=("rates",), options=("to",),
     ),
     ProtectionMethod(
-        "noise", "measurements", ("noisy",), "Measure the counts of records with noise."
+        "noise", "measurements", ("noisy",), "Measure the counts of records with noise.",
+        options=("strategy",),
     ),
     ProtectionMethod(
         "topdown", "records", ("mdf",), "Make records from noisy measurements, level by level."

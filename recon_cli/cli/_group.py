@@ -1,6 +1,7 @@
 """The ``recon`` command: finds its subcommands and turns failures into messages and exit codes.
 
-A module ``solvar.py`` in this package whose ``command`` is a click command is ``recon solvar``.
+A module ``init.py`` in this package whose ``command`` is a click command is ``recon init``; those
+of most stages are made from what `recon_cli.pipeline.stages` declares.
 Command modules import the heavy parts inside their functions, so that ``--help`` is quick.
 """
 
@@ -28,6 +29,8 @@ from recon_cli.cli._umask import private_umask
 from recon_cli.errors import ReconError, Unpublished
 from recon_cli.garbage import collect_seldom
 from recon_cli.memory_shortage import as_shortage
+from recon_cli.pipeline.stages import STAGES
+from recon_cli.stage import load
 from recon_cli.version import __version__
 
 #: Where a subcommand leaves its verbosity for the error handler.
@@ -49,6 +52,8 @@ PURPOSES: Mapping[str, Sequence[str]] = {
     "Data": ("synth", "tabulate", "releases"),
     "Lab": ("lab",),
 }
+#: The stages whose commands are made of what they declare; those in groups, by their groups.
+_STAGES = {each.name: each for each in STAGES if each.purpose and " " not in each.name}
 #: More characters than a first sentence has.
 _WHOLE = 200
 
@@ -75,11 +80,13 @@ class ModuleCommands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands, first sentences whole; click cuts them off to fit one line."""
         for title, names in self.sections(self.list_commands(ctx)).items():
-            commands = ((name, self.get_command(ctx, name)) for name in names)
             with formatter.section(title):
-                formatter.write_dl(
-                    [(n, each.get_short_help_str(limit=_WHOLE)) for n, each in commands if each]
-                )
+                formatter.write_dl([(name, self.purpose(ctx, name)) for name in names])
+
+    def purpose(self, ctx: click.Context, name: str) -> str:
+        """The first sentence of a command's help."""
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str(limit=_WHOLE) if command else ""
 
     def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
         """Heading → the commands below it."""
@@ -88,6 +95,21 @@ class ModuleCommands(click.Group):
 
 class Recon(ModuleCommands):
     """The whole: turns failures of its subcommands into messages and exit codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Those of modules and those of stages."""
+        return sorted([*super().list_commands(ctx), *_STAGES])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a stage or a module."""
+        if cmd_name in _STAGES:
+            made: click.Command = load("recon_cli.cli._stage:stage_command")(_STAGES[cmd_name])
+            return made
+        return super().get_command(ctx, cmd_name)
+
+    def purpose(self, ctx: click.Context, name: str) -> str:
+        """As a stage declares it, for which nothing is imported."""
+        return _STAGES[name].purpose if name in _STAGES else super().purpose(ctx, name)
 
     def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
         """By what a person wants, in this order; what is in no list comes last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
@@ -42,6 +43,7 @@ class Configured(click.Command):
     def __init__(self, *args: Any, sections: tuple[str, ...] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.sections = sections
+        self.help = _with_lists(self.help or "")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options, and the keys of the config."""
@@ -54,6 +56,14 @@ class Configured(click.Command):
             if keys:
                 formatter.write_paragraph()
                 formatter.write_dl([(key.name, _said(key)) for key in keys])
+
+
+def _with_lists(text: str) -> str:
+    """Help whose paragraphs with indented lines click leaves as they are."""
+    parts = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(
+        f"\b\n{each}" if "\n  " in each and each[0] != "\b" else each for each in parts
+    )
 
 
 class ConfiguredCommand(Configured):

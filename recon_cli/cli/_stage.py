@@ -1,21 +1,75 @@
-"""What the commands of stages have in common: run one stage, print its summary."""
+"""The command of a stage, made from its declaration: its options, its help, its summary."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import inspect
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from recon_cli.cli._options import RunOptions
+from recon_cli.cli._options import (
+    OUTPUT_FILE,
+    ConfiguredCommand,
+    RunOptions,
+    force_option,
+    run_options,
+    shard_option,
+    tables_value,
+)
 from recon_cli.protections import PROTECTIONS
+from recon_cli.stage import Stage, load
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from recon_cli.pipeline.run import Run, StageOutcome
-    from recon_cli.store import Stage
 
     Summary = Callable[[Run, StageOutcome], None]
+
+
+def stage_command(stage: Stage) -> click.Command:
+    """The command that runs a stage and prints its summary."""
+    section = load("recon_cli.config:SECTIONS")[stage.section]
+    meanings = load("recon_cli.config.keys:meanings_of")(section)
+    kinds = section.model_json_schema()["properties"] if stage.options else {}
+
+    def run(options: RunOptions, *, force: bool, shard: str | None = None, **given: Any) -> None:
+        if "tables" in given:
+            given["tables"] = tables_value(given["tables"])
+        settings = {f"{stage.section}__{key}": value for key, value in given.items()}
+        options = options.sharded(shard, force=force).setting(**settings)
+        run_and_print(stage.short_name, options, force=force)
+
+    command = force_option(run)
+    if stage.can_shard:
+        command = shard_option(command)
+    for key in reversed(stage.options):
+        meaning = meanings[key].replace("``", "")
+        command = click.option(f"--{key}", type=_kind(kinds[key]), help=meaning)(command)
+    said = load(stage.function).__doc__ if stage.short_name in PROTECTIONS else _about(section)
+    text = f"{stage.purpose}\n\n{inspect.cleandoc(said or '')}"
+    name = stage.name.rpartition(" ")[2]
+    made = click.command(name, cls=ConfiguredCommand, sections=(stage.section,), help=text)
+    return made(run_options(command))
+
+
+def _about(section: type) -> str:
+    """What the module of a section says after its first paragraph."""
+    return (sys.modules[section.__module__].__doc__ or "").partition("\n\n")[2]
+
+
+def _kind(schema: dict[str, Any]) -> click.ParamType | None:
+    """The type of an option, from the JSON schema of its key."""
+    for each in schema.get("anyOf", [schema]):
+        match each:
+            case {"enum": list(values)}:
+                return click.Choice(values)
+            case {"type": "integer"}:
+                return click.IntRange(min=each.get("minimum"))
+            case {"format": "path"}:
+                return OUTPUT_FILE
+    return None
 
 
 def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:
@@ -24,11 +78,9 @@ def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:
     Raises:
         ReconError: What the stage raised.
     """
-    from recon_cli.pipeline.execution import run_stage  # noqa: PLC0415 - slow imports when needed
-    from recon_cli.pipeline.stages import stage_named  # noqa: PLC0415
-
-    stage, run = stage_named(short_name), options.run(force=force)
-    outcome = run_stage(stage, run)
+    stage = load("recon_cli.pipeline.stages:stage_named")(short_name)
+    run = options.run(force=force)
+    outcome = load("recon_cli.pipeline.execution:run_stage")(stage, run)
     if options.verbosity >= 0:
         print_summary(run, outcome)
 
@@ -46,9 +98,8 @@ def print_for_study() -> None:
 
 
 def summary_of(stage: Stage) -> Summary:
-    """What prints a stage's summary: ``print_attacker`` of the module of `recon synth attacker`."""
-    words = stage.name.replace("-", "_").split()
-    module = importlib.import_module(f"recon_cli.cli.{words[0]}")
-    name = "protection" if stage.short_name in PROTECTIONS else words[-1]
-    summary: Summary = getattr(module, f"print_{name}")
+    """What prints a stage's summary: a module of `recon_cli.cli._summaries`."""
+    is_protection = stage.short_name in PROTECTIONS
+    name = "protection" if is_protection else stage.short_name.replace("-", "_")
+    summary: Summary = load(f"recon_cli.cli._summaries.{name}:print_summary")
     return summary

@@ -40,11 +40,10 @@ def command(
     rounded or suppressed counts of the same people, is there, too: nothing bounds what is told
     then. Runs for study spend nothing.
 
-    \b
     Example:
       recon account -c register.yaml
       recon account -c register.yaml --by level
-    """  # noqa: D301 - click wants the character itself
+    """
     from recon_cli.config.sections.account import Account  # noqa: PLC0415 - loads pydantic
     from recon_cli.noise.account import Total, grouped  # noqa: PLC0415 - loads numpy
     from recon_cli.stages.account import account_of  # noqa: PLC0415

@@ -41,7 +41,7 @@ def command(
     release: str | None,
     force: bool,
 ) -> None:
-    """Download published files from the publisher's site.
+    r"""Download published files from the publisher's site.
 
     STATE is an abbreviation, a name or a number: al, Alabama, 01. An interrupted
     download is resumed. A file gets its name when it is whole and has been checked; its SHA-256
@@ -51,14 +51,13 @@ def command(
     With --tables, STATE is a county's five digits, and its tables are asked for from the Census
     Bureau's API. The key is taken from the environment (CENSUS_API_KEY).
 
-    \b
     Example:
       recon fetch al
       recon fetch AL "New York" 72 --to /data/sf1
       recon fetch --all --mirror https://host/sf1
-      recon fetch 34021 --tables P1,P12 \\
+      recon fetch 34021 --tables P1,P12 \
         --release dhc_2020
-    """  # noqa: D301 - click wants the character itself
+    """
     from recon_cli.config.sections.fetch import Fetch  # noqa: PLC0415 - imports pydantic
     from recon_cli.fetch import Order, deliver, load_catalogue  # noqa: PLC0415
 

@@ -72,7 +72,7 @@ def command(
     yes: bool,
     force: bool,
 ) -> None:
-    """Write a commented config for published files.
+    r"""Write a commented config for published files.
 
     PATH is a state's zip, a folder of zips, a folder of unpacked members, tidy CSV or Parquet
     (columns geoid, table, cell, count), or tables as portals and offices publish them: CSV, TSV,
@@ -81,14 +81,13 @@ def command(
     Where the rows of a table cannot be read without it, say --place or --header.
     `recon run` then does everything that the config says.
 
-    \b
     Example:
       recon init data/al2010.sf1.zip
       recon init DECENNIALPL2020.P*.zip
       recon init table.xlsx
-      recon init tables/*.csv --release mine.yaml \\
+      recon init tables/*.csv --release mine.yaml \
         --to audit.yaml
-    """  # noqa: D301 - click wants the character itself
+    """
     from recon_cli.errors import ConfigError  # noqa: PLC0415
     from recon_cli.scaffold import (  # noqa: PLC0415 - imports polars
         compose,

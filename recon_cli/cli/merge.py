@@ -21,12 +21,11 @@ def command(options: RunOptions, *, stage: str) -> None:
     computes no piece itself: if pieces are missing, it reports that. What concerns all pieces it
     does compute: the tables of solvar, the modes of link.
 
-    \b
     Example:
       recon reconstruct -c al.yaml --shard 1/2
       recon reconstruct -c al.yaml --shard 2/2
       recon merge reconstruct -c al.yaml
-    """  # noqa: D301 - click wants the character itself
+    """
     from recon_cli.pipeline.stages import STAGES  # noqa: PLC0415 - slow imports when needed
 
     known = [each.short_name for each in STAGES if each.can_shard]

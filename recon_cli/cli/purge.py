@@ -26,11 +26,10 @@ def command(options: RunOptions, *, yes: bool) -> None:
     one in which a stage is being run. Files are removed, not overwritten: backups and the disk
     may still have them.
 
-    \b
     Example:
       recon purge -c al.yaml
       recon purge --work work/al --yes
-    """  # noqa: D301 - click wants the character itself
+    """
     from recon_cli.pipeline.stages import STAGES  # noqa: PLC0415 - slow imports when needed
     from recon_cli.store.purge import find_purge, purge  # noqa: PLC0415
 

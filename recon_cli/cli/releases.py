@@ -20,11 +20,10 @@ def command(name: str | None) -> None:
 
     NAME is a packaged schema, or the path of a .yaml file.
 
-    \b
     Example:
       recon releases
       recon releases sf1_2010
-    """  # noqa: D301 - click wants the character itself
+    """
     from recon_cli.schema import load_release, packaged_releases  # noqa: PLC0415 - imports polars
 
     if name is None:

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
-from recon_cli.cli._output import seconds, show, show_table, title_of
+from recon_cli.cli._output import show_table
 from recon_cli.cli._stage import run_and_print
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.pipeline.run import Run, StageOutcome
     from recon_cli.risk.expectation import ExpectedRisk
 
 
@@ -66,11 +63,10 @@ def expected(
     siblings' count, as the published sampler, knowing the true count above, and knowing the
     siblings.
 
-    \b
     Example:
       recon risk expected --rho block=2.56*165/4099*3945/4097 --prior 1/2 --prior 1/864
       recon risk expected --rho block=0.0992 --rho obg=0.2465 --upper-count 5
-    """  # noqa: D301 - click wants the character itself
+    """
     import polars as pl  # noqa: PLC0415 - slow imports when needed
 
     from recon_cli.errors import ConfigError  # noqa: PLC0415
@@ -97,44 +93,10 @@ def release(options: RunOptions, *, force: bool) -> None:
     Writes risk/ (a row for each cell and prior, and a summary) and risk_sums/ (sums of each
     partition). The adversary knows everybody in the geounit but the target.
 
-    \b
     Example:
       recon risk release -c recon.yaml
-    """  # noqa: D301 - click wants the character itself
+    """
     run_and_print("risk", options, force=force)
-
-
-def print_release(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
-    import polars as pl  # noqa: PLC0415 - slow imports when needed
-
-    from recon_cli.plurals import plural  # noqa: PLC0415
-    from recon_cli.stages.risk import read_summary  # noqa: PLC0415
-
-    people = plural(run.release.record).replace("_", " ")
-    totals = outcome.manifest.totals
-    show(
-        title_of(outcome),
-        [
-            (people, f"{totals['people']:,}"),
-            ("cells at risk", f"{totals['cells']:,}"),
-            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"], people)),
-        ],
-    )
-    summary = read_summary(run.work).select(
-        pl.col("adversary").str.replace("_", " "),
-        *(_decimals(name) for name in ("prior", "posterior", "ratio", "correct", "tied")),
-        "over_posterior",
-        "over_ratio",
-    )
-    header = ["adversary", "prior", "posterior", "ratio", "correct", "ties"]
-    show_table(summary, [*header, "over posterior", "over ratio"])
-
-
-def _decimals(name: str) -> pl.Expr:
-    import polars as pl  # noqa: PLC0415
-
-    return pl.col(name).map_elements("{:.4g}".format, return_dtype=pl.String)
 
 
 def _budgets(texts: tuple[str, ...]) -> list[float]:

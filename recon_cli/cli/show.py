@@ -36,13 +36,12 @@ def command(
     place: the coarsest geounits that can be shown. A NAME is one that `recon ingest` was told.
     Needs microdata/; uses solvar/ if it exists. Reads, and writes no stage folder.
 
-    \b
     Example:
       recon show -c configs/toy.yaml
       recon show 018410001001002 -c configs/toy.yaml
       recon show 01841000100 -c configs/toy.yaml
       recon show 018410001001002 --why 4 --html b.html
-    """  # noqa: D301 - click wants the character itself
+    """
     from recon_cli.cli._geounit import print_view  # noqa: PLC0415 - imports rich
     from recon_cli.stages.show import view_geounit, view_release  # noqa: PLC0415 - imports polars
 

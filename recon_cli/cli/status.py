@@ -40,12 +40,10 @@ def command(options: RunOptions, *, as_json: bool) -> None:
     With a config, its inputs are checked too, and stages that were never run are listed; with
     --work alone, only what is in the folder. Reads, and changes nothing.
 
-    \b
     Example:
       recon status -c al.yaml
       recon status --work work/al --json
 
-    \b
     --json: work, version, and stages, each with
       stage, state, reasons, partitions_done,
       partitions (0: not known yet), folders, rows,
@@ -53,7 +51,7 @@ def command(options: RunOptions, *, as_json: bool) -> None:
       wall_seconds, peak_mb, bytes, version
     null stands for what is not known of a stage
     that was never published.
-    """  # noqa: D301 - click wants the character itself
+    """
     from recon_cli.pipeline.status import status_of_folder, status_of_run  # noqa: PLC0415
 
     run = None if _only_work(options) else options.run()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,11 +13,7 @@ from recon_cli.cli._options import (
     force_option,
     run_options,
 )
-from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.cli._stage import run_and_print
-
-if TYPE_CHECKING:
-    from recon_cli.pipeline.run import Run, StageOutcome
 
 
 @click.group(cls=ConfiguredGroup, sections=("synth",), invoke_without_command=True)
@@ -42,34 +37,13 @@ def command(
     population, whatever the number of workers. `recon synth attacker` then makes the files that
     attackers hold of it.
 
-    \b
     Example:
       recon synth -c nation.yaml --people 1000000
       recon synth attacker -c nation.yaml
-    """  # noqa: D301 - click wants the character itself
+    """
     if context.invoked_subcommand is not None:
         return
     run_and_print("synth", _sized(options, people, blocks), force=force)
-
-
-def print_synth(_run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
-    totals, statuses = outcome.manifest.totals, outcome.manifest.statuses
-    count = totals["people"]
-    show(
-        title_of(outcome),
-        [
-            ("people", f"{count:,}"),
-            ("  in group quarters", share(totals["in_group_quarters"], count)),
-            ("  data-defined", share(totals["data_defined"], count)),
-            ("households", f"{totals['households']:,}"),
-            ("vacant units", f"{totals['vacant']:,}"),
-            ("inhabited blocks", f"{statuses.get('inhabited', 0):,}"),
-            ("uninhabited blocks", f"{statuses.get('uninhabited', 0):,}"),
-            ("counties", f"{len(outcome.manifest.partitions):,}"),
-            ("seconds", seconds(outcome.manifest.run.wall_seconds, count)),
-        ],
-    )
 
 
 def _sized(options: RunOptions, people: int | None, blocks: int | None) -> RunOptions:
@@ -92,23 +66,7 @@ def attacker(options: RunOptions, *, force: bool) -> None:
     Writes comrcl/ (a commercial file, COMRCL, with gaps, stale addresses and errors; its column
     truth says what each record is) and cef_atkr/ (block, sex and age of every data-defined person).
 
-    \b
     Example:
       recon synth attacker -c nation.yaml
-    """  # noqa: D301 - click wants the character itself
+    """
     run_and_print("attacker", options, force=force)
-
-
-def print_attacker(_run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
-    totals, truths = outcome.manifest.totals, outcome.manifest.statuses
-    count = totals["comrcl"]
-    show(
-        title_of(outcome),
-        [
-            ("COMRCL records", f"{count:,}"),
-            *((f"  {name}", share(truths[name], count)) for name in sorted(truths)),
-            ("CEF_atkr records", f"{totals['cef_atkr']:,}"),
-            ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"])),
-        ],
-    )

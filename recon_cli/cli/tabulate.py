@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,12 +14,7 @@ from recon_cli.cli._options import (
     run_options,
     tables_value,
 )
-from recon_cli.cli._output import seconds, show, title_of
 from recon_cli.cli._stage import print_for_study, run_and_print
-
-if TYPE_CHECKING:
-    from recon_cli.pipeline.run import Run, StageOutcome
-    from recon_cli.stages.tabulate import Tabulated
 
 
 @click.command(cls=ConfiguredCommand, sections=("tabulate",))
@@ -43,19 +37,18 @@ def command(
     levels: str | None,
     force: bool,
 ) -> None:
-    """Count records in every published cell.
+    r"""Count records in every published cell.
 
     RECORDS is a Parquet or CSV file, or a folder of them by partition such as hdf/, with the
     unit's geoid (geoid_block, …) and a column for each feature; without it the run's microdata/
     is counted. A config is not needed when --release says enough; with a work folder, tabulated/
     in it says what the file was made from, and what is up to date is skipped.
 
-    \b
     Example:
-      recon tabulate people.csv --release sf1_2010 \\
+      recon tabulate people.csv --release sf1_2010 \
         --to al2010.sf1.zip
       recon tabulate -c al.yaml --to tables.parquet
-    """  # noqa: D301 - click wants the character itself
+    """
     options = options.setting(
         release=release,
         tabulate__records=records,
@@ -64,7 +57,8 @@ def command(
         tabulate__tables=tables_value(tables),
         tabulate__levels=None if levels is None else tuple(levels.split(",")),
     )
-    from recon_cli.stages.tabulate import write_tables  # noqa: PLC0415 - imports polars
+    from recon_cli.cli._summaries.tabulate import print_written  # noqa: PLC0415 - imports polars
+    from recon_cli.stages.tabulate import write_tables  # noqa: PLC0415 - likewise
     from recon_cli.store.study import has_study_name  # noqa: PLC0415 - likewise
 
     if options.load().top.work is not None:
@@ -73,30 +67,6 @@ def command(
     run = options.run(force=force)
     written = write_tables(run)
     if options.verbosity >= 0:
-        _print(run, written, f"tabulate: wrote {written.path}")
+        print_written(run, written, f"tabulate: wrote {written.path}")
         if has_study_name(written.path):
             print_for_study()
-
-
-def print_tabulate(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
-    from recon_cli.stages.tabulate import tabulated  # noqa: PLC0415 - imports polars
-
-    written = tabulated(run, outcome)
-    title = title_of(outcome) if outcome.skipped else f"tabulate: wrote {written.path}"
-    _print(run, written, title)
-
-
-def _print(run: Run, written: Tabulated, title: str) -> None:
-    from recon_cli.plurals import plural  # noqa: PLC0415 - slow imports when needed
-
-    people = plural(run.release.record).replace("_", " ")
-    show(
-        title,
-        [
-            ("format", written.format),
-            (people, f"{written.people:,}"),
-            ("non-zero cells", f"{written.cells:,}"),
-            ("seconds", seconds(written.seconds, written.people, people)),
-        ],
-    )

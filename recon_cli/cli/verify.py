@@ -24,11 +24,10 @@ def command(options: RunOptions, *, tables: str | None) -> None:
     zeros included: by default those of the tables that the records were made from. Exit code 7
     if a cell differs.
 
-    \b
     Example:
       recon verify -c al.yaml
       recon verify --tables block+tract
-    """  # noqa: D301 - click wants the character itself
+    """
     from recon_cli.plurals import plural  # noqa: PLC0415
     from recon_cli.report.words import agreement  # noqa: PLC0415
     from recon_cli.stages.verify import verify  # noqa: PLC0415 - imports polars

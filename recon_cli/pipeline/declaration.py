@@ -1,7 +1,7 @@
 """What a stage declares, and what is the same for all stages that ask a question of every piece.
 
 A stage's module opens its inputs and states its recipe; both are light. What is heavy is named as
-``module:name`` and loaded by `load`, and only where there is something to do.
+``module:name`` and loaded by `recon_cli.stage.load`, and only where there is something to do.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
+from recon_cli.stage import load
 from recon_cli.store import Folder, Manifest, Piece, Recipe, Staging, Transaction
 from recon_cli.store.pieces import read_pieces
 
@@ -47,12 +48,6 @@ class OpenedStage(ABC):
         Raises:
             ReconError: See the stage.
         """
-
-
-def load(name: str) -> Any:
-    """What ``module:name`` names; its module is imported now."""
-    module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module), attribute)
 
 
 def _nothing_beside(staging: Staging) -> Mapping[str, Any]:  # noqa: ARG001

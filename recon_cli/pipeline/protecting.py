@@ -23,8 +23,8 @@ from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
 from recon_cli.pipeline.stages import stage_named
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
+from recon_cli.stage import private_folder
 from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Staging, Transaction
-from recon_cli.store.recipe import private_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,7 +73,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     Attributes:
         section: The model of its section; its module's docstring says what it is.
-        options: Keys of the section that the command has an option for.
         grain: People that are worth starting a process for.
         run: The run; a worker has none.
         config: Its section.
@@ -81,7 +80,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
     """
 
     section: type[AnySection]
-    options: ClassVar[tuple[str, ...]] = ()
     grain: ClassVar[int] = PEOPLE_PER_PROCESS
 
     def __init__(self, run: Run) -> None:

@@ -1,7 +1,7 @@
 """The stages of a run, each declared once: what it reads, what it makes, and who runs it.
 
-A new stage is a declaration here, a module in `recon_cli.stages`, a config section and a command;
-those of protections follow from `recon_cli.protections`.
+A new stage is a declaration here, a module in `recon_cli.stages`, a config section and a module
+that prints its summary. Its command follows; all of a protection, from `recon_cli.protections`.
 The order of a run follows from ``reads`` and ``folders``; see `recon_cli.pipeline.order`.
 """
 
@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from recon_cli.protections import PROTECTIONS
-from recon_cli.store import INGEST, Stage
-from recon_cli.store.recipe import private_folder
+from recon_cli.stage import INGEST, Stage, private_folder
 
 SYNTH = Stage(
     "synth",
@@ -34,6 +33,8 @@ PROTECT = tuple(
         folders=(*each.folders, *(f"{private_folder(name)}/{kept}" for kept in each.private)),
         section=name,
         function=each.stage,
+        options=each.options,
+        purpose=each.purpose,
         public=each.folders,
     )
     for name, each in PROTECTIONS.items()
@@ -52,6 +53,7 @@ CAPACITY = Stage(
     folders=("capacity", "capacity_sums"),
     section="capacity",
     function="recon_cli.stages.capacity:capacity",
+    purpose="State what the tables carry, and how much noise they would need, before any attack.",
 )
 #: It needs no reconstruction: it asks about all of them.
 AUDIT = Stage(
@@ -61,6 +63,7 @@ AUDIT = Stage(
     section="audit",
     function="recon_cli.stages.audit:audit",
     can_shard=True,
+    purpose="Find what the published counts give away of each suppressed, rounded or left out one.",
 )
 #: It reads the release's schema alone.
 FRONTIER = Stage(
@@ -68,6 +71,7 @@ FRONTIER = Stage(
     folders=("frontier",),
     section="frontier",
     function="recon_cli.stages.frontier:frontier",
+    purpose="State what noise would cost the users of each table, against the privacy loss.",
 )
 RECONSTRUCT = Stage(
     "reconstruct",
@@ -76,6 +80,8 @@ RECONSTRUCT = Stage(
     section="reconstruct",
     function="recon_cli.stages.reconstruct:reconstruct",
     can_shard=True,
+    options=("tables",),
+    purpose="Reconstruct the person records that the tables imply.",
 )
 ESTIMATE = Stage(
     "estimate",
@@ -83,6 +89,7 @@ ESTIMATE = Stage(
     folders=("estimates",),
     section="estimate",
     function="recon_cli.stages.estimate:estimate",
+    purpose="Estimate noisy counts from all levels together, with intervals.",
 )
 SOLVAR = Stage(
     "solvar",
@@ -91,6 +98,8 @@ SOLVAR = Stage(
     section="solvar",
     function="recon_cli.stages.solvar:solvar",
     can_shard=True,
+    options=("mode",),
+    purpose="Measure how far any other solution could differ, and who is in all of them.",
 )
 CLAIMS = Stage(
     "claims",
@@ -99,6 +108,7 @@ CLAIMS = Stage(
     section="claims",
     function="recon_cli.stages.claims:claims",
     can_shard=True,
+    purpose="Find what is true of people in every solution, on any of their columns.",
 )
 #: ``proofs`` has a row a statement, and beside it the texts that anybody can check.
 PROVE = Stage(
@@ -111,6 +121,7 @@ PROVE = Stage(
     section="prove",
     function="recon_cli.stages.prove:prove",
     can_shard=True,
+    purpose="Write proofs of what was found that anybody can check with Python alone.",
 )
 #: It attacks anew what is left of the tables.
 CONTRIBUTIONS = Stage(
@@ -119,6 +130,9 @@ CONTRIBUTIONS = Stage(
     folders=("contributions",),
     section="contributions",
     function="recon_cli.stages.contributions:contributions",
+    options=("parts", "orders"),
+    purpose="Leave each table, level or feature's detail out of the publication, and attack the "
+    "rest.",
 )
 CONFIDENCE = Stage(
     "confidence",
@@ -127,6 +141,7 @@ CONFIDENCE = Stage(
     section="confidence",
     function="recon_cli.stages.confidence:confidence",
     can_shard=True,
+    purpose="See how often each record that is not certain appears among sampled solutions.",
 )
 LEAVE_ONE_OUT = Stage(
     "leave-one-out",
@@ -135,6 +150,9 @@ LEAVE_ONE_OUT = Stage(
     section="leave_one_out",
     function="recon_cli.stages.leave_one_out:leave_one_out",
     can_shard=True,
+    options=("people", "within"),
+    purpose="Leave each of some people out of the counts, and compare what is then concluded "
+    "about them.",
 )
 #: ``links`` holds one row per link; the others one row per geounit and group, for `recon score`.
 LINK = Stage(
@@ -144,6 +162,8 @@ LINK = Stage(
     section="link",
     function="recon_cli.stages.link:link",
     can_shard=True,
+    options=("draws",),
+    purpose="Match sources with attacker files, and confirm on the truth.",
 )
 #: It reads what its section names.
 RISK = Stage(
@@ -167,6 +187,7 @@ COMPARE = Stage(
     folders=("comparison",),
     section="compare",
     function="recon_cli.stages.compare:compare",
+    purpose="Protect one truth in several ways, attack each, and show error and risk on one page.",
 )
 #: It shows every folder that there is, so it comes last.
 REPORT = Stage(
@@ -181,6 +202,8 @@ REPORT = Stage(
     public=("report",),
     section="report",
     function="recon_cli.stages.report:report",
+    options=("title", "to"),
+    purpose="Write the results as one page that reads offline.",
 )
 
 STAGES = (

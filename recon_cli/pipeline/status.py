@@ -12,10 +12,10 @@ from recon_cli.pipeline.execution import preview
 from recon_cli.pipeline.order import dependencies, in_order, stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import STAGES
+from recon_cli.stage import PRIVATE
 from recon_cli.store import Manifest, Stage, StageStatus, State
 from recon_cli.store.files import file_digest
 from recon_cli.store.manifest import MANIFEST, read_manifest
-from recon_cli.store.recipe import PRIVATE
 from recon_cli.store.stage_status import pending_publication, published_manifest
 from recon_cli.store.transaction import STAGING, stagings
 

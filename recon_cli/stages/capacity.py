@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from recon_cli.config.sections.capacity import Capacity
 from recon_cli.errors import SourceError
 from recon_cli.model.selection import select
-from recon_cli.pipeline.declaration import QuestionStage, load
+from recon_cli.pipeline.declaration import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CAPACITY
+from recon_cli.stage import load
 from recon_cli.stages.reconstruct import input_digests, shared_digests
 from recon_cli.store import open_folder
 from recon_cli.store.published import has_statements, open_published, read_coverage

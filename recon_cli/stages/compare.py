@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from recon_cli.config.sections.compare import Compare
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline.declaration import OpenedStage, load
+from recon_cli.pipeline.declaration import OpenedStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import COMPARE
+from recon_cli.stage import load
 from recon_cli.stages.compare_protections import truth_of
 from recon_cli.store import Manifest, Recipe, Transaction
 from recon_cli.store.files import key_of

@@ -13,11 +13,11 @@ from recon_cli.config.protecting import ProtectingByChance
 from recon_cli.config.sections.compare import Compare, Protected
 from recon_cli.config.sections.link import FROM_CEF, Link
 from recon_cli.config.sections.score import Score
-from recon_cli.pipeline.declaration import load
 from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.protections import ATTACKS, PROTECTIONS, ProtectionMethod, Publishes
 from recon_cli.schema import Release
+from recon_cli.stage import load
 from recon_cli.store import Stage
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS
 from recon_cli.store.study import STUDY, is_for_study

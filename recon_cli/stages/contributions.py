@@ -11,11 +11,12 @@ from recon_cli.attack.options import ClaimOptions
 from recon_cli.config.sections.contributions import Contributions
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.model.selection import select
-from recon_cli.pipeline.declaration import MadeStage, load
+from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.progress import Task
 from recon_cli.spreadsheet import csv_bytes
+from recon_cli.stage import load
 from recon_cli.store import Manifest, Transaction, open_folder, read_published
 from recon_cli.store.published import has_statements, open_published, read_coverage
 

@@ -10,11 +10,12 @@ from recon_cli.attack.options import LeaveOneOutOptions
 from recon_cli.config.sections.leave_one_out import LeaveOneOut
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline.declaration import QuestionStage, load
+from recon_cli.pipeline.declaration import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import LEAVE_ONE_OUT
 from recon_cli.schema import Release
 from recon_cli.sources.records import RecordFile, Slice, open_records
+from recon_cli.stage import load
 from recon_cli.stages.reconstructed import open_reconstructed
 from recon_cli.store import Folder, Piece
 from recon_cli.store.files import key_of

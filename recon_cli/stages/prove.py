@@ -7,9 +7,10 @@ from typing import Any
 
 from recon_cli.config.sections.prove import Prove
 from recon_cli.evaluate.fresh import WorkFolder
-from recon_cli.pipeline.declaration import QuestionStage, load
+from recon_cli.pipeline.declaration import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, SOLVAR
+from recon_cli.stage import load
 from recon_cli.stages.reconstruct import input_digests
 from recon_cli.stages.reconstructed import open_reconstructed
 from recon_cli.store import Folder

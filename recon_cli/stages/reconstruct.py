@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from recon_cli.config import Reconstruct
 from recon_cli.model.selection import select
-from recon_cli.pipeline.declaration import ChosenStage, QuestionStage, load
+from recon_cli.pipeline.declaration import ChosenStage, QuestionStage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.publication import Coverage
 from recon_cli.schema import Table
+from recon_cli.stage import load
 from recon_cli.store import Folder
 from recon_cli.store.published import has_statements, open_published, read_coverage
 

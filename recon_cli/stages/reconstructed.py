@@ -8,11 +8,11 @@ from typing import Any
 
 from recon_cli.errors import SourceError, StageError
 from recon_cli.model.selection import select
-from recon_cli.pipeline.declaration import load
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
+from recon_cli.stage import load
 from recon_cli.stages.reconstruct import input_digests, shared_digests
 from recon_cli.store import Folder, Manifest, Recipe, Stage, open_folder
 from recon_cli.store.published import has_statements, open_published, read_coverage

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from recon_cli.errors import BudgetError, StageError
 from recon_cli.noise.account import Limit, Product, Spend, Total
+from recon_cli.stage import PRIVATE
 from recon_cli.store import files
-from recon_cli.store.recipe import PRIVATE
 
 #: Where it lies in a work folder, unless the config says otherwise.
 ACCOUNT_FILE: Final = f"{PRIVATE}/account.jsonl"

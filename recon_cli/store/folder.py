@@ -9,10 +9,10 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from recon_cli.errors import StageError
+from recon_cli.stage import Stage
 from recon_cli.store.files import digest
 from recon_cli.store.manifest import FileEntry, Manifest, PartitionRow, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span, place_of
-from recon_cli.store.recipe import Stage
 from recon_cli.store.staging import intact
 
 if TYPE_CHECKING:

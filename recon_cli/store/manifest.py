@@ -19,8 +19,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from recon_cli.errors import OtherFormatError, StageError
 from recon_cli.schema import Release
 from recon_cli.schema.validation import describe
+from recon_cli.stage import manifests_folder
 from recon_cli.store.files import json_bytes, key_of
-from recon_cli.store.recipe import Recipe, manifests_folder
+from recon_cli.store.recipe import Recipe
 from recon_cli.version import FORMAT, __version__
 
 MANIFEST = "_manifest.json"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.schema import Release
+from recon_cli.stage import INGEST
 from recon_cli.statement import (
     EXACT,
     Exact,
@@ -18,7 +19,7 @@ from recon_cli.statement import (
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder
-from recon_cli.store.published import INGEST, PROTECTION
+from recon_cli.store.published import PROTECTION
 
 
 def protection_files(protection: Protection, release: Release) -> dict[str, bytes]:

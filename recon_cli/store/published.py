@@ -10,17 +10,11 @@ from typing import Any
 from recon_cli.errors import SourceError, StageError
 from recon_cli.publication import UNLISTED, Coverage, CoveragePattern, Publication
 from recon_cli.schema import Release
+from recon_cli.stage import INGEST
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder, open_folder
 from recon_cli.store.piece import EVERYWHERE, Span
-from recon_cli.store.recipe import Stage
 
-INGEST = Stage(
-    "ingest",
-    folders=("tables", "geounits"),
-    section="ingest",
-    function="recon_cli.stages.ingest:ingest",
-)
 COVERAGE = "_coverage.json"
 PROTECTION = "_statements.json"
 NAMES = "_names.json"

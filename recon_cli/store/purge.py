@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from recon_cli.errors import StageError
+from recon_cli.stage import PRIVATE
 from recon_cli.store import files
 from recon_cli.store.manifest import MANIFEST, Manifest, read_manifest
-from recon_cli.store.recipe import COMPARED, COMPARED_UNITS, DISAGREEMENTS, PRIVATE
+from recon_cli.store.recipe import COMPARED, COMPARED_UNITS, DISAGREEMENTS
 from recon_cli.store.transaction import STAGING
 
 #: What a folder without a manifest may have in it.

@@ -11,69 +11,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from recon_cli.stage import Stage
 from recon_cli.store.files import key_of
 from recon_cli.version import FORMAT, __version__
 
-
-@dataclass(frozen=True)
-class Stage:
-    """A stage of a run, declared once: what it reads and makes, and which function runs it.
-
-    Attributes:
-        name: The words of its command, after ``recon``.
-        folders: Folders of the work folder that it publishes together.
-        reads: Folders of the work folder that it reads, where they are there.
-        section: The config section that asks for it; what the section's own files are, it says
-            itself (`recon_cli.config.model.Section.inputs`).
-        function: ``module:function``, so that only a stage that runs is imported.
-        can_shard: Whether its pieces can be divided among processes with ``--shard``.
-        called: What options call it; default the last word of its command.
-        public: Those of its folders that are made to be given away, or to be shown: their manifests
-            say nothing of the records that they were made from.
-    """
-
-    name: str
-    folders: tuple[str, ...]
-    reads: tuple[str, ...] = ()
-    section: str = ""
-    function: str = ""
-    can_shard: bool = False
-    called: str = ""
-    public: tuple[str, ...] = ()
-
-    @property
-    def command(self) -> str:
-        """What a user types."""
-        return f"recon {self.name}"
-
-    @property
-    def short_name(self) -> str:
-        """What ``--from``, ``--until`` and ``--only`` call it."""
-        return self.called or self.name.rpartition(" ")[2]
-
-    @property
-    def moved(self) -> tuple[str, ...]:
-        """What a publication puts into the work folder: the folders, and what is not told."""
-        return (*self.folders, *([manifests_folder(self.name)] if self.public else ()))
-
-
-#: Of a work folder, what is never given away.
-PRIVATE: Final = "private"
 #: Folders without a manifest: models that two engines disagree on; work folders beside each other,
 #: with the list of units of all.
 DISAGREEMENTS: Final = "disagreements"
 COMPARED: Final = "compare"
 COMPARED_UNITS: Final = "_units.parquet"
-
-
-def private_folder(stage: str) -> str:
-    """The folder, in the work folder, with what a stage called so keeps to itself."""
-    return f"{PRIVATE}/{stage.rpartition(' ')[2]}"
-
-
-def manifests_folder(stage: str) -> str:
-    """The folder with the manifests of its public folders as they would be in any other."""
-    return f"{private_folder(stage)}/manifests"
 
 
 @dataclass(frozen=True)

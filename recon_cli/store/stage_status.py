@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from recon_cli.errors import OtherFormatError, StageError
+from recon_cli.stage import Stage
 from recon_cli.store.folder import open_folder
 from recon_cli.store.manifest import MANIFEST, Manifest, PartitionEntry, read_entry, read_manifest
-from recon_cli.store.recipe import Recipe, Stage
+from recon_cli.store.recipe import Recipe
 from recon_cli.store.staging import COMMIT, Staging, intact
 from recon_cli.store.transaction import changed_outside, reusable_entries, staging_of, stagings
 from recon_cli.version import __version__

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from recon_cli.errors import StageError
+from recon_cli.stage import Stage, manifests_folder
 from recon_cli.store import files
 from recon_cli.store.folder import Folder, open_folder
 from recon_cli.store.manifest import (
@@ -32,7 +33,7 @@ from recon_cli.store.manifest import (
     whole_name,
 )
 from recon_cli.store.piece import Piece
-from recon_cli.store.recipe import Recipe, Stage, manifests_folder
+from recon_cli.store.recipe import Recipe
 from recon_cli.store.staging import COMMIT, Staging, intact
 from recon_cli.store.study import NOT_FOR_PUBLICATION, WHY_NOT
 from recon_cli.store.usage import Usage, peak_mb

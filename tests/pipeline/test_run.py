@@ -22,9 +22,9 @@ from recon_cli.cli._stage import summary_of
 from recon_cli.config import SECTIONS, load_config
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline import asking
-from recon_cli.pipeline.declaration import load
 from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.stages import STAGES
+from recon_cli.stage import load
 from recon_cli.store.manifest import read_manifest
 from tests.support import killing
 from tests.support.command_line import recon
@@ -149,7 +149,7 @@ def test_every_stage_has_its_function_its_section_and_its_summary() -> None:
 
 def test_every_section_that_is_no_stage_is_known() -> None:
     others = set(SECTIONS) - {stage.section for stage in STAGES}
-    assert others <= {"calibrate", "check", "cluster", "fetch"}
+    assert others <= {"account", "calibrate", "check", "cluster", "fetch"}
 
 
 # one config for the whole attack

@@ -12,18 +12,17 @@ from recon_cli.cli._output import show
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
-    """Compare synthetic populations with the published one.
+    r"""Compare synthetic populations with the published one.
 
     Generates a population from each seed (`recon synth`, `recon synth attacker`, `recon protect
     swap`, each in its own folder of the work folder), measures it, and writes a Markdown page
     with every measure, the published value and the bound.
 
-    \b
     Example:
       recon lab calibrate -c configs/nation.yaml
-      recon lab calibrate -c configs/nation.yaml \\
+      recon lab calibrate -c configs/nation.yaml \
         --set calibrate.seeds=[7] --set synth.people=3000000
-    """  # noqa: D301 - click wants the character itself
+    """
     import polars as pl  # noqa: PLC0415 - slow imports only when a stage runs
 
     from recon_cli.lab.calibration.populations import calibrate  # noqa: PLC0415

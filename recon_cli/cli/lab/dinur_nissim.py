@@ -72,11 +72,10 @@ def command(
     Simulation beside closed form and bounds, for any numbers of bits and sums, or as in a figure
     of JASON's report JSR-19-2F. Writes results.csv and a page.
 
-    \b
     Example:
       recon lab dinur-nissim --bits 200 --queries 1x,4x,16x --noise laplace:0.5
       recon lab dinur-nissim --figure 5-7 --trials 1
-    """  # noqa: D301 - click wants the character itself
+    """
     import polars as pl  # noqa: PLC0415 - slow imports when needed
 
     from recon_cli.errors import ConfigError  # noqa: PLC0415

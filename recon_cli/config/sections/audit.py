@@ -1,4 +1,16 @@
-"""``audit:`` what the other counts give away of each suppressed, rounded or left out one."""
+"""``audit:`` what the other counts give away of each suppressed, rounded or left out one.
+
+Writes audit/: for every count that is not published exactly, or left out of a table that has
+others of its place, the least and the greatest that any solution has, over all tables and
+levels together, and whether it is recovered (one count is left), narrowed (those left lie
+closer together than its law requires, or `audit.safety`), or safe (two solutions are known
+that are far enough apart).
+Needs tables/ (`recon ingest`), no reconstruction.
+
+Example:
+  recon audit -c hospital.yaml
+  recon audit --set audit.safety=3
+"""
 
 from __future__ import annotations
 

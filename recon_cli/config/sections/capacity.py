@@ -1,4 +1,12 @@
-"""``capacity:`` what the tables carry, and how much noise they would need."""
+"""``capacity:`` what the tables carry, and how much noise they would need.
+
+Writes capacity/: independent cells by exact rank, unknowns before and after zeros, bits of
+the records and of the counts, three figures of the noise needed, and a page.
+
+Example:
+  recon capacity -c al.yaml
+  recon capacity --set capacity.tables=block
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""``claims:`` what every solution says about some columns, and how hard to try."""
+"""``claims:`` what every solution says about some columns, and how hard to try.
+
+Writes claims/ (exactly, or at least, so many people of a unit have these values on these
+columns), claim_units/ (one row per unit) and disclosures/ (people whose other columns are
+settled by a few). All subsets of the published columns are asked, and every claim is proven;
+`recon prove` writes the proofs.
+
+Example:
+  recon claims -c al.yaml
+  recon claims --set claims.unit_seconds=10
+"""
 
 from __future__ import annotations
 

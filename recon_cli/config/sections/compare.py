@@ -1,4 +1,12 @@
-"""``compare:`` one truth, several protections, and how each is attacked."""
+"""``compare:`` one truth, several protections, and how each is attacked.
+
+Every protection is published, reconstructed and attacked in a work folder of its own,
+compare/NAME/, several at a time; then all are linked with the truth together. Writes
+comparison/: the page, a table of all protections, and their errors.
+
+Example:
+  recon compare -c protections.yaml
+"""
 
 from __future__ import annotations
 

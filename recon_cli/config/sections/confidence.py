@@ -1,4 +1,13 @@
-"""``confidence:`` how many solutions are sampled to see how often a record appears in them."""
+"""``confidence:`` how many solutions are sampled to see how often a record appears in them.
+
+Writes confidence/, the rows of microdata/ with a confidence where a record is not certain. It
+is a share of some solutions, not drawn uniformly from all, and never a proof; `recon score`
+compares it with the truth.
+
+Example:
+  recon confidence -c al.yaml
+  recon confidence --set confidence.solutions=400
+"""
 
 from __future__ import annotations
 

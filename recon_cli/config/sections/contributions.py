@@ -1,4 +1,13 @@
-"""``contributions:`` which parts of a publication to leave out, and how hard to attack the rest."""
+"""``contributions:`` which parts of a publication to leave out, and how hard to attack the rest.
+
+Writes contributions/: for each part, how many certain people, disclosed people and verified
+claims are left without it, and so what it adds; the part that adds most comes first. Numbers
+of people stay known.
+
+Example:
+  recon contributions -c clinic.yaml --parts features
+  recon contributions --orders 20
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""``estimate:`` intervals of noisy counts."""
+"""``estimate:`` intervals of noisy counts.
+
+Writes estimates/: for every measured count the best linear unbiased estimate from all
+measurements of its tree of geounits, its standard deviation, and an interval that holds the
+true count with the stated probability. Noise proves nothing: the intervals are likely.
+
+Example:
+  recon estimate -c noisy.yaml
+"""
 
 from __future__ import annotations
 

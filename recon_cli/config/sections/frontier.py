@@ -1,4 +1,14 @@
-"""``frontier:`` what noise would cost the users of tables."""
+r"""``frontier:`` what noise would cost the users of tables.
+
+Reads the release's schema only. Writes frontier/: expected errors by table, level and
+strategy for an even split of ε and for the best one given weights, one count by every
+mechanism, and a page.
+
+Example:
+  recon frontier -c al.yaml
+  recon frontier -c al.yaml --set frontier.tables=[P1,P12] \
+    --set 'frontier.weights={P1: 10}'
+"""
 
 from __future__ import annotations
 

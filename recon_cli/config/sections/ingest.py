@@ -1,4 +1,11 @@
-"""``ingest:`` which published files to read, and as what."""
+"""``ingest:`` which published files to read, and as what.
+
+Writes tables/ (every non-zero published count) and geounits/.
+
+Example:
+  recon ingest -c al.yaml
+  recon ingest --set ingest.paths=[al2010.sf1.zip]
+"""
 
 from __future__ import annotations
 

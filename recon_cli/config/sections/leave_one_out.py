@@ -1,4 +1,13 @@
-"""``leave_one_out:`` whose answers are left out of the counts, and how hard to try."""
+"""``leave_one_out:`` whose answers are left out of the counts, and how hard to try.
+
+Writes leave_one_out/: what the attack says of each person with his or her answer in the
+counts, and what it says without. The difference is what publishing that answer gave away; the
+rest follows from the answers of others. It takes the records that were tabulated.
+
+Example:
+  recon leave-one-out -c nation.yaml --people 1000
+  recon leave-one-out --within 01841
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""``link:`` who is matched with whom, and on what."""
+"""``link:`` who is matched with whom, and on what.
+
+Within a block records match on exact keys first, then on the binned ones, each at most once.
+The attacker gains the source's values; the link is confirmed when the truth has the person
+with those values there. Writes links/ (one row per putative match), and the counts that
+`recon score` makes tables of.
+
+Example:
+  recon link -c al.yaml
+  recon link --set link.cef=cef.parquet --draws 5
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""``prove:`` what of a run's findings is proven for anyone to check."""
+"""``prove:`` what of a run's findings is proven for anyone to check.
+
+Writes proofs/: for each region the published counts and a proof as two texts, a copy of
+reconcheck.py, which reads them, and a row for each statement with what came of it: certified
+(the checker accepts a derivation), shown (solutions show it), confirmed (the run proves it, and
+no derivation was found), open. The checker is run on all of it before it is published.
+
+Example:
+  recon prove -c al.yaml
+  python3 -I -S reconcheck.py 01073005103.tables 01073005103.proof
+"""
 
 from __future__ import annotations
 

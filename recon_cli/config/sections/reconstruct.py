@@ -1,4 +1,12 @@
-"""``reconstruct:`` which tables to use, and how."""
+"""``reconstruct:`` which tables to use, and how.
+
+Writes microdata/ (one row per person) and blocks/ (how each was solved). The records are
+tabulated again and compared with every published cell before anything is published.
+
+Example:
+  recon reconstruct -c al.yaml
+  recon reconstruct --tables block --work work/b
+"""
 
 from __future__ import annotations
 

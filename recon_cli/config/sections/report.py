@@ -1,4 +1,14 @@
-"""``report:`` what the page is called, by which rule it judges, and where a copy of it goes."""
+"""``report:`` what the page is called, by which rule it judges, and where a copy of it goes.
+
+Writes report/: report.html (charts, tables, provenance, nothing fetched), report.md, and
+every chart as SVG and PNG. It begins with a verdict and the rule that it follows, shows what
+the work folder holds and, for the rest, which command makes it. Sums only, but for the worst
+places, which have pages of their own (report.places=0 leaves them out).
+
+Example:
+  recon report -c al.yaml
+  recon report --title "Alabama, 2010" --to al.html
+"""
 
 from __future__ import annotations
 

@@ -49,14 +49,12 @@ class CellkeyStage(PerturbedCountsStage[Cellkey]):
     accuracy, the whole manifest and the secret key, which later tables need, are in
     private/cellkey/.
 
-    \b
     Example:
       recon protect cellkey --set cellkey.ptable=ptable.csv
       recon protect cellkey -c nation.yaml
-    """  # noqa: D301 - click wants the character itself
+    """
 
     section = Cellkey
-    options = ("to",)
 
     @property
     def law(self) -> Law:

@@ -32,13 +32,11 @@ class Census1980Stage(CountsStage[Census1980, None]):
     and its protection.yaml); accuracy and rates, Tables 18 and 19 of the study, are in
     private/census1980/.
 
-    \b
     Example:
       recon protect census1980 -c rules.yaml
-    """  # noqa: D301 - click wants the character itself
+    """
 
     section = Census1980
-    options = ("to",)
 
     @property
     def statements(self) -> Protection:

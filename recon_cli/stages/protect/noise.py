@@ -67,14 +67,12 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
     release.yaml: the schema to read it with. Accuracy and the whole manifest are in private/noise/.
     Chance is secret, but for study.
 
-    \b
     Example:
       recon protect noise --strategy pl94_2020
       recon protect noise -c nation.yaml
-    """  # noqa: D301 - click wants the character itself
+    """
 
     section = Noise
-    options = ("strategy",)
 
     @cached_property
     def strategy(self) -> Strategy:

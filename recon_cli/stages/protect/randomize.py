@@ -67,10 +67,9 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
     unbiased estimate of the true one, its standard deviation and an interval). Chance is secret,
     but for study.
 
-    \b
     Example:
       recon protect randomize -c clinic.yaml
-    """  # noqa: D301 - click wants the character itself
+    """
 
     section = Randomize
 

@@ -47,14 +47,12 @@ class RoundStage(PerturbedCountsStage[Round]):
     With round.geounits the list of all units is there, too; accuracy, the whole manifest and the
     secret key, which later tables need, are in private/round/.
 
-    \b
     Example:
       recon protect round -c nation.yaml
       recon protect round --set round.base=5 --work work/rr5
-    """  # noqa: D301 - click wants the character itself
+    """
 
     section = Round
-    options = ("to",)
 
     @property
     def law(self) -> Law:

@@ -82,14 +82,12 @@ class SuppressStage(CountsStage[Suppress, None]):
     and the whole manifest are in private/suppress/. The choice of cells follows from the counts and
     the seed.
 
-    \b
     Example:
       recon protect suppress -c clinic.yaml
       recon protect suppress --set suppress.zeros=hide
-    """  # noqa: D301 - click wants the character itself
+    """
 
     section = Suppress
-    options = ("to",)
     grain = 300  # each takes 5 ms and more
 
     @cached_property

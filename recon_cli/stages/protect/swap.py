@@ -66,14 +66,12 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
     Appendix C; targeted swaps those at risk, at rates fitted to the published agreement of HDF and
     CEF.
 
-    \b
     Example:
       recon protect swap -c nation.yaml
       recon protect swap --setting hi --work work/hi
-    """  # noqa: D301 - click wants the character itself
+    """
 
     section = Swap
-    options = ("setting",)
 
     @cached_property
     def settings(self) -> Settings:

@@ -123,11 +123,10 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
     strategy says so. A second product agrees with the first. Writes mdf/. Chance is secret, but for
     study.
 
-    \b
     Example:
       recon protect topdown -c nation.yaml
       recon tabulate --set tabulate.records=work/mdf --to mdf.parquet
-    """  # noqa: D301 - click wants the character itself
+    """
 
     section = Topdown
 

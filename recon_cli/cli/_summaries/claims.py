@@ -1,54 +1,19 @@
-"""``recon claims``."""
+"""`recon claims`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-import click
-
-from recon_cli.cli._options import (
-    ConfiguredCommand,
-    RunOptions,
-    force_option,
-    run_options,
-    shard_option,
-)
 from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
-from recon_cli.cli._stage import run_and_print
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from recon_cli.pipeline.run import Run, StageOutcome
-
-
-@click.command(cls=ConfiguredCommand, sections=("claims",))
-@run_options
-@shard_option
-@force_option
-def command(options: RunOptions, *, shard: str | None, force: bool) -> None:
-    """Find what is true of people in every solution, on any of their columns.
-
-    Writes claims/ (exactly, or at least, so many people of a unit have these values on these
-    columns), claim_units/ (one row per unit) and disclosures/ (people whose other columns are
-    settled by a few). All subsets of the published columns are asked, and every claim is proven;
-    `recon prove` writes the proofs.
-
-    \b
-    Example:
-      recon claims -c al.yaml
-      recon claims --set claims.unit_seconds=10
-    """  # noqa: D301 - click wants the character itself
-    run_and_print("claims", options.sharded(shard, force=force), force=force)
+from recon_cli.evaluate.fresh import WorkFolder
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import RECONSTRUCT
+from recon_cli.plurals import plural
+from recon_cli.stages.answers import read_disclosures
 
 
-def print_claims(run: Run, outcome: StageOutcome) -> None:
+def print_summary(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.evaluate.fresh import WorkFolder  # noqa: PLC0415
-    from recon_cli.pipeline.stages import RECONSTRUCT  # noqa: PLC0415
-    from recon_cli.plurals import plural  # noqa: PLC0415
-    from recon_cli.stages.answers import read_disclosures  # noqa: PLC0415
-
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
     people = plural(run.release.record)

@@ -1,54 +1,17 @@
-"""``recon reconstruct``."""
+"""`recon reconstruct`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import click
-
-from recon_cli.cli._options import (
-    ConfiguredCommand,
-    RunOptions,
-    force_option,
-    run_options,
-    shard_option,
-    tables_value,
-)
 from recon_cli.cli._output import people_of, seconds, share, show, title_of, unlisted_facts
-from recon_cli.cli._stage import run_and_print
-
-if TYPE_CHECKING:
-    from recon_cli.pipeline.run import Run, StageOutcome
-
-
-@click.command(cls=ConfiguredCommand, sections=("reconstruct",))
-@run_options
-@click.option("--tables", help="Levels (block+tract), or table names (P1,P12).")
-@shard_option
-@force_option
-def command(options: RunOptions, *, tables: str | None, shard: str | None, force: bool) -> None:
-    """Reconstruct the person records that the tables imply.
-
-    Writes microdata/ (one row per person) and blocks/ (how each was solved). The records are
-    tabulated again and compared with every published cell before anything is published.
-
-    \b
-    Example:
-      recon reconstruct -c al.yaml
-      recon reconstruct --tables block --work work/b
-    """  # noqa: D301 - click wants the character itself
-    options = options.sharded(shard, force=force)
-    options = options.setting(reconstruct__tables=tables_value(tables))
-    run_and_print("reconstruct", options, force=force)
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.plurals import plural
+from recon_cli.report.words import agreement_of
+from recon_cli.stages.reconstructed import release_of_records
+from recon_cli.stages.run_words import words_of_run
 
 
-def print_reconstruct(run: Run, outcome: StageOutcome) -> None:
+def print_summary(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage."""
-    from recon_cli.plurals import plural  # noqa: PLC0415
-    from recon_cli.report.words import agreement_of  # noqa: PLC0415
-    from recon_cli.stages.reconstructed import release_of_records  # noqa: PLC0415
-    from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415
-
     manifest = outcome.manifest
     totals, statuses, people = manifest.totals, manifest.statuses, plural(run.release.record)
     units, inhabited = totals["units"], totals.get("inhabited", totals["units"])

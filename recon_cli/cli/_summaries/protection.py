@@ -1,0 +1,25 @@
+"""`recon protect`, all of them: what the protection says of a finished run."""
+
+from __future__ import annotations
+
+from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.stage import load
+
+
+def print_summary(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished protection."""
+    manifest, protection = outcome.manifest, load(outcome.stage.function)(run)
+    table = protection.table(manifest)
+    if table is not None:
+        show_table(*table)
+    facts: list[Fact] = [(label, _said(value)) for label, value in protection.facts(manifest)]
+    people = manifest.totals["people"]
+    taken = seconds(manifest.run.wall_seconds, people, protection.people)
+    show(title_of(outcome), [*facts, ("seconds", taken)])
+
+
+def _said(value: str | int | tuple[int, int]) -> str:
+    if isinstance(value, tuple):
+        return share(*value)
+    return f"{value:,}" if isinstance(value, int) else value
