@@ -59,7 +59,7 @@ def _about(section: type) -> str:
     return (sys.modules[section.__module__].__doc__ or "").partition("\n\n")[2]
 
 
-def _kind(schema: dict[str, Any]) -> click.ParamType | None:
+def _kind(schema: dict[str, Any]) -> click.ParamType[Any] | None:
     """The type of an option, from the JSON schema of its key."""
     for each in schema.get("anyOf", [schema]):
         match each:
