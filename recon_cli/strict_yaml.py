@@ -40,6 +40,14 @@ _AMBIGUOUS: Final = re.compile(
 _NO_EXTENT: Final = (1, 1)
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+#: What plain words are, by their first character. Ours: ``1e-10`` is a number as in YAML 1.2 and
+#: JSON; in YAML 1.1, where numbers with an exponent have a point and a sign, it is text.
+_FLOAT: Final = "tag:yaml.org,2002:float"
+_EXPONENT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$")
+_RESOLVERS: Final = {
+    first: [*found, *([(_FLOAT, _EXPONENT)] if first and first in "-+.0123456789" else [])]
+    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,7 @@ def parse_yaml(text: str, *, source: str, error: type[ReconError] = ConfigError)
     try:
         _check_events(text, source, error)
         loader = _LOADER(text)
+        loader.yaml_implicit_resolvers = _RESOLVERS
         root = loader.get_single_node()
         if root is None:
             return YamlDocument(None)

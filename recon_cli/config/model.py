@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
@@ -14,12 +15,14 @@ from pydantic import (
     ByteSize,
     ConfigDict,
     Field,
+    PlainSerializer,
     ValidationInfo,
     field_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from recon_cli.errors import ConfigError
+from recon_cli.noise.budget import as_written, exact
 from recon_cli.schema import Release, load_release
 
 #: Greatest number of a key: floating point and JSON hold all whole ones up to it.
@@ -84,6 +87,13 @@ def require_csv(path: Path) -> Path:
     return path
 
 
+def _positive(value: object) -> Fraction:
+    found = value if isinstance(value, Fraction) else exact(str(as_written(value)))
+    if found <= 0:
+        raise PydanticCustomError("positive", "a number above 0 is expected")
+    return found
+
+
 def refuse_file(path: Path) -> Path:
     """Refuse a file where a folder is expected, which need not be there yet."""
     if path.is_file():
@@ -91,6 +101,8 @@ def refuse_file(path: Path) -> Path:
     return path
 
 
+#: A number above 0, exactly as it is written: ``0.1``, ``1/64``, ``2.56*165/4099``.
+Positive = Annotated[Fraction, BeforeValidator(_positive), PlainSerializer(str)]
 ConfigPath = Annotated[Path, BeforeValidator(place)]
 #: A folder to write to.
 ConfigFolder = Annotated[ConfigPath, AfterValidator(refuse_file)]

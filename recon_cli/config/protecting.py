@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from recon_cli.config.model import ConfigPath, CsvPath, Section
+from recon_cli.config.model import ConfigPath, CsvPath, Positive, Section
 
 
 class ProtectingByChance(Section):
@@ -53,10 +54,12 @@ class MeasuringRecords(ProtectingByChance, ProtectingRecords):
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not.
         units: In place of that list ``exact``: it is published which units have records.
+        scale: Multiplies every budget of the strategy, as in ``1/8``.
     """
 
     geounits: ConfigPath | None = None
     units: Literal["exact"] | None = None
+    scale: Positive = Fraction(1)
 
     @model_validator(mode="after")
     def _one_list(self) -> Self:

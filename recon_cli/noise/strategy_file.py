@@ -106,13 +106,19 @@ def read_strategy(name_or_path: str) -> tuple[str, str]:
     return packaged.read_text(encoding="utf-8"), f"{name_or_path}.yaml"
 
 
-def load_strategy(name_or_path: str, release: Release, without: Sequence[str] = ()) -> Strategy:
+def load_strategy(
+    name_or_path: str,
+    release: Release,
+    without: Sequence[str] = (),
+    scale: Fraction = Fraction(1),
+) -> Strategy:
     """Load a strategy for a release.
 
     Args:
         name_or_path: Of a packaged strategy, or the path of a YAML file.
         release: Has the features that its recodes are of.
         without: Features that the release does not have; queries are measured without them.
+        scale: Of every budget.
 
     Raises:
         ConfigError: There is no such strategy, or something in it is wrong; names the key.
@@ -122,7 +128,7 @@ def load_strategy(name_or_path: str, release: Release, without: Sequence[str] = 
         spec = StrategySpec.model_validate(parse_yaml(text, source=source).data)
     except ValidationError as error:
         raise ConfigError(f"{source}: {describe(error, StrategySpec)}") from error
-    return _Reader(spec, source, release, tuple(without)).strategy()
+    return _Reader(spec, source, release, tuple(without), scale).strategy()
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,7 @@ class _Reader:
     source: str
     release: Release
     without: tuple[str, ...]
+    scale: Fraction
 
     def strategy(self) -> Strategy:
         spec = self.spec
@@ -191,7 +198,7 @@ class _Reader:
         whole = self._exact(key, getattr(spec, key) or "1")
         if whole <= 0:
             raise self._wrong(key, f"a number above 0 is expected, found {getattr(spec, key)}")
-        return whole
+        return whole * self.scale
 
     def _query(self, name: str, of: str | list[str]) -> Query:
         if isinstance(of, str):

@@ -28,6 +28,7 @@ from recon_cli.report.document import (
 )
 from recon_cli.report.headline import Headline
 from recon_cli.report.palette import BLUE, GREY, Look
+from recon_cli.report.sweep import sweep_sections
 from recon_cli.report.words import Words, capitalized, enumerate_words, size_label, words_of
 from recon_cli.schema import Release
 from recon_cli.score.sheet import ResultTable
@@ -49,6 +50,7 @@ def compose_comparison(
     risk: Measure | None = None,
     weights: Mapping[str, float] = MappingProxyType({}),
     missing: Mapping[str, str] = MappingProxyType({}),
+    swept: tuple[str, pl.DataFrame] | None = None,
 ) -> ReportDocument:
     """The page.
 
@@ -61,6 +63,7 @@ def compose_comparison(
         risk: What the text weighs error against; default the first measure that any has.
         weights: Table → how much its errors count.
         missing: Name → why it is not there, of protections without a summary.
+        swept: Which number was swept, and columns of `recon_cli.compare.sweep.SWEEP`.
     """
     words = words_of(release)
     taken = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
@@ -102,6 +105,7 @@ def compose_comparison(
                 ),
                 figures=(_figure(summaries, choices, _coarse_level(errors), words),),
             ),
+            *(() if swept is None else sweep_sections(*swept, words)),
             ReportSection("table", "The numbers", sheets=(_sheet(summaries, beaten, words),)),
             *_score_sections(scores, words),
             ReportSection(
@@ -109,7 +113,7 @@ def compose_comparison(
                 "Errors by level, table and size",
                 sheets=tuple(_error_sheets(errors, words)),
             ),
-            _commands(summaries),
+            _commands(),
         ),
     )
 
@@ -409,15 +413,15 @@ def _table_words(name: str, words: Words) -> str:
     return {ALL: "all tables", TOTAL: words.everybody}.get(name, name)
 
 
-def _commands(summaries: Sequence[ProtectionSummary]) -> ReportSection:
+def _commands() -> ReportSection:
     return ReportSection(
         "commands",
         "Commands",
         (
             "`recon compare` made this page; the same command resumes after an interruption, and "
             "makes only what a changed config asks for.",
-            "Each protection is a run of its own: look at one with "
-            f"`recon status --work WORK/compare/{summaries[0].name}`, or with `recon show` and "
+            "Each protection is a run of its own in `WORK/compare/`: look at one with "
+            "`recon status --work WORK/compare/NAME`, or with `recon show` and "
             "`recon report` and the same `--work`.",
         ),
     )

@@ -28,8 +28,9 @@ def write_comparison(run: Run, stage: Transaction, missing: Mapping[str, str]) -
         StageError: A run's folder is damaged, or the disk refused.
     """
     config, runs = run.config.section(Compare), compare_runs.ComparedRuns.of(run).without(missing)
-    errors = compare_runs.measure_errors(run, runs)
-    summaries = compare_runs.summarise_runs(run, runs, errors)
+    measured = compare_runs.measure_errors(run, runs)
+    drawn = compare_runs.summarise_runs(run, runs, measured)
+    summaries, errors, sweep = compare_runs.swept(run, runs, drawn, measured)
     scores = compare_runs.scores_of(run, runs)
     document = compose_comparison(
         run.release,
@@ -40,9 +41,10 @@ def write_comparison(run: Run, stage: Transaction, missing: Mapping[str, str]) -
         risk=config.risk,
         weights=config.weights,
         missing=missing,
+        swept=None if sweep is None or config.sweep is None else (config.sweep.over, sweep),
     )
     document = replace(document, banner=NOT_FOR_PUBLICATION)
-    tables = compare_runs.table_files(summaries, errors, scores)
+    tables = compare_runs.table_files(summaries, errors, scores, sweep)
     for name, data in {**tables, **report_files(document, PAGE)}.items():
         stage.staging.write_extra("comparison", name, data)
     return stage.publish([], notes={"summary": list(document.headline.sentences)})

@@ -13,6 +13,7 @@ from recon_cli.compare.errors import error_table, sum_errors
 from recon_cli.compare.resolved import resolved_tables
 from recon_cli.compare.scores import score_table
 from recon_cli.compare.summary import ProtectionSummary, summarise
+from recon_cli.compare.sweep import SweptDraw, epsilon_spent, mean_of_draws, sweep_table
 from recon_cli.config import RunConfig
 from recon_cli.config.sections.compare import Compare, Protected
 from recon_cli.errors import ConfigError, ReconError, StageError
@@ -22,7 +23,7 @@ from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.pipeline.execution import plan, run_stages
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.pipeline.stages import RECONSTRUCT
+from recon_cli.pipeline.stages import RECONSTRUCT, stage_named
 from recon_cli.progress import Reporter, SilentReporter, Task
 from recon_cli.protect.counts import count_records
 from recon_cli.publication import Publication
@@ -34,6 +35,7 @@ from recon_cli.stages.compare_protections import (
     EXACT,
     ProtectionRun,
     linking_config,
+    method_of,
     protection_run,
     published_by,
     truth_of,
@@ -413,6 +415,54 @@ def summarise_runs(
     )
 
 
+def swept(
+    run: Run,
+    runs: ComparedRuns,
+    summaries: Sequence[ProtectionSummary],
+    errors: Mapping[str, pl.DataFrame],
+) -> tuple[Sequence[ProtectionSummary], Mapping[str, pl.DataFrame], pl.DataFrame | None]:
+    """Means over the draws of each value of a sweep, in the place of the draws.
+
+    Returns:
+        Summaries, errors, and the sweep's own table, see `recon_cli.compare.sweep.SWEEP`; None
+        where nothing is swept.
+    """
+    points = [each for each in run.config.section(Compare).points if each.name in runs.protected]
+    if not points:
+        return summaries, errors, None
+    of = {each.name: each for each in summaries}
+    draws: dict[tuple[str, str], list[SweptDraw]] = {}
+    for point in points:
+        draw = SweptDraw(
+            point.of,
+            point.value,
+            published_by(point.protection) == "counts",
+            _epsilon(point.protection, runs.protected[point.name].config),
+            of[point.name],
+            errors[point.name],
+        )
+        draws.setdefault((point.of, point.value), []).append(draw)
+    names = {point.name for point in points}
+    means = [mean_of_draws(each) for each in draws.values()]
+    return (
+        [*(each for each in summaries if each.name not in names), *(mean for mean, _ in means)],
+        {
+            **{name: each for name, each in errors.items() if name not in names},
+            **{mean.name: each for mean, each in means},
+        },
+        sweep_table([draw for each in draws.values() for draw in each]),
+    )
+
+
+def _epsilon(protection: Protected, config: RunConfig) -> float | None:
+    """What a protection spent, as its manifest says."""
+    method = method_of(protection)
+    if method is None:
+        return None
+    stage = stage_named(method.name)
+    return epsilon_spent(open_folder(config.work, stage, method.folders[0]).manifest.notes)
+
+
 def scores_of(run: Run, runs: ComparedRuns) -> pl.DataFrame | None:
     """See `recon_cli.compare.scores.SCORES`; None where nobody was linked."""
     if runs.linking is None:
@@ -454,6 +504,7 @@ def table_files(
     summaries: Iterable[ProtectionSummary],
     errors: Mapping[str, pl.DataFrame],
     scores: pl.DataFrame | None,
+    sweep: pl.DataFrame | None = None,
 ) -> dict[str, bytes]:
     """File name → bytes: the comparison, all errors and scores, as Parquet and CSV."""
     compared = pl.DataFrame([each.as_row() for each in summaries], infer_schema_length=None)
@@ -463,6 +514,8 @@ def table_files(
     tables = {"comparison": compared, "errors": every}
     if scores is not None:
         tables["scores"] = scores
+    if sweep is not None:
+        tables["sweep"] = sweep
     return {
         **{f"{name}.parquet": parquet_bytes(table) for name, table in tables.items()},
         **{f"{name}.csv": csv_bytes(table, 4) for name, table in tables.items()},

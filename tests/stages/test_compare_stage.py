@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
@@ -265,3 +266,71 @@ def test_the_page_fits_a_phone_and_fetches_nothing(home: Path) -> None:
         assert opened.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
         assert opened.locator("svg.chart").count() == 2
         assert asked == [page.as_uri()]
+
+
+def test_a_number_is_swept_with_draws_that_share_their_bits(home: Path) -> None:
+    noise = {"noise": {"strategy": "small.yaml"}}
+    path = config(
+        home,
+        "swept",
+        protections={"none": None, "n": noise},
+        sweep={"over": "noise.scale", "values": ["1/100", 1, 100000], "draws": 2},
+    )
+    recon("compare", "-c", path)
+    rows = pl.read_parquet(home / "swept/comparison/sweep.parquet")
+    assert rows["value"].unique(maintain_order=True).to_list() == ["1/100", "1", "100000"]
+    assert set(rows["draws"]) == {2}
+    spent = dict(rows.select("value", "epsilon").unique().rows())
+    assert spent["1/100"] < spent["1"] < spent["100000"]
+    cells = rows.filter(measure="cells", level="block").sort("epsilon")
+    assert cells["mean"].is_sorted()
+    assert cells["mean"][-1] == 1  # so large a budget publishes the truth
+    assert (cells["low"] <= cells["mean"]).all()
+    seeds = [
+        yaml.safe_load((home / f"swept/compare/n-{value}-{draw}/noisy/_manifest.json").read_text())
+        for value in ("1_100", "1")
+        for draw in (0, 1)
+    ]
+    assert len({json.dumps(each["notes"]["budget"]) for each in seeds}) == 2
+    summary = pl.read_parquet(home / "swept/comparison/comparison.parquet")
+    assert summary["name"].to_list() == ["none", "n 1/100", "n 1", "n 100000"]
+    page = (home / "swept/comparison/comparison.html").read_text()
+    assert "Usefulness and risk over noise.scale" in page
+
+
+def test_a_sweep_of_what_is_no_privacy_loss_has_its_own_axis(home: Path) -> None:
+    path = config(
+        home,
+        "rounding",
+        protections={"r": {"round": {}}},
+        sweep={"over": "round.base", "values": [3, 5]},
+    )
+    recon("compare", "-c", path)
+    rows = pl.read_parquet(home / "rounding/comparison/sweep.parquet")
+    assert rows["epsilon"].null_count() == len(rows)
+    assert rows["low"].null_count() == len(rows)  # one draw has no interval
+    assert "disclosed" in set(rows["measure"])
+    error = rows.filter(measure="error")["mean"]
+    assert error[0] < error[1]
+
+
+@pytest.mark.parametrize(
+    ("over", "values", "said"),
+    [
+        ("round.how", [3], "round.how: no number there (numbers: base)"),
+        ("round.base", [0], "sweep.values: 0: not for round.base"),
+        ("topdown.scale", [1], "no protection is made by 'topdown' (there are: round)"),
+        ("round.base.more", [1], "no number there"),
+    ],
+)
+def test_what_cannot_be_swept_is_refused(
+    home: Path, over: str, values: list[int], said: str
+) -> None:
+    path = config(
+        home,
+        "refused",
+        protections={"r": {"round": {"base": 3}}},
+        sweep={"over": over, "values": values},
+    )
+    refused = recon("compare", "-c", path, code=2)
+    assert said in " ".join(refused.stderr.split())

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import Field, model_validator
 
-from recon_cli.config.model import ConfigModel, ConfigPath, Section
-from recon_cli.noise.budget import as_written, exact
+from recon_cli.config.model import ConfigModel, ConfigPath, Positive, Section
 
 People = Annotated[int, Field(ge=1)]
-
-
-def _exact(value: object) -> Fraction:
-    found = exact(str(as_written(value)))
-    if found <= 0:
-        raise ValueError("a number above 0 is expected")
-    return found
 
 
 class AccountLimit(ConfigModel):
@@ -28,7 +19,7 @@ class AccountLimit(ConfigModel):
         epsilon: ε at ``account.delta``.
     """
 
-    rho: Annotated[Fraction, BeforeValidator(_exact), PlainSerializer(str)] | None = None
+    rho: Positive | None = None
     epsilon: Annotated[float, Field(gt=0, strict=False)] | None = None
 
     @model_validator(mode="after")

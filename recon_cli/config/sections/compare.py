@@ -11,10 +11,20 @@ Example:
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from recon_cli.config.model import (
@@ -25,6 +35,7 @@ from recon_cli.config.model import (
     TableChoice,
     check_levels,
 )
+from recon_cli.config.protecting import ProtectingByChance
 from recon_cli.config.sections import SECTIONS
 from recon_cli.config.sections.claims import Claims
 from recon_cli.config.sections.reconstruct import Reconstruct
@@ -34,6 +45,7 @@ from recon_cli.protect.settings import Experimental, Share, Three
 from recon_cli.protections import ATTACKS, PROTECTIONS
 from recon_cli.schema import Release
 
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 Risk = Literal["gain", "agreement", "certain", "disclosed"]
 #: Keys of a protection's section that the comparison sets: all protect the same truth.
@@ -162,6 +174,94 @@ class SwapGrid(ConfigModel):
         }
 
 
+class Sweep(ConfigModel):
+    """One number of some protections, at several values.
+
+    Attributes:
+        over: Which, as ``topdown.scale`` or ``round.base``: of all protections that are made so.
+        values: In place of what they say.
+        draws: How often each is drawn, by seeds that are the same for every value.
+    """
+
+    over: Annotated[str, Field(pattern=r"^\w+(\.\w+)+$")]
+    values: Annotated[tuple[int | float | str, ...], Field(min_length=1, strict=False)]
+    draws: Annotated[int, Field(ge=1)] = 1
+
+    @property
+    def kind(self) -> str:
+        """The protection's section."""
+        return self.over.partition(".")[0]
+
+    def points(self, name: str, protection: Protected) -> list[SweepPoint]:
+        """Every value and draw of a protection.
+
+        Raises:
+            ConfigError: The protection has no such number, or not such values.
+        """
+        return [
+            SweepPoint(name, str(value), draw, _with_number(protection, self, value, draw))
+            for value in self.values
+            for draw in range(self.draws)
+        ]
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """A protection at one value of what is swept, drawn once.
+
+    Attributes:
+        of: Name of the protection.
+        value: As it is written.
+        draw: Which draw.
+        protection: With the value and a seed of its own.
+    """
+
+    of: str
+    value: str
+    draw: int
+    protection: Protected
+
+    @property
+    def name(self) -> str:
+        """That of its folder."""
+        return f"{self.of}-{self.value.replace('/', '_')}-{self.draw}"
+
+
+def _with_number(protection: Protected, sweep: Sweep, value: object, draw: int) -> Protected:
+    section = protection.section
+    if section is None:
+        raise ConfigError(f"sweep.over: {sweep.kind!r} has no numbers")
+    section = _replaced(section, sweep.over.split(".")[1:], value, sweep.over)
+    if isinstance(section, ProtectingByChance) and section.study_seed is None:
+        section = section.model_copy(update={"study_seed": 1 + draw})
+    return protection.model_copy(update={sweep.kind: section})
+
+
+def _replaced(model: AnyModel, keys: Sequence[str], value: object, over: str) -> AnyModel:
+    """The model with a number in the place that some keys lead to.
+
+    Raises:
+        ConfigError: They lead to none, or it cannot be that number.
+    """
+    first, *rest = keys
+    found = getattr(model, first, None)
+    if rest and isinstance(found, BaseModel):
+        return model.model_copy(update={first: _replaced(found, rest, value, over)})
+    numbers = [key for key, each in model if _is_number(each)]
+    if rest or first not in numbers:
+        raise ConfigError(f"sweep.over: {over}: no number there (numbers: {', '.join(numbers)})")
+    given = {key: getattr(model, key) for key in model.model_fields_set}
+    try:
+        return type(model).model_validate({**given, first: value})
+    except ValidationError as error:
+        said = error.errors()[0]["msg"]
+        raise ConfigError(f"sweep.values: {value!r}: not for {over}: {said}") from error
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+
+
 class Compare(Section):
     """The section ``compare``.
 
@@ -169,6 +269,7 @@ class Compare(Section):
         truth: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
         protections: Name → protection; the name is that of its folder in ``compare/``.
         swaps: Further protections: experimental swaps, every combination of some settings.
+        sweep: One number of some of the protections, at several values: risk and error as curves.
         tables: The tables that are published; default every table.
         weights: Table → how much its errors count; default 1 each.
         risk: What the page weighs error against first; default ``gain`` where people can be
@@ -186,6 +287,7 @@ class Compare(Section):
         dict[str, Annotated[Protected, BeforeValidator(_asked)]], Field(min_length=1)
     ]
     swaps: SwapGrid | None = None
+    sweep: Sweep | None = None
     tables: TableChoice | None = None
     weights: dict[str, Annotated[float, Field(ge=0, strict=False)]] = Field(default_factory=dict)
     risk: Risk | None = None
@@ -197,13 +299,39 @@ class Compare(Section):
 
     @property
     def every(self) -> dict[str, Protected]:
-        """Name → protection, those of the grid of swaps too."""
-        return {**self.protections, **({} if self.swaps is None else self.swaps.protections())}
+        """Name → protection, those of the grid of swaps and every point of the sweep too."""
+        swaps = {} if self.swaps is None else self.swaps.protections()
+        swept = {point.of for point in self.points}
+        fixed = {name: each for name, each in self.protections.items() if name not in swept}
+        return {**fixed, **swaps, **{point.name: point.protection for point in self.points}}
+
+    @property
+    def points(self) -> tuple[SweepPoint, ...]:
+        """Those of the sweep.
+
+        Raises:
+            ConfigError: What is swept is no number of a protection, or cannot have a value.
+        """
+        sweep = self.sweep
+        if sweep is None:
+            return ()
+        return tuple(
+            point
+            for name, each in self.protections.items()
+            if each.kind == sweep.kind
+            for point in sweep.points(name, each)
+        )
 
     def check(self, release: Release) -> None:
         """Refuse unknown tables and levels, and names that are no folders."""
         release.select_tables(self.tables)
         self.reconstruct.check(release)
+        if self.sweep is not None and not self.points:
+            kinds = sorted({each.kind for each in self.protections.values()} - {"none", "coarser"})
+            raise ConfigError(
+                f"sweep.over: no protection is made by {self.sweep.kind!r} "
+                f"(there are: {', '.join(kinds)})"
+            )
         for name, protection in self.every.items():
             if not _NAME.fullmatch(name):
                 raise ConfigError(

@@ -42,6 +42,7 @@ class Noise(MeasuringRecords):
         geounits: File or folder with the geoids of all units, inhabited or not.
         units: In place of that list ``exact``: only units with records are measured, so that it is
             published, exactly, which have any. One of the two is needed, but for study.
+        scale: Multiplies every budget of the strategy, as in ``1/8``.
         levels: Of the strategy; default all that the release has from its partitions down.
         without: Features that the strategy measures and the release lacks.
         source: ``keyed``: from a secret key, or a study_seed; ``opendp``: from OpenDP.
@@ -83,7 +84,8 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         """
         from recon_cli.noise.strategy_file import load_strategy  # noqa: PLC0415 - loads polars
 
-        return load_strategy(self.config.strategy, self.true, self.config.without)
+        config = self.config
+        return load_strategy(config.strategy, self.true, config.without, config.scale)
 
     @cached_property
     def levels(self) -> Sequence[str]:
@@ -179,6 +181,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
             "levels": list(self.levels),
             "source": config.source,
             "units": config.units,
+            "scale": str(config.scale),
         }
 
     @property

@@ -35,7 +35,16 @@ if TYPE_CHECKING:
     from recon_cli.protect.topdown import Fixed, Product
     from recon_cli.sources.records import RecordFile
 
-_SETTINGS = {"levels", "features", "structural_zeros", "without", "invariant", "steps", "units"}
+_SETTINGS = {
+    "levels",
+    "features",
+    "structural_zeros",
+    "without",
+    "invariant",
+    "steps",
+    "units",
+    "scale",
+}
 
 
 def _placed(value: object, info: ValidationInfo) -> object:
@@ -63,6 +72,7 @@ class Topdown(MeasuringRecords):
         geounits: File or folder with the geoids of all units that people may be put in.
         units: In place of that list ``exact``: people are put only into units with records, so
             that it is published, exactly, which have any. One of the two is needed, but for study.
+        scale: Multiplies every budget of the strategies, as in ``1/8``.
         levels: From above; default those of the last strategy that the release has, and
             ``nation``, the whole.
         geography: A CSV or Parquet file with the unit's geoid and a column for each level that is
@@ -147,7 +157,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
         found: list[tuple[Domain, Strategy]] = []
         for name in self.config.strategies:
-            strategy = load_strategy(name, self.release, self.config.without)
+            strategy = load_strategy(name, self.release, self.config.without, self.config.scale)
             domain = Domain.of(self.release, strategy)
             if found and not domain.refines(found[-1][0]):
                 raise ConfigError(

@@ -1,0 +1,143 @@
+"""What changes with one number of a protection: means over draws, with Student's intervals.
+
+``people`` and ``cells`` are JASON's measure of usefulness, one less half the sum of all errors
+over the people: 1 − Σ|published − true| / 2N, of the counts of everybody and of all tables; it may
+be below zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+import polars as pl
+from scipy import stats
+
+from recon_cli.compare.errors import TOTAL
+from recon_cli.compare.summary import ProtectionSummary
+from recon_cli.noise.account import concentrated_epsilon
+from recon_cli.score.sizes import ALL
+
+#: One row a protection, value and measure; ``level`` is empty where the measure has none, interval
+#: null for one draw. ``epsilon`` is null where nothing is differentially private.
+SWEEP: Final = pl.Schema(
+    {
+        "protection": pl.String,
+        "value": pl.String,
+        "epsilon": pl.Float64,
+        "measure": pl.String,
+        "level": pl.String,
+        "draws": pl.Int64,
+        "mean": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+    }
+)
+#: Measures of a summary, in this order.
+RISKS: Final = ("gain", "agreement", "disclosed", "certain")
+_COVERAGE: Final = 0.95
+
+
+@dataclass(frozen=True)
+class SweptDraw:
+    """What came of one draw at one value.
+
+    Attributes:
+        of: The protection.
+        value: As it was written.
+        is_of_people: Whether what is proven of what it publishes is proven of people.
+        epsilon: What it spent.
+        summary: Its measures.
+        errors: Columns of `recon_cli.compare.errors.ERRORS`.
+    """
+
+    of: str
+    value: str
+    is_of_people: bool
+    epsilon: float | None
+    summary: ProtectionSummary
+    errors: pl.DataFrame
+
+
+def epsilon_spent(notes: Mapping[str, Any]) -> float | None:
+    """ε of what a protection's manifest says it spent, of all its products together.
+
+    None where it says nothing, or where Gaussian and geometric noise are mixed.
+    """
+    products = notes.get("products", [notes] if "budget" in notes else [])
+    kinds = {each["mechanism"] for each in products}
+    total = sum(each["budget"] for each in products)
+    if kinds == {"gaussian"}:
+        return concentrated_epsilon(total, max(each["delta"] for each in products))
+    return total if kinds == {"geometric"} else None
+
+
+def sweep_table(draws: Sequence[SweptDraw]) -> pl.DataFrame:
+    """Columns of `SWEEP`: protections and values in the order of the draws."""
+    rows = [
+        (each.of, each.value, each.epsilon, measure, level, number)
+        for each in draws
+        for measure, level, number in _measures(each)
+    ]
+    keys = ["protection", "value", "epsilon", "measure", "level"]
+    schema = pl.Schema({**{key: SWEEP[key] for key in keys}, "number": pl.Float64()})
+    number = pl.col("number")
+    quantile = pl.len().map_elements(_quantile, return_dtype=pl.Float64)
+    reach = quantile * number.std() / pl.len().sqrt()
+    return (
+        pl.DataFrame(rows, schema=schema, orient="row")
+        .drop_nulls("number")
+        .group_by(keys, maintain_order=True)
+        .agg(draws=pl.len(), mean=number.mean(), _reach=reach)
+        .with_columns(low=pl.col("mean") - pl.col("_reach"), high=pl.col("mean") + pl.col("_reach"))
+        .select(SWEEP.names())
+        .cast(SWEEP)
+    )
+
+
+def _quantile(draws: int) -> float | None:
+    if draws < 2:
+        return None
+    return float(stats.t.ppf((1 + _COVERAGE) / 2, draws - 1))
+
+
+def _measures(draw: SweptDraw) -> list[tuple[str, str, float | None]]:
+    whole = draw.errors.filter(size=ALL)
+    useful = [
+        (measure, level, None if lost is None else 1 - lost / 200)
+        for measure, table in (("people", TOTAL), ("cells", ALL))
+        for level, lost in whole.filter(table=table).select("level", "total_absolute").rows()
+    ]
+    summary = draw.summary
+    risks = RISKS if draw.is_of_people else RISKS[:2]
+    errors = [("error", "", summary.unit_error)]
+    return [*useful, *errors, *((name, "", getattr(summary, name)) for name in risks)]
+
+
+def mean_of_draws(draws: Sequence[SweptDraw]) -> tuple[ProtectionSummary, pl.DataFrame]:
+    """The mean summary and errors of all draws of a value."""
+    first = replace(draws[0].summary, name=f"{draws[0].of} {draws[0].value}")
+    if len(draws) == 1:
+        return first, draws[0].errors
+    numbers = {
+        field.name: [getattr(each.summary, field.name) for each in draws]
+        for field in fields(ProtectionSummary)
+        if field.name not in ("name", "settings")
+    }
+    means: dict[str, Any] = {name: _mean(values) for name, values in numbers.items()}
+    means["people"] = round(means["people"])
+    errors = pl.concat([each.errors for each in draws])
+    keys = ["level", "table", "size"]
+    return (
+        replace(first, **means),
+        errors.group_by(keys, maintain_order=True)
+        .agg(pl.col("cells").first(), pl.exclude(*keys, "cells").mean())
+        .select(errors.columns),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None

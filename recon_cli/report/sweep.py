@@ -1,0 +1,172 @@
+"""The section of a comparison's page about one number of a protection at several values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from recon_cli.report.charts import Chart
+from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
+from recon_cli.report.document import Figure, ReportSection, result_table
+from recon_cli.report.words import Words, capitalized
+from recon_cli.score.sheet import ResultTable
+
+#: Measure → what it is called, with its unit; of usefulness, then of risk.
+_USEFUL = {"people": "{people} in geounits", "cells": "all cells of all tables"}
+_RISKS = {
+    "gain": "precision less guessing for unique {nonmodal}, points",
+    "agreement": "reconstructed records that are true, %",
+    "disclosed": "{people} of {whom} something is proven, %",
+    "certain": "{people} with a proven record, %",
+}
+
+
+def sweep_sections(over: str, sweep: pl.DataFrame, words: Words) -> tuple[ReportSection, ...]:
+    """The section.
+
+    Args:
+        over: Which number.
+        sweep: Columns of `recon_cli.compare.sweep.SWEEP`.
+        words: Of the release.
+    """
+    has_epsilon = sweep["epsilon"].null_count() == 0
+    placed = sweep.with_columns(
+        x=pl.col("epsilon") if has_epsilon else pl.col("value").map_elements(_number, pl.Float64)
+    )
+    x = Scale("ε of all that is published" if has_epsilon else over, is_log=has_epsilon)
+    draws = int(placed["draws"].max() or 1)  # type: ignore[arg-type]
+    drawn = (
+        f"Means of {draws} draws with Student's 95% intervals; the same random bits at every value."
+        if draws > 1
+        else "One draw at each value: what chance does to it is not shown."
+    )
+    spent = (
+        " ε is of one person's record, between files with the same inhabited units."
+        if has_epsilon
+        else ""
+    )
+    return (
+        ReportSection(
+            "sweep",
+            f"Usefulness and risk over {over}",
+            (drawn + spent,),
+            figures=(
+                _figure("useful", "Usefulness", _useful_panels(placed, x, words), placed),
+                _figure("risk", "Risk", _risk_panels(placed, x, words), placed),
+                _figure("trade", "Risk against error", _trade_panels(placed, words), placed),
+            ),
+            sheets=(_sheet(placed, over),),
+        ),
+    )
+
+
+def _number(text: str) -> float:
+    above, _, below = text.partition("/")
+    return float(above) / float(below or 1)
+
+
+def _figure(name: str, title: str, panels: Sequence[CurvePanel], rows: pl.DataFrame) -> Figure:
+    said = {
+        "useful": "1 − Σ|published − true| / 2N: one is exact; below zero the error is more than "
+        "twice the people.",
+        "risk": "Of the reconstruction of what is published.",
+        "trade": "Each value as a dot, labelled with it: down and to the left is better.",
+    }[name]
+    protections = ", ".join(rows["protection"].unique(maintain_order=True))
+    alt = f"{title} of {protections}, over {rows['value'].n_unique()} values; the table has them."
+    return Figure(f"sweep-{name}", title, said, alt, Chart(tuple(panels), 2), sheets=())
+
+
+def _useful_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[CurvePanel]:
+    panels = []
+    for measure, said in _USEFUL.items():
+        here = rows.filter(measure=measure)
+        if not here.is_empty():
+            parts = here.partition_by("protection", "level", maintain_order=True)
+            names = [
+                f"{part['protection'][0]}, {part['level'][0].replace('_', ' ')}" for part in parts
+            ]
+            panels.append(_panel(said.format(people=words.people), x, names, parts))
+    return panels
+
+
+def _risk_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[CurvePanel]:
+    panels = []
+    for measure, said in _RISKS.items():
+        here = rows.filter(measure=measure)
+        if not here.is_empty():
+            parts = here.partition_by("protection", maintain_order=True)
+            names = [part["protection"][0] for part in parts]
+            panels.append(_panel(_said(said, words), x, names, parts))
+    return panels
+
+
+def _said(text: str, words: Words) -> str:
+    return text.format(people=words.people, nonmodal=words.nonmodal, whom=words.whom)
+
+
+def _panel(title: str, x: Scale, names: Sequence[str], parts: Sequence[pl.DataFrame]) -> CurvePanel:
+    curves = []
+    for look, part in zip(curve_looks(names), parts, strict=True):
+        points = [
+            CurvePoint(row["x"], row["mean"], _interval(row["low"], row["high"]))
+            for row in part.sort("x").iter_rows(named=True)
+        ]
+        curves += [Curve(look, tuple(points)), Curve(look, tuple(points), is_line=False)]
+    ends = [end for part in parts for name in ("mean", "low", "high") for end in part[name]]
+    known = [end for end in ends if end is not None]
+    return CurvePanel(capitalized(title), x, Scale("", min(known), max(known)), tuple(curves))
+
+
+def _interval(low: float | None, high: float | None) -> tuple[float, float] | None:
+    return None if low is None or high is None else (low, high)
+
+
+def _trade_panels(rows: pl.DataFrame, words: Words) -> list[CurvePanel]:
+    keys = ["protection", "value"]
+    error = rows.filter(measure="error").select(*keys, "epsilon", error="mean")
+    panels = []
+    for measure, said in _RISKS.items():
+        here = rows.filter(measure=measure).join(error, on=keys, maintain_order="left")
+        if here.is_empty():
+            continue
+        parts = here.partition_by("protection", maintain_order=True)
+        names = [part["protection"][0] for part in parts]
+        curves = tuple(
+            Curve(
+                look,
+                tuple(
+                    CurvePoint(row["error"], row["mean"], label=_label(row))
+                    for row in part.iter_rows(named=True)
+                ),
+                is_line=False,
+            )
+            for look, part in zip(curve_looks(names), parts, strict=True)
+        )
+        axis = f"mean error of a {words.unit}'s cell, {words.people}"
+        panels.append(
+            CurvePanel(capitalized(_said(said, words)), Scale(axis, 0.0), Scale(""), curves)
+        )
+    return panels
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    return str(row["value"]) if row["epsilon"] is None else f"ε {row['epsilon']:.3g}"
+
+
+def _sheet(rows: pl.DataFrame, over: str) -> ResultTable:
+    cells = [
+        (
+            row["protection"],
+            row["value"],
+            "–" if row["epsilon"] is None else f"{row['epsilon']:.2f}",
+            " ".join(filter(None, (row["measure"], row["level"].replace("_", " ")))),
+            f"{row['mean']:.3f}",
+            "–" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}",
+        )
+        for row in rows.iter_rows(named=True)
+    ]
+    header = ("protection", over, "ε", "measure", "mean", "95%")
+    return result_table("Every value", header, cells, words=4)
