@@ -22,6 +22,7 @@ from scipy import optimize, sparse
 import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, say
 from recon_cli.api.reconstruction import chosen_tables, split
+from recon_cli.arrays import FloatArray
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.partition import audit_counts
 from recon_cli.attack.options import AuditOptions
@@ -34,7 +35,6 @@ from recon_cli.model.system import build_systems
 from recon_cli.protect.counts import protect_counts, tidy_counts
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
-from recon_cli.statement.law import FloatArray
 
 BELOW = 3
 #: What floating point may miss an end by.

@@ -15,6 +15,7 @@ import polars as pl
 from scipy import sparse, stats
 
 from benchmarks.topdown import RELEASE, optimised_groups, read_records
+from recon_cli.arrays import FloatArray
 from recon_cli.attack.measurements.joint_fit import fit_people
 from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements
 from recon_cli.chance import KeyedChance
@@ -22,7 +23,6 @@ from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
 from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.markdown import markdown_table
-from recon_cli.noise.density import FloatArray
 from recon_cli.noise.measuring import cells_of, measurement_noise
 from recon_cli.noise.strategy import Strategy
 from recon_cli.noise.strategy_file import load_strategy

@@ -26,6 +26,7 @@ from scipy import sparse
 import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, say
 from recon_cli.api.reconstruction import chosen_tables, split
+from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.partition import audit_counts
 from recon_cli.attack.audit.statuses import STATUSES
 from recon_cli.attack.options import AuditOptions
@@ -40,7 +41,6 @@ from recon_cli.protect.suppression import (
 )
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
-from recon_cli.statement.law import IntArray
 
 BELOW = 3
 _KEY = ["geoid", "table", "cell"]

@@ -18,11 +18,8 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Bits = npt.NDArray[np.uint64]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from recon_cli.arrays import FloatArray, IntArray, WordArray
 
 KEY_BYTES: Final = 32
 WORD: Final = 64
@@ -73,7 +70,7 @@ class KeyedChance:
         texts = [each.encode() if isinstance(each, str) else each for each in names]
         return KeyedChance(self.state + b"".join(len(t).to_bytes(8, "big") + t for t in texts))
 
-    def words(self, count: int) -> Bits:
+    def words(self, count: int) -> WordArray:
         """(count,) uniform words; the first ones whatever the count."""
         return _words(hashlib.shake_256(self.state).digest(8 * count))
 
@@ -85,7 +82,7 @@ class KeyedChance:
             yield int(own.named(str(number)).words(1)[0])
             number += 1
 
-    def words_of_each(self, names: Iterable[str], count: int = 1) -> Bits:
+    def words_of_each(self, names: Iterable[str], count: int = 1) -> WordArray:
         """(names × count) words: those of each name by itself, whatever the others are."""
         rows = []
         for name in names:
@@ -100,17 +97,17 @@ def new_key() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
-def _words(drawn: bytes) -> Bits:
+def _words(drawn: bytes) -> WordArray:
     return np.frombuffer(drawn, dtype="<u8").astype(np.uint64, copy=False)
 
 
-def uniform(words: Bits) -> FloatArray:
+def uniform(words: WordArray) -> FloatArray:
     """Numbers on [0, 1) of the first 53 bits of words."""
     return (words >> np.uint64(WORD - 53)).astype(np.float64) / 2**53
 
 
 def choose(
-    words: Bits, ends: Iterable[Fraction], further: Callable[[int], Iterator[int]]
+    words: WordArray, ends: Iterable[Fraction], further: Callable[[int], Iterator[int]]
 ) -> IntArray:
     """How many ends each word's number U on [0, 1) has reached: an index drawn exactly.
 
@@ -153,7 +150,7 @@ class Draws:
         chance: Of the further words, which follow from the word that leaves something open.
     """
 
-    words: Bits
+    words: WordArray
     chance: KeyedChance
 
     def at(self, places: IntArray) -> Draws:
@@ -174,7 +171,7 @@ class Draws:
         for kind, mine in zip(distinct.tolist(), np.split(order, starts)[1:], strict=True):
             own = flat[mine]
 
-            def further(place: int, own: Bits = own) -> Iterator[int]:
+            def further(place: int, own: WordArray = own) -> Iterator[int]:
                 return self.chance.further(int(own[place]))
 
             chosen[mine] = choose(own, ends(kind), further)

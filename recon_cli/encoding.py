@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.errors import VerificationError
 from recon_cli.schema import Feature, Release
-
-Integers = npt.NDArray[np.int64]
 
 
 def encode(
     release: Release, records: pl.DataFrame, seen_by: Sequence[str | None]
-) -> tuple[Integers | None, ...]:
+) -> tuple[IntArray | None, ...]:
     """Check every column of ``records`` that the schema names, and number the values.
 
     Args:
@@ -64,7 +62,7 @@ def _check_columns(release: Release, records: pl.DataFrame) -> None:
 
 def _positions(
     feature: Feature, found: pl.Series, geoids: pl.Series, seen_by: str | None
-) -> Integers | None:
+) -> IntArray | None:
     column = _plain(found, feature)
     unknown = [
         value

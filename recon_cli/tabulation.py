@@ -16,7 +16,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.encoding import Integers, encode
+from recon_cli.arrays import IntArray
+from recon_cli.encoding import encode
 from recon_cli.errors import VerificationError
 from recon_cli.frames import COUNTS
 from recon_cli.schema import Cell, Feature, Level, Release, Table
@@ -68,7 +69,7 @@ def tabulate(
 def tabulate_weights(
     release: Release,
     records: pl.DataFrame,
-    weights: Integers,
+    weights: IntArray,
     tables: Sequence[Table] | None = None,
 ) -> pl.DataFrame:
     """Add up a weight of the records in every cell of every geounit that has any.
@@ -138,7 +139,7 @@ class Tabulation:
         release: Release,
         records: pl.DataFrame,
         tables: Sequence[Table],
-        weights: Integers | None = None,
+        weights: IntArray | None = None,
     ) -> Tabulation:
         """Check and reduce ``records``; see `tabulate` for arguments and errors.
 
@@ -212,7 +213,7 @@ class _Lens:
         count: Number of classes.
     """
 
-    classes: Integers
+    classes: IntArray
     count: int
 
     @classmethod
@@ -236,19 +237,19 @@ def _lens(masks: tuple[int, ...], feature: Feature, *, tallied: bool) -> _Lens:
 
 
 @lru_cache(maxsize=8192)
-def _spread(mask: int, size: int) -> Integers:
+def _spread(mask: int, size: int) -> IntArray:
     """A mask as zeros and ones, in the order of the feature's ``size`` values; do not write."""
     return np.array([mask >> i & 1 for i in range(size)], np.int64)
 
 
-def _picked(feature: Feature) -> Integers:
+def _picked(feature: Feature) -> IntArray:
     """How many options each value of a multi-select feature picks."""
     return np.array([int(value).bit_count() for value in feature.values], np.int64)
 
 
 def _combine(
-    lenses: Sequence[_Lens], positions: Sequence[Integers | None], height: int
-) -> tuple[Integers, Integers]:
+    lenses: Sequence[_Lens], positions: Sequence[IntArray | None], height: int
+) -> tuple[IntArray, IntArray]:
     """Number the combinations of classes that occur.
 
     Returns:
@@ -267,7 +268,7 @@ def _combine(
     return first.astype(np.int64), inverse.astype(np.int64)
 
 
-def _block(release: Release, table: Table, found: Sequence[Integers | None], height: int) -> Matrix:
+def _block(release: Release, table: Table, found: Sequence[IntArray | None], height: int) -> Matrix:
     """What ``height`` kinds of person, given by value positions, add to the table's cells."""
     lenses = [_Lens.over([table], feature, i) for i, feature in enumerate(release.features)]
     first, inverse = _combine(lenses, found, height)
@@ -282,8 +283,8 @@ def _block(release: Release, table: Table, found: Sequence[Integers | None], hei
 
 
 def _weights(
-    release: Release, table: Table, found: Sequence[Integers | None], kinds: Integers
-) -> Integers:
+    release: Release, table: Table, found: Sequence[IntArray | None], kinds: IntArray
+) -> IntArray:
     """Evaluate every cell's predicate and tally for the rows ``kinds`` of ``found``."""
     weights = np.ones((len(kinds), len(table.cells)), np.int64)
     for i, (feature, values) in enumerate(zip(release.features, found, strict=True)):

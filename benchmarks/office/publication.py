@@ -13,14 +13,10 @@ from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.schema import Release, bits, parse_release
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 #: Counts below are starred, zeros aside.
 BELOW: Final = 5

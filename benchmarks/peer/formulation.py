@@ -22,10 +22,10 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import Int32Array
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, bits
 
-Indices = npt.NDArray[np.int32]
 Masks = tuple[int, ...]
 
 
@@ -44,14 +44,14 @@ class Program:
         kinds: Positions of values, kinds x features.
     """
 
-    starts: Indices
-    rows: Indices
+    starts: Int32Array
+    rows: Int32Array
     weights: npt.NDArray[np.int8]
-    counts: Indices
-    unit: Indices
-    kind: Indices
+    counts: Int32Array
+    unit: Int32Array
+    kind: Int32Array
     units: pl.Series
-    kinds: Indices
+    kinds: Int32Array
 
     def records(self, release: Release, chosen: npt.NDArray[np.intp]) -> pl.DataFrame:
         """The people that the chosen binaries stand for."""
@@ -119,7 +119,7 @@ def smallest_cells(table: Table) -> dict[int, Masks]:
     }
 
 
-def _kinds(masks: Masks) -> Indices:
+def _kinds(masks: Masks) -> Int32Array:
     """All combinations of value positions in a cell, combinations x features."""
     return np.array(list(itertools.product(*map(bits, masks))), np.int32)
 
@@ -129,9 +129,9 @@ def _program(
     published: Publication,
     tables: Sequence[Table],
     *,
-    kinds: Indices,
+    kinds: Int32Array,
     units: pl.Series,
-    binaries: Sequence[Indices],
+    binaries: Sequence[Int32Array],
 ) -> Program:
     """Rows for every table at its finest level, from the binaries of each unit."""
     levels = [
@@ -172,7 +172,7 @@ def _program(
 
 
 def _weights(
-    release: Release, tables: Sequence[Table], kinds: Indices
+    release: Release, tables: Sequence[Table], kinds: Int32Array
 ) -> sparse.csr_array[np.int8, tuple[int, int]]:
     """How much a person of each kind adds to each cell, kinds x cells."""
     parts = []
@@ -194,7 +194,7 @@ def _weights(
     return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
 
-def _counts(published: Publication, tables: Sequence[Table], geounits: pl.Series) -> Indices:
+def _counts(published: Publication, tables: Sequence[Table], geounits: pl.Series) -> Int32Array:
     """The published counts, geounits x cells, zeros filled in."""
     cells = pl.DataFrame(
         [(table.name, cell.number) for table in tables for cell in table.cells],

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.known_batch import KnownBatch
 from recon_cli.attack.options import ConfidenceOptions
@@ -24,15 +24,12 @@ from recon_cli.attack.variability.histogram import histogram_columns, histogram_
 from recon_cli.attack.variability.partition import make_variability_plan
 from recon_cli.model.components import PACK
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import build_systems
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Coverage, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def measure_confidence(

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.model.components import Component
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import connected_parts
 
 

@@ -10,13 +10,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
 from recon_cli.attack.question import RegionData
 from recon_cli.attack.reconstruction.solution import errors_naming, quarantine_of_batch
 from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.errors import SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, split_components
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import System
 from recon_cli.seeding import generator

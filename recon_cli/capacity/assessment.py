@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.capacity.design import design_matrix
 from recon_cli.capacity.entropy import (
     count_covariance,
@@ -35,9 +35,6 @@ from recon_cli.model.predicates import Masks
 from recon_cli.plurals import plural
 from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: Histogram cells that are written out at most.
 MOST_CELLS = 200_000

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.special import wrightomega
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from recon_cli.arrays import FloatArray, IntArray
 
 _ITERATIONS = 60
 #: Weight of agreement between the two halves of the splitting; counts move by ones.

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.candidates import AtomArray
+from recon_cli.arrays import AtomArray
 from recon_cli.model.grain import Grain, enumerate_domain
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release

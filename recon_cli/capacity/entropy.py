@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.special import gammaln
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from recon_cli.arrays import FloatArray, IntArray
 
 _LOG_2 = float(np.log(2))
 #: Probabilities below it do not move the sum.

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.capacity.design import design_matrix
 from recon_cli.capacity.indistinguishable import Farthest, farthest_records
 from recon_cli.capacity.rank import matrix_rank
@@ -17,8 +17,6 @@ from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System, build_systems
 from recon_cli.publication import Publication
-
-IntArray = npt.NDArray[np.int64]
 
 EQUATIONS = {
     "region": pl.String,

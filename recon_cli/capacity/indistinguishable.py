@@ -9,8 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import ndtri
 
-FloatArray = npt.NDArray[np.float32]
-IntArray = npt.NDArray[np.int64]
+from recon_cli.arrays import Float32Array, IntArray
 
 #: Pairs of records that are compared at a time.
 _SLAB = 4_000_000
@@ -72,7 +71,7 @@ def farthest_records(A: sparse.csr_array, times: IntArray) -> Farthest:
 def _largest(A: sparse.csr_array) -> int:
     """The largest squared distance, a whole number."""
     stacked = sparse.csc_array(A).astype(np.float32)
-    norm: FloatArray = np.asarray(stacked.multiply(stacked).sum(axis=0)).ravel()
+    norm: Float32Array = np.asarray(stacked.multiply(stacked).sum(axis=0)).ravel()
     centre = np.asarray(stacked.mean(axis=1), dtype=np.float32).ravel()
     radius = np.sqrt(np.maximum(norm - 2 * (stacked.T @ centre) + centre @ centre, 0))
     order = np.argsort(-radius, kind="stable")

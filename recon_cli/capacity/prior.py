@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from recon_cli.arrays import FloatArray
 from recon_cli.model.grain import Grain, enumerate_domain, group_rows
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release
-
-FloatArray = npt.NDArray[np.float64]
 
 _TURNS = 200
 #: The largest relative change of a turn that counts as none.

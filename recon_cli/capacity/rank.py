@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.model.program import connected_parts
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 #: Products of two residues fit into 64 bits.
 _PRIMES: Final = (2**31 - 1, 2**31 - 19)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from scipy.optimize import linprog
 
-from recon_cli.noise.density import FloatArray
+from recon_cli.arrays import FloatArray
 
 #: Weighed sums that differ by less are equal, each measure being scaled to at most 1.
 _EQUAL: Final = 1e-9

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from recon_cli.arrays import IntArray
 from recon_cli.errors import ContradictionError, SolverError
 from recon_cli.explain.corrections import CellsInUse, CountCorrection, least_correction
 from recon_cli.explain.facts import PublishedCell
 from recon_cli.frames import OPEN
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.plurals import plural
 from recon_cli.publication import Publication

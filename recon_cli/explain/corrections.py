@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import AtomArray, IntArray
 from recon_cli.explain.facts import PublishedCell
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import Grain, IntArray, enumerate_domain, group_rows, refine
+from recon_cli.model.grain import Grain, enumerate_domain, group_rows, refine
 from recon_cli.model.plan import Plan
 from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.solve.correction import min_l1_correction
@@ -27,8 +28,6 @@ _LARGEST = 1_000_000
 _WIDEST = 30_000
 #: Published zeros above a histogram cell that may hold people all the same.
 _ZEROS = 12
-
-AtomArray = np.ndarray[tuple[int, ...], np.dtype[np.int16]]
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,12 @@ from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.grain import IntArray
 from recon_cli.publication import Publication
 from recon_cli.schema import Cell, Release, Table
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Records whose cells are looked up in one go.
 _CHUNK = 2_000

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.arrays import IntArray
 from recon_cli.errors import StageError
 from recon_cli.explain.counterexamples import (
     Claim,
@@ -28,7 +29,6 @@ from recon_cli.explain.counterexamples import (
     decide_implication,
 )
 from recon_cli.explain.facts import EVERYWHERE, Facts, PublishedCell, RecordCounts, Scope
-from recon_cli.model.grain import IntArray
 from recon_cli.schema import bits
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.set_cover import minimum_set_cover

@@ -11,12 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 
+from recon_cli.arrays import FloatArray
 from recon_cli.statement.noise import geometric_variance
-
-FloatArray = npt.NDArray[np.float64]
 
 #: How far XA may be from Q.
 _ROUNDING = 1e-6

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
-FloatArray = npt.NDArray[np.float64]
+from recon_cli.arrays import FloatArray
 
 
 def best_split(weights: FloatArray, errors: FloatArray, power: int = 2) -> FloatArray:

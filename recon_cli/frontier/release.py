@@ -10,13 +10,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import FloatArray
 from recon_cli.capacity.design import design_matrix
-from recon_cli.frontier.matrix_mechanism import (
-    STRATEGIES,
-    FloatArray,
-    StrategyError,
-    strategy_error,
-)
+from recon_cli.frontier.matrix_mechanism import STRATEGIES, StrategyError, strategy_error
 from recon_cli.frontier.optimum import best_split
 from recon_cli.frontier.randomized_response import accuracy
 from recon_cli.model.grain import refine

@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.encoding import encode
 from recon_cli.errors import ConfigError
-from recon_cli.noise.density import IntArray
 from recon_cli.noise.strategy import Query, Strategy
 from recon_cli.schema import Cell, Recode, Release, bits
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.errors import ConfigError
-from recon_cli.noise.density import IntArray
 from recon_cli.noise.strategy import NATION
 from recon_cli.schema import Release
 

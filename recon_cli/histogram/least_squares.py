@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.histogram.projected_gradient import StoppingRule, descend
 from recon_cli.histogram.projected_newton import nonnegative_least_squares
-from recon_cli.noise.density import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recon_cli.noise.density import FloatArray
+from recon_cli.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import FloatArray
 from recon_cli.histogram.projected_gradient import StoppingRule
-from recon_cli.noise.density import FloatArray
 
 #: A direction is good enough when its residual is this share of the gradient.
 _TRUNCATED: Final = 0.1

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.errors import SolverError
-from recon_cli.noise.density import FloatArray, IntArray
 from recon_cli.solve.network_flow import Arcs, cheapest_flow
 
 #: More people than any group has.

@@ -13,13 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from recon_cli.arrays import AtomArray, BoolArray, IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.grain import Grain, IntArray, RowGroup, enumerate_domain
-
-AtomArray = npt.NDArray[np.int16]
-BoolArray = npt.NDArray[np.bool_]
+from recon_cli.model.grain import Grain, RowGroup, enumerate_domain
 
 
 @dataclass(frozen=True)

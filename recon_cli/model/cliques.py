@@ -17,19 +17,17 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.arrays import AtomArray, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray, enumerate_domain
+from recon_cli.model.grain import enumerate_domain
 from recon_cli.model.interval_system import interval_strata
 from recon_cli.model.junction_tree import JunctionTree, Separator
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.predicates import Masks
-
-AtomArray = npt.NDArray[np.int16]
 
 #: Cells of a unit's clique tables, up to which all of them are held.
 _WIDEST: Final = 1_000

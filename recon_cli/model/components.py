@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import (
     IntegerProgram,
     Subprogram,

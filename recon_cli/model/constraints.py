@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import IntArray
 
 
 @dataclass(frozen=True)

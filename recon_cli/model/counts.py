@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.errors import SourceError
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.plurals import plural
 from recon_cli.publication import MOST_PEOPLE, Publication
@@ -19,7 +19,6 @@ from recon_cli.statement.costs import CountCosts, count_costs
 from recon_cli.statement.intervals import CountIntervals, count_intervals
 from recon_cli.statement.stored_counts import StoredCounts
 
-BoolArray = npt.NDArray[np.bool_]
 Names = npt.NDArray[np.str_]
 
 

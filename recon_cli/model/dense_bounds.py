@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from recon_cli.arrays import BoolArray, Int32Array, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.candidates import Stratum
-from recon_cli.model.dense_domain import NO_LIMIT, BoolArray, DenseDomain, Int32Array
-from recon_cli.model.grain import IntArray
+from recon_cli.model.dense_domain import NO_LIMIT, DenseDomain
 
 #: As in `recon_cli.model.bounds`.
 _SWEEPS = 500

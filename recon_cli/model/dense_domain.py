@@ -21,14 +21,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from recon_cli.errors import SolverError
 from recon_cli.model.candidates import Stratum
-from recon_cli.model.grain import IntArray, RowGroup, enumerate_domain, unravel
+from recon_cli.model.grain import RowGroup, enumerate_domain, unravel
 from recon_cli.model.plan import Plan
 
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
-Int32Array = npt.NDArray[np.int32]
 _Whole = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 #: More than any count: the room of a row that says nothing.

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

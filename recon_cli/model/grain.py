@@ -17,10 +17,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.arrays import IntArray
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release, bits, count_combinations
-
-IntArray = npt.NDArray[np.int64]
 
 #: Combinations of features up to this many are enumerated in every unit.
 _ENUMERATE = 1000

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.errors import SourceError
 from recon_cli.frames import OPEN
-from recon_cli.model.candidates import BoolArray, Stratum
+from recon_cli.model.candidates import Stratum
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.plurals import plural
 from recon_cli.publication import MOST_PEOPLE

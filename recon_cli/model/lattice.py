@@ -11,17 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from recon_cli.arrays import BoolArray, IntArray, WordArray
 from recon_cli.frames import OPEN
-from recon_cli.model.grain import IntArray
 from recon_cli.model.margins import Margins, option_margins
 from recon_cli.model.predicates import Masks
 from recon_cli.model.relations import Relations
 from recon_cli.schema import Release
-
-BoolArray = npt.NDArray[np.bool_]
-WordArray = npt.NDArray[np.uint64]
 
 #: Geounits at a time: what is held of them stays in the processor's cache.
 _GEOUNITS = 256

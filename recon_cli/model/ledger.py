@@ -15,14 +15,11 @@ from enum import Enum
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 class Grounds(Enum):

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from recon_cli.model.grain import Grain, IntArray
+from recon_cli.arrays import IntArray
+from recon_cli.model.grain import Grain
 from recon_cli.model.predicates import Masks, all_disjoint
 
 

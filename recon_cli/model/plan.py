@@ -18,17 +18,12 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.model.grain import (
-    Grain,
-    IntArray,
-    RowGroup,
-    enumerate_domain,
-    group_rows,
-)
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.model.grain import Grain, RowGroup, enumerate_domain, group_rows
 from recon_cli.model.lattice import Lattice
 from recon_cli.model.lift import Lift
 from recon_cli.model.margins import Margins
-from recon_cli.model.predicates import BoolArray, Masks
+from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release, Table, bits
 
 #: Histogram cells that a search for unbounded ones may enumerate; beyond it only a published

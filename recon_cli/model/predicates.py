@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
+from recon_cli.arrays import BoolArray, IntArray
+
 Masks = tuple[int, ...]
 
 #: Rows of which all relations to all others are in memory at a time.

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 
 _Number = TypeVar("_Number", np.int64, np.float64)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.model.margins import close_margins
 from recon_cli.publication import CoveragePattern
 from recon_cli.schema import Release
-from recon_cli.statement.law import IntArray
 
 
 def cells_of(pattern: CoveragePattern) -> list[tuple[str, int]]:

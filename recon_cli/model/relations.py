@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.grain import IntArray
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Valid at every sweep; the limit only stops intervals that creep by one person a sweep.
 _SWEEPS = 200

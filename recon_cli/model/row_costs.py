@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.dense_domain import BoolArray
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.statement.costs import REACH, SCALE, CountCosts
 

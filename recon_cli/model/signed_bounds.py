@@ -11,14 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Valid at every sweep; the limit only stops systems that creep by one person a sweep.
 _SWEEPS = 500

@@ -9,24 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.arrays import AtomArray, BoolArray, IntArray
 from recon_cli.errors import SolverError
-from recon_cli.model.candidates import (
-    AtomArray,
-    Candidates,
-    ListingLimit,
-    Stratum,
-    find_candidates,
-)
+from recon_cli.model.candidates import Candidates, ListingLimit, Stratum, find_candidates
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_system import bounded_units, interval_strata, units_with_total
 from recon_cli.model.plan import Identity, Plan
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Units in a batch. Bounds memory (counts are dense by unit) and is large enough for NumPy.
 _BATCH = 4096

@@ -16,7 +16,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from recon_cli.noise.density import FloatArray
+from recon_cli.arrays import FloatArray
 from recon_cli.noise.sensitivity import table_sensitivity
 from recon_cli.noise.strategy import Measurement, Strategy
 from recon_cli.schema import Feature

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from recon_cli.arrays import FloatArray, IntArray
 
 #: Weights below e^−36 of the greatest are left out: 2e-16, less than a double can add to one.
 NEGLIGIBLE: Final = 36.0

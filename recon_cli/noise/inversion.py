@@ -17,8 +17,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from recon_cli.chance import WORD, Bits
-from recon_cli.noise.density import IntArray
+from recon_cli.arrays import IntArray, WordArray
+from recon_cli.chance import WORD
 from recon_cli.statement.noise import Gaussian, Geometric
 
 #: Of a word's place, further words without end.
@@ -36,12 +36,12 @@ class Thresholds:
     bits: int
     below: tuple[int, ...]
 
-    def words(self) -> Bits:
+    def words(self) -> WordArray:
         """The thresholds of 64 bits as an array."""
         return np.array(self.below, dtype=np.uint64)
 
 
-def draw_noise(law: Gaussian | Geometric, bits: Bits, further: Further) -> IntArray:
+def draw_noise(law: Gaussian | Geometric, bits: WordArray, further: Further) -> IntArray:
     """Integer noise.
 
     Args:

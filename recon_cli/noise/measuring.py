@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.chance import KeyedChance
-from recon_cli.noise.density import IntArray
 from recon_cli.noise.inversion import draw_noise
 from recon_cli.noise.strategy import Measurement, Query
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from recon_cli.arrays import IntArray
 from recon_cli.errors import ConfigError
-from recon_cli.noise.density import IntArray
 from recon_cli.statement.noise import Gaussian, Geometric
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recon_cli.noise.density import IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.schema import Feature, Table, bits
 
 

@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import AtomArray, IntArray
 from recon_cli.attack.audit.witnesses import cells_of_batch
-from recon_cli.model.candidates import AtomArray
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
 from recon_cli.proofs.statements import Statement

@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, with_rows
 from recon_cli.proofs.derivation import ScopeProver
 from recon_cli.proofs.record_sets import RecordSet

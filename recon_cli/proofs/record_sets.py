@@ -8,13 +8,10 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import bits
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

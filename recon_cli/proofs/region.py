@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from recon_cli import reconcheck
-from recon_cli.model.grain import Grain, IntArray
+from recon_cli.arrays import IntArray
+from recon_cli.model.grain import Grain
 from recon_cli.model.predicates import Masks
 from recon_cli.proofs.derivation import (
     GOAL,

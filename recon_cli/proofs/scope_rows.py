@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.proofs.tables import runs
 from recon_cli.reconcheck import Clique, Tables
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Stands for an end that is open; more than any count.
 OPEN: Final = 10**12

@@ -17,11 +17,11 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.errors import SolverError
 from recon_cli.protect.known_changes import Change, KnownChanges
 from recon_cli.protect.least_change import ChangeProgram, SensitiveCells
 from recon_cli.protect.neighbourhoods import Neighbourhoods
-from recon_cli.statement.law import BoolArray, FloatArray, IntArray
 
 #: Units beside the cell's own that may change with them, and how often more are tried.
 _SIZES: Final = (6, 24, 96, 10_000_000)

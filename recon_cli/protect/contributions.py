@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from recon_cli.encoding import Integers, encode
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
+from recon_cli.encoding import encode
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Cell, Release, Table
-from recon_cli.statement.law import BoolArray, FloatArray, IntArray
 
 #: A row a cell with records: the sum of the values, the two largest, and the sum of the n largest.
 CONTRIBUTIONS: Final = pl.Schema(
@@ -79,7 +79,7 @@ def _values(records: pl.DataFrame, value: str) -> FloatArray:
 
 
 def _inside(
-    release: Release, cell: Cell, positions: Sequence[Integers | None], height: int
+    release: Release, cell: Cell, positions: Sequence[IntArray | None], height: int
 ) -> BoolArray:
     """Which records a cell counts."""
     inside = np.ones(height, dtype=bool)

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.errors import SolverError
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram, with_variables
@@ -22,7 +23,6 @@ from recon_cli.model.published_cells import cells_of, count_matrix, relations_of
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.solve.cp_sat import Effort, SolveResult, Status, maximize
-from recon_cli.statement.law import IntArray
 
 #: Deterministic seconds for one geounit.
 _LIMIT: Final = 20.0

@@ -9,7 +9,8 @@ from typing import Final, Literal
 import numpy as np
 import polars as pl
 
-from recon_cli.chance import Bits, Draws, KeyedChance
+from recon_cli.arrays import WordArray
+from recon_cli.chance import Draws, KeyedChance
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS
 from recon_cli.protect.controlled import round_geounits
@@ -236,7 +237,7 @@ def _keys_of(
     *,
     keys: Keys,
     identifier: str | None,
-) -> Bits:
+) -> WordArray:
     if keys == "cells":
         return independent_keys(counts, chance)
     if records is None:

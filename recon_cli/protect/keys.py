@@ -14,7 +14,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from recon_cli.chance import Bits, KeyedChance
+from recon_cli.arrays import WordArray
+from recon_cli.chance import KeyedChance
 from recon_cli.schema import Release, Table
 from recon_cli.tabulation import tabulate_weights
 
@@ -24,7 +25,7 @@ _HALF: Final = np.uint64(32)
 
 def record_keys(
     release: Release, records: pl.DataFrame, chance: KeyedChance, identifier: str | None = None
-) -> Bits:
+) -> WordArray:
     """A key, a word, for each record.
 
     Args:
@@ -51,7 +52,7 @@ def record_keys(
 
 
 def cell_keys(
-    release: Release, records: pl.DataFrame, keys: Bits, tables: Sequence[Table]
+    release: Release, records: pl.DataFrame, keys: WordArray, tables: Sequence[Table]
 ) -> pl.DataFrame:
     """The sum of the record keys in each cell, modulo 2⁶⁴.
 
@@ -78,7 +79,7 @@ def cell_keys(
     return high.select("geoid", "table", "cell", key)
 
 
-def independent_keys(counts: pl.DataFrame, chance: KeyedChance) -> Bits:
+def independent_keys(counts: pl.DataFrame, chance: KeyedChance) -> WordArray:
     """A key for each count, of its geounit, table and cell.
 
     Args:
@@ -89,7 +90,7 @@ def independent_keys(counts: pl.DataFrame, chance: KeyedChance) -> Bits:
     return chance.named("cell").words_of_each(names.to_series())[:, 0]
 
 
-def definition_keys(release: Release, counts: pl.DataFrame, chance: KeyedChance) -> Bits:
+def definition_keys(release: Release, counts: pl.DataFrame, chance: KeyedChance) -> WordArray:
     """A key for each count, of its geounit and of what it counts.
 
     Cells of one geounit that count the same have the same key, in whatever tables they are; this
@@ -106,7 +107,7 @@ def definition_keys(release: Release, counts: pl.DataFrame, chance: KeyedChance)
     names = counts["geoid"] + "\x1f" + defined["definition"]
     distinct = names.unique().sort()
     drawn = chance.named("definition").words_of_each(distinct)[:, 0]
-    found: Bits = drawn[distinct.search_sorted(names).to_numpy()]
+    found: WordArray = drawn[distinct.search_sorted(names).to_numpy()]
     return found
 
 

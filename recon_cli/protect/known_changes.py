@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.protect.least_change import SensitiveCells
-from recon_cli.statement.law import BoolArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from typing import Final
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
 from recon_cli.protect.nested_cells import NestedCells
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-from recon_cli.statement.law import BoolArray, FloatArray, IntArray
 
 #: More people than any cell changes by.
 OPEN: Final = 10_000_000

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.clique_ends import AskedCounts
 from recon_cli.frames import STATEMENTS
@@ -26,7 +27,6 @@ from recon_cli.model.system import build_system, whole_regions_of
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.statement import Protection, Statement
-from recon_cli.statement.law import IntArray
 from recon_cli.statement.suppression import Suppressed
 
 #: Histogram cells of a batch's units, up to which they are listed.

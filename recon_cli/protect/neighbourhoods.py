@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.program import connected_parts
-from recon_cli.statement.law import BoolArray, IntArray
 
 
 @dataclass(frozen=True)

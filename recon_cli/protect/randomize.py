@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.chance import KeyedChance, choose, ends_of
 from recon_cli.encoding import encode
 from recon_cli.errors import ConfigError
-from recon_cli.noise.density import FloatArray, IntArray
 from recon_cli.protect.randomized_intervals import (
     answer_of,
     exact_intervals,

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from recon_cli.noise.density import FloatArray, IntArray
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.schema import Cell, Release, bits
 from recon_cli.statement.randomized import Randomized
 

@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.errors import SolverError
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
@@ -37,7 +38,6 @@ from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed, generator
 from recon_cli.solve.feasibility import Feasibility, solve_program
 from recon_cli.statement import Protection, Statement
-from recon_cli.statement.law import BoolArray, IntArray
 from recon_cli.statement.suppression import Suppressed
 
 #: Published counts after suppression: ``count`` null where it is suppressed, and ``primary``.

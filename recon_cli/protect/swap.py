@@ -13,7 +13,8 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from recon_cli.chance import Draws, FloatArray, IntArray, KeyedChance, ends_of, uniform
+from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.chance import Draws, KeyedChance, ends_of, uniform
 from recon_cli.protect.pairs import PAIRS, match_pairs
 from recon_cli.protect.settings import Experimental, Swap, Targeted, Three
 from recon_cli.schema import Level

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from recon_cli.noise.density import FloatArray
+from recon_cli.arrays import FloatArray
 from recon_cli.risk.one_level import logit
 
 

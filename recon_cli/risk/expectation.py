@@ -9,7 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from recon_cli.noise.density import NEGLIGIBLE, FloatArray, IntArray, discrete_gaussian, reach
+from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.noise.density import NEGLIGIBLE, discrete_gaussian, reach
 from recon_cli.risk.one_level import TIE, log_odds, posterior, require_positive
 from recon_cli.risk.published_sampler import published_log_odds
 from recon_cli.risk.two_levels import (

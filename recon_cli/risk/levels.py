@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import logsumexp
 
-from recon_cli.noise.density import FloatArray, IntArray, reach
+from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.noise.density import reach
 from recon_cli.risk.one_level import logit, require_positive
 
 #: Log-probabilities, up to a constant, of siblings' counts.

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from recon_cli.noise.density import FloatArray
+from recon_cli.arrays import FloatArray
 
 Numbers = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from recon_cli.noise.density import FloatArray, IntArray, discrete_gaussian
+from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.noise.density import discrete_gaussian
 from recon_cli.risk.expectation import ExpectedRisk, summarize
 from recon_cli.risk.one_level import logit
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from recon_cli.noise.density import FloatArray, IntArray, reach
+from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.noise.density import reach
 from recon_cli.risk.one_level import log_odds
 from recon_cli.risk.two_levels import TwoLevels
 

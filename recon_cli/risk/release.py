@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.errors import SourceError
-from recon_cli.noise.density import FloatArray, IntArray
 from recon_cli.risk.one_level import TIE, evidence, log_odds, logit, posterior
 from recon_cli.risk.published_sampler import published_log_odds
 from recon_cli.risk.siblings import EachSibling

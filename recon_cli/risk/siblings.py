@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from recon_cli.noise.density import FloatArray, IntArray, reach
+from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.noise.density import reach
 from recon_cli.risk.one_level import require_positive
 from recon_cli.risk.two_levels import Poisson, Uniform
 

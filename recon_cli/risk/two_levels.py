@@ -16,7 +16,8 @@ from typing import Protocol
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from recon_cli.noise.density import FloatArray, IntArray, reach
+from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.noise.density import reach
 from recon_cli.risk.one_level import log_odds, require_positive
 
 #: Below this precision a sum over all integers is an integral to 1e-16, wherever its centre is.

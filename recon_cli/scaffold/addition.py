@@ -10,8 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.arrays import FloatArray
 from recon_cli.scaffold.axes import Axis, Grid, feature_axis, slug
-from recon_cli.scaffold.crossing import Ends, FloatArray, ToldGrid
+from recon_cli.scaffold.crossing import Ends, ToldGrid
 from recon_cli.sources.formats.vocabulary import is_total
 
 #: More labels are not searched for sums.

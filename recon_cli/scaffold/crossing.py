@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.arrays import FloatArray
 from recon_cli.scaffold.axes import Axis, Grid, Path, feature_axis, slug
 from recon_cli.sources.formats.vocabulary import is_total, plain
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

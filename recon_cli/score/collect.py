@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from recon_cli.score.intervals import Floats, Kind
+from recon_cli.arrays import FloatArray
+from recon_cli.score.intervals import Kind
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.sums import Sums, concat, stack, weighted
 from recon_cli.seeding import generator
@@ -132,7 +133,7 @@ def collect(
 
 def _one(frame: pl.DataFrame, by: tuple[str, ...], measures: tuple[str, ...]) -> Sums:
     units = int(frame["_unit"].max() or 0) + 1 if frame.height else 0  # type: ignore[arg-type]
-    ones: Floats = np.ones((units, 1))
+    ones: FloatArray = np.ones((units, 1))
     return weighted(frame, by, measures, ones)
 
 

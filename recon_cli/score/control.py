@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from recon_cli.score.intervals import Floats
+from recon_cli.arrays import FloatArray
 from recon_cli.score.sizes import ALL, Sizes
 from recon_cli.score.sums import Sums
 
@@ -55,7 +55,7 @@ def label_panels(
     keys = pl.concat([each.keys for each in by_size]).unique().sort("size")
     if keys.is_empty():
         return []
-    counts: Floats = np.array([each.aligned(keys).of(measure)[:, 0] for each in by_size])
+    counts: FloatArray = np.array([each.aligned(keys).of(measure)[:, 0] for each in by_size])
     whole = keys.with_columns(
         block_size=pl.lit(ALL),
         rank=pl.lit(-1, dtype=pl.Int8),
@@ -65,7 +65,7 @@ def label_panels(
 
 
 def label_classes(
-    present: Sequence[int], people: Floats, sizes: Sizes, control: Control
+    present: Sequence[int], people: FloatArray, sizes: Sizes, control: Control
 ) -> pl.DataFrame:
     """Name the classes of one family against one file, and say which are withheld.
 
@@ -95,12 +95,12 @@ def label_classes(
     )
 
 
-def _is_small(panels: Floats, threshold: int) -> bool:
+def _is_small(panels: FloatArray, threshold: int) -> bool:
     """Whether any panel has people, but too few."""
     return bool(((panels > 0) & (panels < threshold)).any())
 
 
-def _merged(people: Floats, threshold: int) -> list[list[int]]:
+def _merged(people: FloatArray, threshold: int) -> list[list[int]]:
     """Classes joined with the next until none is small; the last joins those before."""
     groups: list[list[int]] = []
     held: list[int] = []
@@ -114,7 +114,7 @@ def _merged(people: Floats, threshold: int) -> list[list[int]]:
     return [*groups, held] if held else groups
 
 
-def _withheld(totals: Floats, threshold: int) -> list[bool]:
+def _withheld(totals: FloatArray, threshold: int) -> list[bool]:
     """For each group whether it is small, or hides the one small group of a panel."""
     withheld = np.array([_is_small(panels, threshold) for panels in totals.T])
     before = None

@@ -6,8 +6,9 @@ from typing import Final
 
 import polars as pl
 
+from recon_cli.arrays import FloatArray
 from recon_cli.score.collect import Collected
-from recon_cli.score.intervals import Floats, gain_interval, ratio
+from recon_cli.score.intervals import gain_interval, ratio
 from recon_cli.score.rates import EVERYBODY, NONMODAL, Rules
 from recon_cli.score.tables import Sources
 
@@ -63,7 +64,7 @@ def make_gains(collected: Collected, sources: Sources, rules: Rules) -> pl.DataF
 
 
 def _gain(
-    ours: tuple[Floats, Floats], theirs: tuple[Floats, Floats], rules: Rules
+    ours: tuple[FloatArray, FloatArray], theirs: tuple[FloatArray, FloatArray], rules: Rules
 ) -> list[float | None]:
     low, high = gain_interval(ours, theirs, rules.kind, rules.coverage)
     mine, other = float(ratio(*ours)[0, 0]), float(ratio(*theirs)[0, 0])

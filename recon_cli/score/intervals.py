@@ -16,9 +16,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from recon_cli.arrays import FloatArray
 
 #: Where the slots after the first come from.
 Kind = Literal["bootstrap", "draws"]
@@ -27,13 +26,15 @@ Kind = Literal["bootstrap", "draws"]
 _LEAST = 1e-6
 
 
-def ratio(part: Floats, whole: Floats) -> Floats:
+def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
     """100 × part / whole; NaN where the whole is zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, 100 * part / whole, np.nan)
 
 
-def interval(part: Floats, whole: Floats, kind: Kind, coverage: float) -> tuple[Floats, Floats]:
+def interval(
+    part: FloatArray, whole: FloatArray, kind: Kind, coverage: float
+) -> tuple[FloatArray, FloatArray]:
     """Lower and upper end of the rate ``part / whole``, in percent, for each group.
 
     Of a bootstrap by the effective sample size, Eq. (effective) of docs/method.md.
@@ -61,8 +62,11 @@ def interval(part: Floats, whole: Floats, kind: Kind, coverage: float) -> tuple[
 
 
 def gain_interval(
-    ours: tuple[Floats, Floats], theirs: tuple[Floats, Floats], kind: Kind, coverage: float
-) -> tuple[Floats, Floats]:
+    ours: tuple[FloatArray, FloatArray],
+    theirs: tuple[FloatArray, FloatArray],
+    kind: Kind,
+    coverage: float,
+) -> tuple[FloatArray, FloatArray]:
     """Lower and upper end of the difference of two rates, in percentage points, for each group.
 
     Both are of the same geounits, and their slots of the same resamples or draws. The difference
@@ -85,7 +89,7 @@ def gain_interval(
     rate, other = first[:, 0], second[:, 0]
     alike = _correlation(first[:, 1:], second[:, 1:])
 
-    def reach(one: Floats, two: Floats) -> Floats:
+    def reach(one: FloatArray, two: FloatArray) -> FloatArray:
         return np.sqrt(np.maximum(one**2 - 2 * alike * one * two + two**2, 0.0))
 
     gain = rate - other
@@ -94,12 +98,12 @@ def gain_interval(
     return np.maximum(least, -100.0), np.minimum(most, 100.0)
 
 
-def _correlation(first: Floats, second: Floats) -> Floats:
+def _correlation(first: FloatArray, second: FloatArray) -> FloatArray:
     """Pearson's, row by row, where both have a value; 0 where one of them does not vary."""
     both = np.isfinite(first) & np.isfinite(second)
     count = np.maximum(both.sum(axis=1, keepdims=True), 1)
 
-    def centred(values: Floats) -> Floats:
+    def centred(values: FloatArray) -> FloatArray:
         known = np.where(both, values, 0.0)
         return np.where(both, known - known.sum(axis=1, keepdims=True) / count, 0.0)
 
@@ -109,7 +113,7 @@ def _correlation(first: Floats, second: Floats) -> Floats:
     return np.where(varies, (one * two).sum(axis=1) / np.where(varies, spread, 1.0), 0.0)
 
 
-def _clustered(rates: Floats, whole: Floats, tail: float) -> tuple[Floats, Floats]:
+def _clustered(rates: FloatArray, whole: FloatArray, tail: float) -> tuple[FloatArray, FloatArray]:
     """Korn and Graubard's interval; rates in [0, 1], groups × (1 + resamples)."""
     # Slow to load, and many reports have no rates; scipy.stats is ten times slower.
     from scipy import special  # noqa: PLC0415
@@ -123,7 +127,9 @@ def _clustered(rates: Floats, whole: Floats, tail: float) -> tuple[Floats, Float
     return np.where(rate > 0, low, 0.0), np.where(rate < 1, high, 1.0)
 
 
-def _effective_size(rate: Floats, resampled: Floats, whole: Floats, tail: float) -> Floats:
+def _effective_size(
+    rate: FloatArray, resampled: FloatArray, whole: FloatArray, tail: float
+) -> FloatArray:
     """How many independent records tell as much of ``rate``: Eq. (effective) of docs/method.md.
 
     The number of clusters, by their share of the whole (Kish), is what the resamples of the whole
@@ -143,7 +149,7 @@ def _effective_size(rate: Floats, resampled: Floats, whole: Floats, tail: float)
     return np.maximum(np.where(inside, adjusted, size), _LEAST)
 
 
-def _student(rates: Floats, tail: float) -> tuple[Floats, Floats]:
+def _student(rates: FloatArray, tail: float) -> tuple[FloatArray, FloatArray]:
     """A t interval for the mean over draws; rates in [0, 1], groups × (1 + draws)."""
     from scipy import special  # noqa: PLC0415 - see `_clustered`
 

@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import FloatArray
 from recon_cli.score.control import label_panels
-from recon_cli.score.intervals import Floats, gain_interval, ratio
+from recon_cli.score.intervals import gain_interval, ratio
 from recon_cli.score.rates import EVERYBODY, MODAL, NONMODAL, Rules
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.sums import Sums, weighted
@@ -105,7 +106,7 @@ def _rows(panel: str, measure: str, grouped: Sums, rules: Rules) -> list[tuple[o
     people = grouped.of("people")
     ours, theirs = grouped.of(measure), grouped.of(MEASURES[measure])
     low, high = gain_interval((ours, people), (theirs, people), rules.kind, rules.coverage)
-    numbers: list[Floats] = [
+    numbers: list[FloatArray] = [
         people[:, 0],
         ratio(ours, people)[:, 0],
         ratio(theirs, people)[:, 0],

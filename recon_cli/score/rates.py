@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import FloatArray
 from recon_cli.score.collect import Collected
 from recon_cli.score.control import Control, label_panels
-from recon_cli.score.intervals import Floats, Kind, interval, ratio
+from recon_cli.score.intervals import Kind, interval, ratio
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.sums import Sums
 
@@ -142,7 +143,7 @@ def agreement_rates(
     return pl.concat(frames)
 
 
-def _feasible(rows: pl.DataFrame, differing: Floats) -> pl.DataFrame:
+def _feasible(rows: pl.DataFrame, differing: FloatArray) -> pl.DataFrame:
     reach = 2 * 100 * pl.Series(differing, nan_to_null=True) / pl.col("of")
     return rows.with_columns(
         pl.max_horizontal(pl.col("pct") - reach, 0 * reach).alias("least"),
@@ -215,7 +216,9 @@ def _with_expectation(links: Sums) -> pl.Series:
     return links.keys.filter(pl.Series(links.of("expected")[:, 0] > 0))["source"].unique()
 
 
-def _rows(keys: pl.DataFrame, rate: str, part: Floats, whole: Floats, rules: Rules) -> pl.DataFrame:
+def _rows(
+    keys: pl.DataFrame, rate: str, part: FloatArray, whole: FloatArray, rules: Rules
+) -> pl.DataFrame:
     rates = ratio(part, whole)
     low, high = interval(part, whole, rules.kind, rules.coverage)
     return keys.with_columns(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from recon_cli.score.intervals import Floats
+from recon_cli.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,14 @@ class Sums:
 
     keys: pl.DataFrame
     measures: tuple[str, ...]
-    values: Floats
+    values: FloatArray
 
     def __post_init__(self) -> None:
         shape = (self.keys.height, len(self.measures))
         if self.values.ndim != 3 or self.values.shape[::2] != shape:
             raise ValueError(f"{shape} groups and measures expected, found {self.values.shape}")
 
-    def of(self, measure: str) -> Floats:
+    def of(self, measure: str) -> FloatArray:
         """Groups × slots of one measure."""
         return self.values[:, :, self.measures.index(measure)]
 
@@ -92,7 +92,7 @@ def group_rows(
 
 
 def weighted(
-    frame: pl.DataFrame, by: Sequence[str], measures: Sequence[str], weights: Floats
+    frame: pl.DataFrame, by: Sequence[str], measures: Sequence[str], weights: FloatArray
 ) -> Sums:
     """Sum measures by group under each weighting of the geounits.
 

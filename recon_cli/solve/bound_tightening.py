@@ -14,18 +14,15 @@ from dataclasses import replace
 from enum import Flag
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.ledger import Confirmation, Ledger
 from recon_cli.model.program import connected_parts, connected_subset, with_rows
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.objectives import LinearFunctionals, interval_ends
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Wall-clock seconds for the second engine to confirm one end; after that the end stays open.
 _CONFIRMATION = 60.0

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.dense_domain import BoolArray, FloatArray, Int32Array
-from recon_cli.model.grain import IntArray
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.row_costs import RECORD, CostProgram, RowCosts, cost_program
 from recon_cli.solve.dual_bounds import SAFE

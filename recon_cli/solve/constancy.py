@@ -14,16 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.model.ledger import Combination
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.dual_bounds import SAFE, SCALE, WeightedRows, whole_weights
-from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
-
-BoolArray = npt.NDArray[np.bool_]
+from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 #: Random weights of functionals are below it.
 _WEIGHTS = 1000

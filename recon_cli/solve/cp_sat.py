@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from recon_cli.arrays import IntArray
 from recon_cli.errors import SolverError
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 
 

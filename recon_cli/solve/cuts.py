@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, deviation_program, fix_others
 from recon_cli.solve.dual_bounds import SAFE, SCALE
-from recon_cli.solve.linear_relaxation import FloatArray, solve_relaxation
+from recon_cli.solve.linear_relaxation import solve_relaxation
 
 
 @dataclass(frozen=True)

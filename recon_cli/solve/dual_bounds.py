@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.model.ledger import Combination
 from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
+from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.solve.rounding import ConnectedParts
 
 #: Weights are multiples of its inverse: divisible by 1 to 10, which are the usual denominators.

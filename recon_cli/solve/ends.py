@@ -13,19 +13,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.model.ledger import Combination, Grounds, Ledger, Witness
 from recon_cli.solve.bound_tightening import Ends, tighten_bounds
 from recon_cli.solve.constancy import combinations, prove_constant
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.dual_bounds import SCALE, WeightedRows, row_combinations, whole_weights
-from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation, Vertex
+from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex
 from recon_cli.solve.rounding import ConnectedParts
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Vertices in a row that move nothing, after which random costs are given up.
 _DRY = 3

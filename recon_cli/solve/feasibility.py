@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Search, Status, find_feasible

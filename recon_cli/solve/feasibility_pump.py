@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.model.program import IntegerProgram, deviation_program
-from recon_cli.solve.linear_relaxation import FloatArray, solve_relaxation
+from recon_cli.solve.linear_relaxation import solve_relaxation
 
 #: A value so near to an integer is one.
 _INTEGRAL = 1e-6

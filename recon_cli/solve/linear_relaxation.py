@@ -18,14 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 from scipy import sparse
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.model.program import IntegerProgram
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Deterministic seconds for one non-zero coefficient in one pivot, about as CP-SAT counts.
 _PIVOT = 1e-9

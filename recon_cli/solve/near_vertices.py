@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.ledger import Combination
 from recon_cli.model.program import IntegerProgram, activity_bounds
-from recon_cli.solve.linear_relaxation import FloatArray, LinearRelaxation
+from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 #: Costs of a person who moves, of one who has to move elsewhere, of falling short by one.
 _MOVE, _ELSEWHERE, _SHORT = 1.0, 1e3, 1e6

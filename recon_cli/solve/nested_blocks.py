@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.model.ledger import Confirmation, Ledger, Witness
 from recon_cli.model.program import (
     IntegerProgram,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.model.program import IntegerProgram, deviation_program
 from recon_cli.solve.feasibility import (
     ROUNDING,

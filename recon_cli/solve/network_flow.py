@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from ortools.graph.python import min_cost_flow
 
-IntArray = npt.NDArray[np.int64]
+from recon_cli.arrays import IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.model.program import IntegerProgram, deviation_program
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize

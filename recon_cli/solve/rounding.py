@@ -10,9 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.model.program import IntegerProgram, connected_parts
-from recon_cli.solve.linear_relaxation import FloatArray
 
 
 def rounded_solution(program: IntegerProgram, point: FloatArray) -> IntArray:

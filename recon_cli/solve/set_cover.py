@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.cp_sat import Effort, Status, maximize
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Elements of which every choice is tried.
 _FEW = 12

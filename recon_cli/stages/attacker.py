@@ -21,7 +21,7 @@ from recon_cli.store import Manifest, Piece, Staging, Transaction, open_folder
 from recon_cli.synth import Nation
 
 if TYPE_CHECKING:
-    from recon_cli.synth.sizes import Integers
+    from recon_cli.arrays import IntArray
 
 _AGE, _BINS = "age", "agebin"
 
@@ -54,7 +54,7 @@ def attacker(run: Run) -> MadeStage:
     return MadeStage(recipe, make)
 
 
-def years_or_bins(release: Release) -> Integers:
+def years_or_bins(release: Release) -> IntArray:
     """The bins of `age_bins`; single years of age for a release that has none.
 
     Then a record that is right has the right year, and none is right by its bin alone.
@@ -68,7 +68,7 @@ def years_or_bins(release: Release) -> Integers:
     return np.arange(OLDEST + 1)
 
 
-def age_bins(release: Release) -> Integers:
+def age_bins(release: Release) -> IntArray:
     """The number of the bin of each age; see `recon_cli.synth.attacker_files.bins_of`.
 
     Raises:
@@ -91,7 +91,7 @@ class AttackerContext:
     """What all counties share."""
 
     nation: Nation
-    agebin: Integers
+    agebin: IntArray
     work: Path
     staging: Staging
     seed: int

@@ -9,8 +9,9 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.chance import Draws
-from recon_cli.statement.law import BoolArray, FloatArray, IntArray, Law
+from recon_cli.statement.law import Law
 from recon_cli.statement.perturbation_table import (
     PerturbationTable,
     maximum_entropy,

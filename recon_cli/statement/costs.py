@@ -16,8 +16,9 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.frames import OPEN
-from recon_cli.statement.law import FloatArray, IntArray, Law
+from recon_cli.statement.law import Law
 from recon_cli.statement.protection import Protection
 from recon_cli.statement.stored_counts import StoredCounts
 

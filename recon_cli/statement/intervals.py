@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
-from recon_cli.statement.law import IntArray
 from recon_cli.statement.protection import Protection
 from recon_cli.statement.stored_counts import StoredCounts
 

@@ -14,14 +14,10 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Final
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.chance import Draws
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 #: A published number that is a flag: the count is suppressed.
 FLAGGED: Final = -(2**62)

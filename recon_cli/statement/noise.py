@@ -10,9 +10,10 @@ from typing import Annotated, ClassVar, Final
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.chance import Draws, ends_of
 from recon_cli.frames import OPEN
-from recon_cli.statement.law import FLAGGED, BoolArray, FloatArray, IntArray, Law
+from recon_cli.statement.law import FLAGGED, Law
 
 
 def geometric_variance(epsilon: float) -> float:

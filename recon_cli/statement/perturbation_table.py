@@ -10,10 +10,10 @@ from typing import Final, Self
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.chance import Draws, ends_of
 from recon_cli.errors import ConfigError
 from recon_cli.frames import OPEN
-from recon_cli.statement.law import BoolArray, FloatArray, IntArray
 
 #: By how much the probabilities of a row may miss 1: tables are printed with few digits.
 _TOLERANCE: Final = 1e-4

@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.chance import Draws, ends_of
-from recon_cli.statement.law import BoolArray, FloatArray, IntArray, Law
+from recon_cli.statement.law import Law
 
 Share = Annotated[float, Field(ge=0, le=1)]
 

@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.chance import Draws
-from recon_cli.statement.law import BoolArray, FloatArray, IntArray, Law
+from recon_cli.statement.law import Law
 
 
 class Rounded(Law):

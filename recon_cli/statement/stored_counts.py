@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.schema import Release
-from recon_cli.statement.law import IntArray
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from typing import Annotated, ClassVar, Final, Literal
 import numpy as np
 from pydantic import Field
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.chance import Draws
 from recon_cli.frames import OPEN
-from recon_cli.statement.law import FLAGGED, BoolArray, IntArray, Law
+from recon_cli.statement.law import FLAGGED, Law
 
 #: Texts in place of a suppressed count that agencies use; ``<3`` is read besides.
 MARKERS: Final = ("", "*", "x", "X", "..", ":", "c", "C", "-", "#")

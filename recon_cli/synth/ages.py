@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.synth.households import CountyHouseholds, HouseholdKind, Role, cumulative_sums
-from recon_cli.synth.origins import Booleans
-from recon_cli.synth.parameters import Ages, Floats, Households, Weights
-from recon_cli.synth.sizes import Integers
+from recon_cli.synth.parameters import Ages, Households, Weights
 
 OLDEST = 110
 ADULT = 18
@@ -28,15 +27,15 @@ _YOUNGEST_TAIL = (25, 35, 60)
 class AgeSex:
     """Age in years and sex of each person."""
 
-    age: Integers
-    male: Booleans
+    age: IntArray
+    male: BoolArray
 
 
 def draw_age_sex(
     ages: Ages,
     households: Households,
     homes: CountyHouseholds,
-    age_score: Floats,
+    age_score: FloatArray,
     rng: np.random.Generator,
 ) -> AgeSex:
     """Ages and sexes of every member.
@@ -68,7 +67,7 @@ def draw_age_sex(
     return AgeSex(np.clip(np.rint(age), 0, OLDEST).astype(np.int64), male)
 
 
-def quantile(table: Weights, first: int, step: int, place: Floats) -> Floats:
+def quantile(table: Weights, first: int, step: int, place: FloatArray) -> FloatArray:
     """Ages whose distribution has ``table`` as weights of steps of ``step`` years."""
     weights = np.array(table) / sum(table)
     edges = first + step * np.arange(len(weights) + 1)
@@ -78,7 +77,7 @@ def quantile(table: Weights, first: int, step: int, place: Floats) -> Floats:
 
 def _head_sex(
     homes: CountyHouseholds, households: Households, rng: np.random.Generator
-) -> Booleans:
+) -> BoolArray:
     """Whether the householder of a household of several is a man."""
     chance = rng.random(homes.count)
     couple, other = households.head_male
@@ -87,8 +86,8 @@ def _head_sex(
 
 
 def _children(
-    ages: Ages, twins: float, homes: CountyHouseholds, place: Floats, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+    ages: Ages, twins: float, homes: CountyHouseholds, place: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
     """The oldest child's age by household (NaN without one), and children's ages by person."""
     child = np.flatnonzero(homes.role == Role.CHILD)
     home = homes.household[child]
@@ -97,7 +96,7 @@ def _children(
     if len(child) == 0:
         return oldest, age
     first = np.diff(home, prepend=-1) != 0
-    gap: Floats = 1.0 + rng.poisson(ages.spacing, len(child)).astype(np.float64)
+    gap: FloatArray = 1.0 + rng.poisson(ages.spacing, len(child)).astype(np.float64)
     gap[rng.random(len(child)) < twins] = 0.0
     gap[first] = _youngest(ages, place[home[first]], rng)
     age[child] = np.minimum(cumulative_sums(gap, home), 75)
@@ -105,7 +104,7 @@ def _children(
     return oldest, age
 
 
-def _youngest(ages: Ages, place: Floats, rng: np.random.Generator) -> Floats:
+def _youngest(ages: Ages, place: FloatArray, rng: np.random.Generator) -> FloatArray:
     weights = np.array(ages.youngest) / sum(ages.youngest)
     single = len(weights) - len(_YOUNGEST_TAIL)
     edges = np.array([*range(single + 1), *_YOUNGEST_TAIL])
@@ -120,11 +119,11 @@ def _heads(
     ages: Ages,
     homes: CountyHouseholds,
     *,
-    place: Floats,
-    oldest: Floats,
-    male: Booleans,
+    place: FloatArray,
+    oldest: FloatArray,
+    male: BoolArray,
     rng: np.random.Generator,
-) -> Floats:
+) -> FloatArray:
     tables = {
         HouseholdKind.ALONE: ages.alone,
         HouseholdKind.MARRIED: ages.couple,
@@ -147,8 +146,8 @@ def _partners(
     households: Households,
     homes: CountyHouseholds,
     *,
-    age: Floats,
-    male: Booleans,
+    age: FloatArray,
+    male: BoolArray,
     rng: np.random.Generator,
 ) -> None:
     """Age and sex of spouses and partners, in place."""
@@ -161,7 +160,9 @@ def _partners(
     age[rows] = np.maximum(age[head] + np.where(male[rows], older, -older), 17)
 
 
-def _relatives(ages: Ages, homes: CountyHouseholds, age: Floats, rng: np.random.Generator) -> None:
+def _relatives(
+    ages: Ages, homes: CountyHouseholds, age: FloatArray, rng: np.random.Generator
+) -> None:
     """Ages of everybody else, relative to the householder's, in place."""
     head = age[homes.first[homes.household]]
     count = len(age)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.synth.households import CountyHouseholds, Role
 from recon_cli.synth.origins import AnswerModel, Answers, draw
-from recon_cli.synth.parameters import Floats, Origins
-from recon_cli.synth.sizes import Integers
+from recon_cli.synth.parameters import Origins
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class HouseholdAnswers:
 
     origins: Origins
     homes: CountyHouseholds
-    blocks: Floats
-    tracts: Floats
+    blocks: FloatArray
+    tracts: FloatArray
 
     def answer(self, rng: np.random.Generator) -> Answers:
         """Race and ethnicity of every member."""
@@ -50,7 +50,7 @@ class HouseholdAnswers:
         lodger = (role == Role.NONRELATIVE) & (rng.random(len(person)) < self.origins.stranger)
         return answers.put(lodger, answer_model.answer(draw(local[person[lodger]], rng), rng))
 
-    def _mates(self, origin: Integers, head: Answers, rng: np.random.Generator) -> Answers:
+    def _mates(self, origin: IntArray, head: Answers, rng: np.random.Generator) -> Answers:
         """What a partner of each householder answers, or would if there: mostly the same."""
         married, unmarried = self.origins.mixed
         rate = np.where(self.homes.second(Role.SPOUSE), married, unmarried)

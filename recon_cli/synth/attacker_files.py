@@ -12,11 +12,11 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.schema import Feature, Recode, bits
 from recon_cli.synth.ages import ADULT, OLDEST
-from recon_cli.synth.origins import Booleans
 from recon_cli.synth.parameters import Nation
-from recon_cli.synth.sizes import Integers, class_of
+from recon_cli.synth.sizes import class_of
 
 #: Keys from here up belong to nobody in the nation.
 STRANGERS = 1_000_000_000
@@ -45,7 +45,7 @@ def exact_columns(persons: pl.DataFrame) -> pl.DataFrame:
     return persons.filter("data_defined").select(ATTACKER.names()).cast(ATTACKER)
 
 
-def bins_of(feature: Feature, recode: Recode) -> Integers:
+def bins_of(feature: Feature, recode: Recode) -> IntArray:
     """For each value of an ordered feature the number of its group, by value from 0 up."""
     groups = np.full(1 + max(int(value) for value in feature.values), -1, np.int64)
     for number, mask in enumerate(recode.masks):
@@ -57,10 +57,10 @@ def bins_of(feature: Feature, recode: Recode) -> Integers:
 class _Records:
     """Some records: a row of the county's persons for each, and what is put in its place."""
 
-    row: Integers
+    row: IntArray
     block: pl.Series
-    male: Booleans
-    age: Integers
+    male: BoolArray
+    age: IntArray
     truth: str
 
     def frame(self, piks: pl.Series) -> pl.DataFrame:
@@ -81,7 +81,7 @@ def commercial_file(
     persons: pl.DataFrame,
     places: pl.DataFrame,
     *,
-    agebin: Integers,
+    agebin: IntArray,
     county: int,
     rng: np.random.Generator,
 ) -> pl.DataFrame:
@@ -107,7 +107,7 @@ class _CommercialFile:
 
     nation: Nation
     persons: pl.DataFrame
-    agebin: Integers
+    agebin: IntArray
     rng: np.random.Generator
 
     @cached_property
@@ -115,19 +115,19 @@ class _CommercialFile:
         return self.persons["geoid_block"]
 
     @cached_property
-    def male(self) -> Booleans:
+    def male(self) -> BoolArray:
         return np.asarray((self.persons["sex"] == "male").to_numpy(), np.bool_)
 
     @cached_property
-    def age(self) -> Integers:
+    def age(self) -> IntArray:
         return self.persons["age"].to_numpy().astype(np.int64)
 
     @cached_property
-    def defined(self) -> Booleans:
+    def defined(self) -> BoolArray:
         return np.asarray(self.persons["data_defined"].to_numpy(), np.bool_)
 
     @cached_property
-    def size(self) -> Integers:
+    def size(self) -> IntArray:
         """For each person the class of the block's size."""
         people = self.persons.select(pl.len().over("geoid_block"))["len"].to_numpy()
         return class_of(self.nation.geography, people.astype(np.int64))
@@ -157,7 +157,7 @@ class _CommercialFile:
         number = pl.Series("r", self.rng.random(len(both)), pl.Float64)
         return both.with_columns(number).select(COMRCL.names()).cast(COMRCL)
 
-    def _matched(self) -> Booleans:
+    def _matched(self) -> BoolArray:
         """Which persons a record will match: adults and White people more likely."""
         attacker, classes = self.nation.attacker, len(self.nation.geography.lower)
         hispanic = self.persons["hispanic"].to_numpy()
@@ -170,7 +170,7 @@ class _CommercialFile:
         rate = (np.array(attacker.matched) / np.where(mean > 0, mean, 1))[self.size] * weight
         return np.asarray(self.defined & (self.rng.random(len(rate)) < rate), np.bool_)
 
-    def _true_records(self, chosen: Booleans) -> tuple[_Records, _Records]:
+    def _true_records(self, chosen: BoolArray) -> tuple[_Records, _Records]:
         """Records that match: with the exact age, or with another of the same bin."""
         lowest = np.searchsorted(self.agebin, np.arange(self.agebin.max() + 1))
         width = np.append(lowest[1:], _OLDEST_LISTED) - lowest
@@ -185,11 +185,11 @@ class _CommercialFile:
         exact = self._records(rows[~off], "exact")
         return exact, replace(self._records(near, "binned"), age=age)
 
-    def _records(self, rows: Integers, truth: str) -> _Records:
+    def _records(self, rows: IntArray, truth: str) -> _Records:
         """True records of some persons."""
         return _Records(rows, self.block.gather(rows), self.male[rows], self.age[rows], truth)
 
-    def _unmatched(self) -> Integers:
+    def _unmatched(self) -> IntArray:
         """Rows of persons in whose blocks the records that match nobody are placed."""
         attacker = self.nation.attacker
         rate = (np.array(attacker.records) - np.array(attacker.matched))[self.size]
@@ -197,7 +197,7 @@ class _CommercialFile:
         count = np.where(self.defined, whole + (self.rng.random(len(rate)) < rate - whole), 0)
         return np.repeat(np.arange(len(rate)), count.astype(np.int64))
 
-    def _wrong(self, there: Integers, chosen: Booleans) -> tuple[_Records, Integers]:
+    def _wrong(self, there: IntArray, chosen: BoolArray) -> tuple[_Records, IntArray]:
         """Right person and block, but another sex or an age in another bin; and who is taken."""
         attacker = self.nation.attacker
         rows, first = np.unique(there, return_index=True)
@@ -211,7 +211,7 @@ class _CommercialFile:
         true = self._records(rows, "wrong")
         return replace(true, male=true.male ^ flip, age=age), taken
 
-    def _stale(self, there: Integers) -> tuple[_Records, Integers]:
+    def _stale(self, there: IntArray) -> tuple[_Records, IntArray]:
         """Adults at an address of the past; and the places left without one."""
         known = np.flatnonzero(self.defined)
         people = known[self.rng.integers(0, len(known), len(there))] if len(there) else there

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.seeding import generator
 from recon_cli.synth.ages import AgeSex, draw_age_sex
 from recon_cli.synth.answers import HouseholdAnswers
@@ -15,9 +16,8 @@ from recon_cli.synth.geography import County
 from recon_cli.synth.group_quarters import GroupQuartersResidents, draw_group_quarters
 from recon_cli.synth.households import RELATIONSHIPS, CountyHouseholds, draw_households
 from recon_cli.synth.origins import AnswerModel, block_mixes, draw
-from recon_cli.synth.parameters import Floats, Nation
+from recon_cli.synth.parameters import Nation
 from recon_cli.synth.person_keys import assign_person_keys, duplicate_households, duplicate_sources
-from recon_cli.synth.sizes import Integers
 from recon_cli.synth.units import (
     FEATURES,
     in_words,
@@ -104,7 +104,7 @@ class _CountyGenerator:
         return generator(self.seed, "synth", self.county.geoid, purpose)
 
     @cached_property
-    def places(self) -> Integers:
+    def places(self) -> IntArray:
         """Positions of the inhabited blocks among all."""
         return np.flatnonzero(self.county.population > 0)
 
@@ -147,7 +147,7 @@ class _CountyGenerator:
         units = self._units(homes, rows)
         return CountyRecords(self._places(units), self._households(units), self._persons(rows))
 
-    def _age_scores(self, homes: CountyHouseholds) -> Floats:
+    def _age_scores(self, homes: CountyHouseholds) -> FloatArray:
         """A standard normal score of each household, correlated within blocks and tracts."""
         rng, tract = self.rng("kinship"), self.county.tract[self.places]
         ages, population = self.nation.ages, self.county.population[self.places]
@@ -157,7 +157,7 @@ class _CountyGenerator:
         local = np.sqrt(common) * of_tract + np.sqrt(1 - common) * of_block
         rho = self.nation.geography.at_size(ages.alike, population)[homes.block]
         own = rng.standard_normal(homes.count)
-        score: Floats = np.sqrt(rho) * local[homes.block] + np.sqrt(1 - rho) * own
+        score: FloatArray = np.sqrt(rho) * local[homes.block] + np.sqrt(1 - rho) * own
         return score
 
     def _rows(

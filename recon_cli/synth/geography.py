@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.schema.states import STATES
 from recon_cli.seeding import generator
 from recon_cli.synth.origins import block_diversity, tract_mixes
-from recon_cli.synth.parameters import Floats, Nation
-from recon_cli.synth.sizes import Integers, block_sizes
+from recon_cli.synth.parameters import Nation
+from recon_cli.synth.sizes import block_sizes
 
 #: Real county codes end at 840: no geoid of a synthetic population is a real place.
 FIRST_COUNTY = 841
@@ -41,12 +42,12 @@ class County:
 
     geoid: str
     first_person: int
-    tract: Integers
-    block: Integers
-    population: Integers
-    density: Floats
-    mixes: Floats
-    diversity: Floats
+    tract: IntArray
+    block: IntArray
+    population: IntArray
+    density: FloatArray
+    mixes: FloatArray
+    diversity: FloatArray
 
     @property
     def people(self) -> int:
@@ -116,7 +117,9 @@ def county_geoids(count: int, counties_per_state: int) -> list[str]:
     ]
 
 
-def _tracts(nation: Nation, sizes: Integers, rng: np.random.Generator) -> tuple[Integers, Floats]:
+def _tracts(
+    nation: Nation, sizes: IntArray, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray]:
     """The tract of each block, and each tract's density; blocks of a tract are of like size."""
     geography = nation.geography
     count = max(1, round(float(sizes.sum()) / geography.people_per_tract))
@@ -131,8 +134,8 @@ def _tracts(nation: Nation, sizes: Integers, rng: np.random.Generator) -> tuple[
 
 
 def _counties(
-    nation: Nation, people: Floats, density: Floats, rng: np.random.Generator
-) -> Integers:
+    nation: Nation, people: FloatArray, density: FloatArray, rng: np.random.Generator
+) -> IntArray:
     """The county of each tract; dense tracts tend to be in the same counties."""
     geography = nation.geography
     count = max(1, round(float(people.sum()) / geography.people_per_county))
@@ -145,8 +148,8 @@ def _counties(
 
 
 def _cut(
-    weights: Floats | Integers, count: int, spread: float, rng: np.random.Generator
-) -> Integers:
+    weights: FloatArray | IntArray, count: int, spread: float, rng: np.random.Generator
+) -> IntArray:
     """Number at most ``count`` consecutive runs of about lognormal total weight, none empty."""
     shares = np.cumsum(rng.lognormal(0.0, spread, count))
     ends = shares / shares[-1] * float(np.sum(weights))
@@ -155,14 +158,14 @@ def _cut(
     return np.unique(np.minimum(runs, count - 1), return_inverse=True)[1].astype(np.int64)
 
 
-def _scores(count: int) -> Floats:
+def _scores(count: int) -> FloatArray:
     """Normal scores, rising."""
     return np.asarray(ndtri((np.arange(count) + 0.5) / count), np.float64)
 
 
 def _with_uninhabited(
-    share: float, tract: Integers, sizes: Integers, diversity: Floats, rng: np.random.Generator
-) -> tuple[Integers, Integers, Floats]:
+    share: float, tract: IntArray, sizes: IntArray, diversity: FloatArray, rng: np.random.Generator
+) -> tuple[IntArray, IntArray, FloatArray]:
     """Add blocks without people, to tracts in proportion to their blocks."""
     count = round(len(sizes) * share / (1 - share))
     tract = np.concatenate([tract, tract[rng.integers(0, len(tract), count)]])
@@ -172,13 +175,13 @@ def _with_uninhabited(
 
 
 def _block_codes(
-    groups: tuple[int, ...], tract: Integers, tracts: int, rng: np.random.Generator
-) -> Integers:
+    groups: tuple[int, ...], tract: IntArray, tracts: int, rng: np.random.Generator
+) -> IntArray:
     """Codes 1000, 1001, … of the blocks of each tract, which come one tract after another."""
     blocks = np.bincount(tract, minlength=tracts)
     wanted = rng.choice(np.array(groups), tracts)
     wanted = np.clip(wanted, -(-blocks // _BLOCKS_IN_GROUP), np.minimum(9, blocks))
     within = np.arange(len(tract)) - (np.cumsum(blocks) - blocks)[tract]
     size = -(-blocks // wanted)
-    codes: Integers = (1 + within // size[tract]) * _BLOCKS_IN_GROUP + within % size[tract]
+    codes: IntArray = (1 + within // size[tract]) * _BLOCKS_IN_GROUP + within % size[tract]
     return codes

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.synth.ages import OLDEST
 from recon_cli.synth.households import Role
-from recon_cli.synth.origins import Booleans
 from recon_cli.synth.parameters import GeographyParameters, GroupQuarters
-from recon_cli.synth.sizes import Integers
 
 #: From this block size on, prisons and colleges outnumber small homes.
 _BIG = 250
@@ -28,17 +27,17 @@ class GroupQuartersResidents:
         male: Sex.
     """
 
-    block: Integers
-    kind: Integers
-    role: Integers
-    age: Integers
-    male: Booleans
+    block: IntArray
+    kind: IntArray
+    role: IntArray
+    age: IntArray
+    male: BoolArray
 
 
 def draw_group_quarters(
     quarters: GroupQuarters,
     geography: GeographyParameters,
-    population: Integers,
+    population: IntArray,
     rng: np.random.Generator,
 ) -> GroupQuartersResidents:
     """Draw the blocks that have group quarters, and the residents.

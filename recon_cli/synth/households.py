@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from recon_cli.synth.origins import Booleans
-from recon_cli.synth.parameters import Floats, Households
-from recon_cli.synth.sizes import Integers
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
+from recon_cli.synth.parameters import Households
 
 
 class HouseholdKind(IntEnum):
@@ -63,19 +62,19 @@ class CountyHouseholds:
         role: For each person a `Role`.
     """
 
-    block: Integers
-    size: Integers
-    kind: Integers
-    first: Integers
-    household: Integers
-    role: Integers
+    block: IntArray
+    size: IntArray
+    kind: IntArray
+    first: IntArray
+    household: IntArray
+    role: IntArray
 
     @property
     def count(self) -> int:
         """Number of households."""
         return len(self.size)
 
-    def second(self, role: Role) -> Booleans:
+    def second(self, role: Role) -> BoolArray:
         """Whether the second member has that role."""
         has = self.size > 1
         second = self.role[np.where(has, self.first + 1, self.first)]
@@ -83,7 +82,7 @@ class CountyHouseholds:
 
 
 def draw_households(
-    parameters: Households, people: Integers, rng: np.random.Generator
+    parameters: Households, people: IntArray, rng: np.random.Generator
 ) -> CountyHouseholds:
     """Divide the household population of each block into households with members.
 
@@ -101,8 +100,8 @@ def draw_households(
 
 
 def _divide(
-    parameters: Households, people: Integers, rng: np.random.Generator
-) -> tuple[Integers, Integers]:
+    parameters: Households, people: IntArray, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
     """Block and size of each household; a household that would straddle two blocks is cut."""
     shares = np.array(parameters.sizes) / sum(parameters.sizes)
     total = int(people.sum())
@@ -118,11 +117,11 @@ def _divide(
 
 def _kinds(
     parameters: Households,
-    block: Integers,
-    size: Integers,
+    block: IntArray,
+    size: IntArray,
     blocks: int,
     rng: np.random.Generator,
-) -> Integers:
+) -> IntArray:
     """The kind of each household; neighbours tend to be of one kind."""
     largest = len(parameters.married) + 1
     at = np.clip(size, 2, largest) - 2
@@ -142,12 +141,12 @@ def _kinds(
 def _roles(
     parameters: Households,
     *,
-    kind: Integers,
-    size: Integers,
-    first: Integers,
-    home: Integers,
+    kind: IntArray,
+    size: IntArray,
+    first: IntArray,
+    home: IntArray,
     rng: np.random.Generator,
-) -> Integers:
+) -> IntArray:
     others = np.array(parameters.others) / sum(parameters.others)
     chance = rng.random(len(home))
     further = Role.PARENT + rng.choice(len(others), len(home), p=others)
@@ -165,14 +164,14 @@ def _roles(
     return role.astype(np.int64)
 
 
-def _ensure_family(role: Integers, kind: Integers, first: Integers, cohabit: Booleans) -> None:
+def _ensure_family(role: IntArray, kind: IntArray, first: IntArray, cohabit: BoolArray) -> None:
     """Somebody in a family without a married couple is a relative: a child, if need be."""
     families = np.flatnonzero(kind == HouseholdKind.FAMILY)
     spot = first[families] + 1 + cohabit[families]
     role[spot[role[spot] == Role.NONRELATIVE]] = Role.CHILD
 
 
-def cumulative_sums(values: Floats | Integers, group: Integers) -> npt.NDArray[np.float64]:
+def cumulative_sums(values: FloatArray | IntArray, group: IntArray) -> npt.NDArray[np.float64]:
     """Cumulative sums within runs of equal ``group``.
 
     >>> cumulative_sums(np.array([1, 2, 3, 4]), np.array([0, 0, 1, 1])).tolist()

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
-from recon_cli.synth.parameters import Floats, Nation, Origins
-from recon_cli.synth.sizes import Integers
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
+from recon_cli.synth.parameters import Nation, Origins
 
 #: Rounds of raking; the totals agree to about a millionth after a few dozen.
 _ROUNDS = 60
@@ -25,15 +24,13 @@ _MOST_DIVERSE = 0.8
 #: How much of its tract a block without other origins takes them from.
 _RESERVE = 0.02
 
-Booleans = npt.NDArray[np.bool_]
-
 
 def tract_mixes(
     origins: Origins,
-    people: Floats,
-    density: Floats,
+    people: FloatArray,
+    density: FloatArray,
     rng: np.random.Generator,
-) -> Floats:
+) -> FloatArray:
     """Shares of origins among the householders of each tract (rows sum to 1).
 
     Dense tracts are more mixed, tracts differ strongly, and together they have the nation's
@@ -49,8 +46,8 @@ def tract_mixes(
 
 
 def rake(
-    mixes: Floats, shares: Floats, weights: Floats | Integers, rounds: int = _ROUNDS
-) -> Floats:
+    mixes: FloatArray, shares: FloatArray, weights: FloatArray | IntArray, rounds: int = _ROUNDS
+) -> FloatArray:
     """Scale columns and rows until the weighted mean of the rows is ``shares``, or nearly.
 
     Args:
@@ -68,8 +65,8 @@ def rake(
 
 
 def vary(
-    origins: Origins, around: Floats, concentration: Floats, rng: np.random.Generator
-) -> Floats:
+    origins: Origins, around: FloatArray, concentration: FloatArray, rng: np.random.Generator
+) -> FloatArray:
     """Shares of origins in places that differ from what is around them.
 
     A Dirichlet draw but for two things. Some origins are spread more evenly than others; and
@@ -97,18 +94,18 @@ def vary(
     return np.asarray(mixes / mixes.sum(axis=1, keepdims=True), np.float64)
 
 
-def _gamma(shape: Floats, rng: np.random.Generator) -> Floats:
+def _gamma(shape: FloatArray, rng: np.random.Generator) -> FloatArray:
     return np.asarray(rng.standard_gamma(np.maximum(shape, 1e-4)) + 1e-300, np.float64)
 
 
 def block_diversity(
     nation: Nation,
     *,
-    sizes: Integers,
-    tract: Integers,
-    mixes: Floats,
+    sizes: IntArray,
+    tract: IntArray,
+    mixes: FloatArray,
     rng: np.random.Generator,
-) -> Floats:
+) -> FloatArray:
     """The diversity that each block is to have; see `Origins.diversity`.
 
     Blocks of like size share out the quantiles of its distribution, so that even a small nation
@@ -144,12 +141,12 @@ def block_diversity(
 def block_mixes(
     nation: Nation,
     *,
-    mixes: Floats,
-    tract: Integers,
-    population: Integers,
-    diversity: Floats,
+    mixes: FloatArray,
+    tract: IntArray,
+    population: IntArray,
+    diversity: FloatArray,
     rng: np.random.Generator,
-) -> Floats:
+) -> FloatArray:
     """Shares of origins among the householders of each block.
 
     They vary around those of the tract; the most frequent origin then gets the share that the
@@ -167,18 +164,18 @@ def block_mixes(
     return _with_diversity(rake(mixed, target, population, _FEW_ROUNDS), local, diversity)
 
 
-def _with_diversity(mixes: Floats, local: Floats, diversity: Floats) -> Floats:
+def _with_diversity(mixes: FloatArray, local: FloatArray, diversity: FloatArray) -> FloatArray:
     """Leave the most frequent origin of each row what diversity does not give to the others."""
     rows = np.arange(len(mixes))
     mode = mixes.argmax(axis=1)
     others = mixes + _RESERVE * local + _TINY
     others[rows, mode] = 0.0
-    scaled: Floats = others * (diversity / others.sum(axis=1))[:, None]
+    scaled: FloatArray = others * (diversity / others.sum(axis=1))[:, None]
     scaled[rows, mode] = 1 - diversity
     return scaled
 
 
-def draw(shares: Floats, rng: np.random.Generator) -> Integers:
+def draw(shares: FloatArray, rng: np.random.Generator) -> IntArray:
     """One column for each row, with the row's shares as probabilities."""
     cumulative = np.cumsum(shares, axis=1)
     at = rng.random(len(shares)) * cumulative[:, -1]
@@ -190,20 +187,20 @@ def draw(shares: Floats, rng: np.random.Generator) -> Integers:
 class Answers:
     """Race bits and ethnicity, as ticked on the form."""
 
-    race: Integers
-    hispanic: Booleans
+    race: IntArray
+    hispanic: BoolArray
 
-    def at(self, rows: Integers) -> Answers:
+    def at(self, rows: IntArray) -> Answers:
         """Those of some rows."""
         return Answers(self.race[rows], self.hispanic[rows])
 
-    def put(self, mask: Booleans, other: Answers) -> Answers:
+    def put(self, mask: BoolArray, other: Answers) -> Answers:
         """``other`` in the places of ``mask``, one after another."""
         race, hispanic = self.race.copy(), self.hispanic.copy()
         race[mask], hispanic[mask] = other.race, other.hispanic
         return Answers(race, hispanic)
 
-    def where(self, mask: Booleans, other: Answers) -> Answers:
+    def where(self, mask: BoolArray, other: Answers) -> Answers:
         """``other`` where ``mask`` holds, else these."""
         return Answers(
             np.where(mask, other.race, self.race), np.where(mask, other.hispanic, self.hispanic)
@@ -225,7 +222,7 @@ class AnswerModel:
         names = ("white", "black", "aian", "asian", "nhpi", "other")
         return {name: 1 << bit for bit, name in enumerate(names)}
 
-    def answer(self, origin: Integers, rng: np.random.Generator) -> Answers:
+    def answer(self, origin: IntArray, rng: np.random.Generator) -> Answers:
         """One person's answers for each origin."""
         names = self.origins.names
         race = np.zeros(len(origin), np.int64)
@@ -242,7 +239,7 @@ class AnswerModel:
         return Answers(race, hispanic[origin])
 
     def answer_differently(
-        self, origin: Integers, answers: Answers, local: Floats, rng: np.random.Generator
+        self, origin: IntArray, answers: Answers, local: FloatArray, rng: np.random.Generator
     ) -> Answers:
         """Some members of a household answer otherwise than the rest.
 

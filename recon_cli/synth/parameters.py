@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from recon_cli.arrays import FloatArray
 from recon_cli.errors import ConfigError
 from recon_cli.strict_yaml import parse_yaml, read_text
-
-Floats = npt.NDArray[np.float64]
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Weights = tuple[Annotated[float, Field(ge=0)], ...]
@@ -54,9 +53,9 @@ class GeographyParameters(ParameterSection):
         return self
 
     @property
-    def mean_sizes(self) -> Floats:
+    def mean_sizes(self) -> FloatArray:
         """Mean population of an inhabited block, by class."""
-        mean: Floats = 1000 * np.array(self.people) / np.array(self.blocks)
+        mean: FloatArray = 1000 * np.array(self.people) / np.array(self.blocks)
         return mean
 
     @property
@@ -64,7 +63,7 @@ class GeographyParameters(ParameterSection):
         """Mean population of an inhabited block."""
         return 1000 * sum(self.people) / sum(self.blocks)
 
-    def at_size(self, values: BySize, sizes: npt.NDArray[np.int64]) -> Floats:
+    def at_size(self, values: BySize, sizes: npt.NDArray[np.int64]) -> FloatArray:
         """Values by class, interpolated on the logarithm of the block size."""
         at, anchors = np.log(np.maximum(sizes, 1)), np.log(self.mean_sizes)
         return np.asarray(np.interp(at, anchors, np.array(values)), np.float64)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.seeding import digest_seed
 from recon_cli.synth.households import CountyHouseholds
 from recon_cli.synth.parameters import Nation, PersonKeys
-from recon_cli.synth.sizes import Integers
 
 #: A prime above the number of people in any nation: keys are a permutation of what is below it.
 KEYS = 999_999_937
@@ -18,7 +18,7 @@ _COPIED = ("male", "age", "race", "hispanic", "role", "relationship")
 
 def duplicate_sources(
     linkage: PersonKeys, homes: CountyHouseholds, persons: int, rng: np.random.Generator
-) -> Integers:
+) -> IntArray:
     """For each person the row whose record is duplicated: their own, for nearly all.
 
     A whole household can be duplicated in its block, in place of a neighbour of the same size.
@@ -41,7 +41,7 @@ def duplicate_sources(
     return source
 
 
-def duplicate_households(persons: pl.DataFrame, source: Integers) -> pl.DataFrame:
+def duplicate_households(persons: pl.DataFrame, source: IntArray) -> pl.DataFrame:
     """Give duplicated households the answers of their originals."""
     return persons.with_columns(persons[name].gather(source) for name in _COPIED)
 
@@ -50,7 +50,7 @@ def assign_person_keys(
     nation: Nation,
     persons: pl.DataFrame,
     *,
-    source: Integers,
+    source: IntArray,
     first_person: int,
     seed: int,
     rng: np.random.Generator,

@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from recon_cli.synth.parameters import Floats, GeographyParameters
+from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.synth.parameters import GeographyParameters
 
-Integers = npt.NDArray[np.int64]
 
-
-def block_sizes(geography: GeographyParameters, people: int, rng: np.random.Generator) -> Integers:
+def block_sizes(geography: GeographyParameters, people: int, rng: np.random.Generator) -> IntArray:
     """Populations of inhabited blocks, largest first, that sum to ``people``.
 
     The sizes are quantiles of the published distribution, evenly spaced, so that the share of
@@ -27,13 +26,13 @@ def block_sizes(geography: GeographyParameters, people: int, rng: np.random.Gene
     return _settle(geography, sizes.astype(np.int64), people, rng)
 
 
-def class_of(geography: GeographyParameters, sizes: npt.NDArray[np.integer]) -> Integers:
+def class_of(geography: GeographyParameters, sizes: npt.NDArray[np.integer]) -> IntArray:
     """The position of each size's class in the published tables."""
     return np.searchsorted(np.array(geography.lower), sizes, side="right") - 1
 
 
 @cache
-def _probabilities(geography: GeographyParameters) -> Floats:
+def _probabilities(geography: GeographyParameters) -> FloatArray:
     """Probability of each block size from 1 up: in each class the published mean, else flat."""
     total = np.zeros(geography.upper[-1])
     for low, high, blocks, mean in zip(
@@ -44,10 +43,10 @@ def _probabilities(geography: GeographyParameters) -> Floats:
     return np.asarray(total / total.sum(), np.float64)
 
 
-def _exponential(sizes: Integers, mean: float) -> Floats:
+def _exponential(sizes: IntArray, mean: float) -> FloatArray:
     """The distribution over ``sizes`` with that mean and the greatest entropy."""
 
-    def weights(rate: float) -> Floats:
+    def weights(rate: float) -> FloatArray:
         raw = np.exp(-rate * (sizes - sizes[0]) / (sizes[-1] - sizes[0]))
         return np.asarray(raw / raw.sum(), np.float64)
 
@@ -56,8 +55,8 @@ def _exponential(sizes: Integers, mean: float) -> Floats:
 
 
 def _settle(
-    geography: GeographyParameters, sizes: Integers, people: int, rng: np.random.Generator
-) -> Integers:
+    geography: GeographyParameters, sizes: IntArray, people: int, rng: np.random.Generator
+) -> IntArray:
     """Move sizes by one, as often as it takes, until they sum to ``people``."""
     low, high = np.array(geography.lower), np.array(geography.upper)
     while (missing := people - int(sizes.sum())) != 0:

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.synth.ages import ADULT
 from recon_cli.synth.households import RELATIVES, Role
 from recon_cli.synth.parameters import Units
-from recon_cli.synth.sizes import Integers
 
 #: From this age on a child goes to school.
 SCHOOL = 6
@@ -220,8 +220,8 @@ def occupied_units(units: Units, persons: pl.DataFrame, rng: np.random.Generator
 
 
 def vacant_units(
-    units: Units, occupied: Integers, rng: np.random.Generator
-) -> tuple[Integers, Integers]:
+    units: Units, occupied: IntArray, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
     """Vacant units: the position of the block, and why each is vacant.
 
     Args:

@@ -15,11 +15,12 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.errors import SourceError, VerificationError
 from recon_cli.frames import OPEN
 from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import Level, Release, Table
-from recon_cli.verification.evaluation import EvaluatedRecords, Integers, Matrix, Truth
+from recon_cli.verification.evaluation import EvaluatedRecords, Matrix
 
 if TYPE_CHECKING:
     from recon_cli.statement.intervals import CountIntervals
@@ -196,11 +197,11 @@ class _Sides:
 
     level: Level
     geoids: pl.Series
-    pattern: Integers
+    pattern: IntArray
     listed: int
     expected: Matrix
     people: Matrix
-    rows: Integers
+    rows: IntArray
     statements: _Statements | None
 
     def beyond(self, counts: Matrix, start: int) -> Matrix:
@@ -264,7 +265,7 @@ def _statements(evaluated: EvaluatedRecords, published: Publication) -> _Stateme
 
 
 def _not_equal(
-    evaluated: EvaluatedRecords, sides: _Sides, covered: Truth
+    evaluated: EvaluatedRecords, sides: _Sides, covered: BoolArray
 ) -> Iterator[tuple[int, int]]:
     """Covered cells that agree without being equal: within their law, and nothing to compare."""
     if sides.statements is None:
@@ -295,7 +296,7 @@ def _select(wanted: pl.Series, there: pl.Series) -> Matrix:
     return sparse.coo_array(entries, shape=(len(wanted), len(there))).tocsr()
 
 
-def _mismatches(evaluated: EvaluatedRecords, sides: _Sides, covered: Truth) -> pl.DataFrame:
+def _mismatches(evaluated: EvaluatedRecords, sides: _Sides, covered: BoolArray) -> pl.DataFrame:
     """Columns of `MISMATCHES`, sorted by geoid, table and cell."""
     adds = _only(evaluated.adds, np.any(covered[np.unique(sides.pattern)], axis=0))
     parts = [_DIFFERENCES.to_frame()]
@@ -317,7 +318,7 @@ def _mismatches(evaluated: EvaluatedRecords, sides: _Sides, covered: Truth) -> p
     )
 
 
-def _only(adds: Matrix, wanted: Truth) -> Matrix:
+def _only(adds: Matrix, wanted: BoolArray) -> Matrix:
     """``adds`` with nothing in the columns that are not wanted."""
     kept = adds.copy()
     kept.data *= wanted[kept.indices]
@@ -335,7 +336,9 @@ def _uncounted(sides: _Sides, named: pl.Series) -> pl.DataFrame:
     )
 
 
-def _differences(found: Matrix, beyond: Matrix, covered: Truth, pattern: Integers) -> pl.DataFrame:
+def _differences(
+    found: Matrix, beyond: Matrix, covered: BoolArray, pattern: IntArray
+) -> pl.DataFrame:
     """The covered cells where counts are ``beyond`` what is expected; columns of `_DIFFERENCES`."""
     difference = beyond.tocoo()
     row, column = difference.row.astype(np.int64), difference.col.astype(np.int64)
@@ -379,7 +382,7 @@ def _check_geounits(release: Release, published: Publication) -> None:
         raise SourceError(f"published geounit {twice['geoid'][0]!r} is listed twice")
 
 
-def _covered(evaluated: EvaluatedRecords, published: Publication) -> Truth:
+def _covered(evaluated: EvaluatedRecords, published: Publication) -> BoolArray:
     """Which cells each pattern publishes: patterns x cells of the requested tables.
 
     The last row is for records outside the geounits: every cell of the finest listed level.
@@ -394,7 +397,7 @@ def _covered(evaluated: EvaluatedRecords, published: Publication) -> Truth:
     return covered
 
 
-def _expected(evaluated: EvaluatedRecords, published: Publication, covered: Truth) -> Matrix:
+def _expected(evaluated: EvaluatedRecords, published: Publication, covered: BoolArray) -> Matrix:
     """The published counts, or their least, as geounits x cells of the requested tables.
 
     Raises:

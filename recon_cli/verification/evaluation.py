@@ -11,15 +11,13 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.errors import VerificationError
 from recon_cli.schema import Feature, Level, Release, Table, Value
 
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 Matrix = sparse.csr_array[np.int64, tuple[int, int]]
 
 #: Most (cell, kind of record) pairs that are tested in one go; bounds memory, not the result.
@@ -183,7 +181,7 @@ def _family_of(dtype: pl.DataType) -> type[pl.DataType] | None:
     return pl.Boolean if dtype == pl.Boolean else None
 
 
-def _adds(release: Release, table: Table, kinds: Sequence[Integers]) -> Matrix:
+def _adds(release: Release, table: Table, kinds: Sequence[IntArray]) -> Matrix:
     """What a record of a kind, given by value positions, adds to each cell of a table."""
     cell, kind = _counted(release, table, kinds)
     added = np.ones(len(cell), np.int64)
@@ -196,8 +194,8 @@ def _adds(release: Release, table: Table, kinds: Sequence[Integers]) -> Matrix:
 
 
 def _counted(
-    release: Release, table: Table, kinds: Sequence[Integers]
-) -> tuple[Integers, Integers]:
+    release: Release, table: Table, kinds: Sequence[IntArray]
+) -> tuple[IntArray, IntArray]:
     """The pairs of a cell and a kind that its predicate holds for: places of both."""
     values = [
         _values_of(tuple(cell.masks[f] for cell in table.cells), len(feature.values))
@@ -221,13 +219,13 @@ def _counted(
     return np.concatenate(cells), np.concatenate(counted)
 
 
-def _picked(feature: Feature) -> Integers:
+def _picked(feature: Feature) -> IntArray:
     """How many options each value of a multi-select feature picks."""
     return np.array([int(value).bit_count() for value in feature.values], np.int64)
 
 
 @lru_cache(maxsize=1024)  # a run verifies many partitions
-def _values_of(masks: tuple[int, ...], size: int) -> Truth:
+def _values_of(masks: tuple[int, ...], size: int) -> BoolArray:
     """Masks as rows of truth values, masks x values; not to be written."""
     width = -(-size // 8)
     written = b"".join(mask.to_bytes(width, "little") for mask in masks)

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
+from recon_cli.arrays import FloatArray
 from recon_cli.frontier.hierarchy import (
     hierarchy_errors,
     hierarchy_variances,
@@ -19,7 +20,6 @@ from recon_cli.frontier.hierarchy import (
 )
 from recon_cli.frontier.matrix_mechanism import (
     STRATEGIES,
-    FloatArray,
     SpanError,
     _p_identity,
     haar,

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.solve.cp_sat import Effort, maximize
 from recon_cli.solve.feasibility import Feasibility, solve_program
 

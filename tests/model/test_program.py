@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.model.program import connected_parts
 
 

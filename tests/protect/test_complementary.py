@@ -10,11 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.protect.complementary import choose_complementary
 from recon_cli.protect.least_change import ChangeProgram, SensitiveCells
 from recon_cli.protect.neighbourhoods import Neighbourhoods
 from recon_cli.protect.nested_cells import NestedCells
-from recon_cli.statement.law import BoolArray, IntArray
 
 #: People more in a column than there are that enumeration looks at, for each of the safety range.
 MORE = 2

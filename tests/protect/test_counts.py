@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 from scipy import sparse
 
 import recon_cli as recon
+from recon_cli.arrays import IntArray
 from recon_cli.chance import KeyedChance
 from recon_cli.model.published_cells import cells_of, count_matrix, relations_of
 from recon_cli.protect.accuracy import accuracy_table, sum_errors
@@ -21,7 +22,6 @@ from recon_cli.protect.counts import Keys, count_records, protect_counts, tidy_c
 from recon_cli.publication import CoveragePattern
 from recon_cli.statement import Protection, Statement
 from recon_cli.statement.cell_key import CellKey
-from recon_cli.statement.law import IntArray
 from recon_cli.statement.rounding import Rounded
 from tests.support.command_line import recon as command
 from tests.support.paths import ROOT

@@ -16,7 +16,8 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 import recon_cli as recon
-from recon_cli.noise.density import FloatArray, discrete_gaussian
+from recon_cli.arrays import FloatArray
+from recon_cli.noise.density import discrete_gaussian
 from recon_cli.risk import expectation
 from recon_cli.risk.composition import compose
 from recon_cli.risk.expectation import (

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recon_cli.score.intervals import Floats, gain_interval, interval, ratio
+from recon_cli.arrays import FloatArray
+from recon_cli.score.intervals import gain_interval, interval, ratio
 
 
-def resampled(counts: Floats, rng: np.random.Generator, resamples: int = 200) -> Floats:
+def resampled(counts: FloatArray, rng: np.random.Generator, resamples: int = 200) -> FloatArray:
     """Counts by geounit (last axis) → sums, then Poisson resamples of the geounits."""
     weights = rng.poisson(1.0, (counts.shape[-1], 1 + resamples)).astype(float)
     weights[:, 0] = 1
-    sums: Floats = counts @ weights
+    sums: FloatArray = counts @ weights
     return sums
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.errors import DisagreementError
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.ledger import GROUNDS, Confirmation, Grounds, Ledger
 from recon_cli.model.program import IntegerProgram, activity_bounds
 from recon_cli.solve import bound_tightening

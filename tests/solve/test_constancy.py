@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.constancy import combinations, prove_constant
 from recon_cli.solve.dual_bounds import WeightedRows

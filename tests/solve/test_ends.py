@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.ends import find_ends
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.ledger import Combination, Confirmation, Grounds, Ledger
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.cp_sat import Effort

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram, fix_others, relax_others
 from recon_cli.solve import cuts, feasibility, feasibility_pump
 from recon_cli.solve.certificates import confirm_infeasible

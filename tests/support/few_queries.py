@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from recon_cli.arrays import IntArray
 
 
 def lindstroem_bits(queries: int) -> int:

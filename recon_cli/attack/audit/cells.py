@@ -9,15 +9,9 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.model.candidates import (
-    BoolArray,
-    Candidates,
-    ListingLimit,
-    Stratum,
-    find_endless,
-)
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.model.candidates import Candidates, ListingLimit, Stratum, find_endless
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import MOST_CANDIDATES, System, row_entries
 

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.cells import CountEnds
 from recon_cli.attack.audit.functionals import SummedEnds
 from recon_cli.frames import OPEN
@@ -21,7 +22,6 @@ from recon_cli.model.bounds import Bounds
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks
 from recon_cli.model.components import split_components
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.model.ledger import Ledger
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.cp_sat import Effort

@@ -16,13 +16,13 @@ from typing import Final
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.ruling_zeros import CellName, RulingZeros, WeightedSum
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import build_systems

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.components import Component
-from recon_cli.model.grain import IntArray
-from recon_cli.model.ledger import BoolArray, Ledger
+from recon_cli.model.ledger import Ledger
 from recon_cli.model.program import IntegerProgram, activity_bounds, connected_parts
 
 

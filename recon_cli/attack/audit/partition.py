@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import CountEnds, IntervalCells
 from recon_cli.attack.audit.clique_ends import clique_ends
 from recon_cli.attack.audit.ends import find_ends
@@ -32,11 +33,9 @@ from recon_cli.attack.reconstruction.solution import (
     solve_system,
 )
 from recon_cli.frames import OPEN
-from recon_cli.model.candidates import BoolArray
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import build_system, whole_regions_of

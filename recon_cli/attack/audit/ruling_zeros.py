@@ -17,11 +17,12 @@ from typing import Final
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import IntervalCells
-from recon_cli.model.candidates import BoolArray, Candidates
+from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.dense_domain import DenseDomain
-from recon_cli.model.grain import IntArray, unravel
+from recon_cli.model.grain import unravel
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
 

@@ -18,10 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import CountEnds
 from recon_cli.frames import OPEN
-from recon_cli.model.candidates import BoolArray
-from recon_cli.model.grain import IntArray
 from recon_cli.publication import Publication
 
 #: A suppressed count that is below its law's threshold, as its flag or the other counts show.

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import IntArray
 
 #: There is one count left.
 RECOVERED: Final = "recovered"

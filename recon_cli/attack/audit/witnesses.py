@@ -16,16 +16,15 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.excluded_units import NO_QUARANTINE
 from recon_cli.attack.reconstruction.person_records import person_records
 from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
-from recon_cli.model.candidates import BoolArray
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.program import (

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.claims.disclosure import KINDS, disclosed_groups, disclosing_groups
 from recon_cli.attack.claims.groups import Groups, UnitGroups, distinct_rows, make_groups
 from recon_cli.attack.claims.settle import Sets, SettledSets, settle
@@ -22,12 +23,8 @@ from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.duplicate_columns import MergedProgram, merge_duplicate_columns
-from recon_cli.model.grain import IntArray
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-
-BoolArray = npt.NDArray[np.bool_]
-
 
 #: Groups that no solution refutes, times histogram cells of a unit; groups beyond stay undecided.
 _MEMBERSHIPS = 60_000_000

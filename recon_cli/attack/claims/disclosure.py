@@ -9,12 +9,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.claims.groups import Groups
-from recon_cli.model.grain import IntArray
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: By rising strength of what is claimed about the people: each kind contains those before.
 KINDS = ("identity", "attribute", "inferential")

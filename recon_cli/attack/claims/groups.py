@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.variability.histogram import HistogramCells
-from recon_cli.model.grain import IntArray
 
-BoolArray = npt.NDArray[np.bool_]
 #: Subsets of the columns, as bits.
 Subsets = npt.NDArray[np.unsignedinteger[Any]]
 

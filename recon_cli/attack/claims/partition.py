@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.claims.batch import BatchClaims, UnitPrograms, verify_batch
 from recon_cli.attack.claims.columns import claim_columns
 from recon_cli.attack.claims.disclosure import KINDS
@@ -32,7 +32,6 @@ from recon_cli.attack.variability.histogram import (
 )
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.ledger import GROUNDS
 from recon_cli.model.plan import Plan
@@ -42,8 +41,6 @@ from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Coverage, Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Groups of a batch, about: subsets of columns times units.
 _GROUPS = 65_536

@@ -9,18 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.ledger import Ledger
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.bound_tightening import Ends
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import EndSearch
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Vertices near an end that is not reached, and how much a random cost decides there.
 _NEAR = 8

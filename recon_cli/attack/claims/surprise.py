@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import FloatArray
 from recon_cli.schema import Release
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def count_records(release: Release, records: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.predicates import Masks
 from recon_cli.publication import Coverage, CoveragePattern
 from recon_cli.schema import Recode, Release, Table, count_combinations
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Columns of a claim that is tested for being trivial, at most.
 _MOST_TRIVIAL = 4

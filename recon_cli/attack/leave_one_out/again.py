@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.excluded_units import NO_QUARANTINE
 from recon_cli.attack.leave_one_out.batch import BatchComparison, Conclusions
 from recon_cli.attack.leave_one_out.ends import Questions, RecordEnds, settle_ends
@@ -28,7 +28,6 @@ from recon_cli.attack.sampling import SampledSolutions, sample_batch, vertices
 from recon_cli.attack.variability.histogram import HistogramCells, histogram_masks, histogram_of
 from recon_cli.attack.variability.partition import make_variability_plan
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System, build_systems
@@ -38,7 +37,6 @@ from recon_cli.solve.cp_sat import Effort
 
 #: What an agency publishes of the records of a partition; the same coverage for any records.
 Publish = Callable[[pl.DataFrame], Publication]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def attack_again(

@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.attack.leave_one_out.ends import ENOUGH, Questions, RecordEnds, settle_ends
 from recon_cli.attack.leave_one_out.reference import ReferenceClasses, chance
 from recon_cli.attack.sampling import SampledSolutions, vertex
 from recon_cli.model.components import Component
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import System
 from recon_cli.solve.cp_sat import Effort
-
-FloatArray = npt.NDArray[np.float64]
 
 #: People whose questions are held in memory at a time: a number for each variable.
 _CHUNK = 128

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.model.ledger import Ledger
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.bound_tightening import Ends

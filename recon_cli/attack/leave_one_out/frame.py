@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.leave_one_out.batch import BatchComparison
 from recon_cli.attack.leave_one_out.modes import ModalValues
-from recon_cli.model.grain import IntArray
 from recon_cli.schema import Release
 
 #: What is known of a record: everything or something; nothing, because its unit is open or

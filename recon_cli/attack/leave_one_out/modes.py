@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.linkage.baselines import ValueCounts, is_modal, most_frequent
 from recon_cli.attack.linkage.key_encoding import column_codes
 from recon_cli.attack.linkage.specification import parent_level
-from recon_cli.model.grain import IntArray
 from recon_cli.schema import Release
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.attack.leave_one_out.batch import compare_batch
 from recon_cli.attack.leave_one_out.frame import (
@@ -30,7 +31,6 @@ from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.attack.variability.partition import make_variability_plan
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System, build_systems
 from recon_cli.progress import OnProgress, ignore_progress

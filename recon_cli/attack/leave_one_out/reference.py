@@ -9,13 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.attack.variability.histogram import HistogramCells
-from recon_cli.model.grain import IntArray
 from recon_cli.schema import Release
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.attack.linkage.record_order import place_in_unit, record_hashes, uniform, unit_salts
 from recon_cli.schema import Level
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class ValueCounts:
 
     counts: pl.DataFrame
     geoids: pl.Series
-    parent: Integers
+    parent: IntArray
     mode: int
 
     @classmethod
@@ -68,7 +66,7 @@ class ValueCounts:
         return int(self.parent.max(initial=-1)) + 1
 
     @cached_property
-    def modes(self) -> Integers:
+    def modes(self) -> IntArray:
         """For each unit the modal guess (MDG).
 
         The unit's mode; where two values tie or one person lives alone, the mode of the parent,
@@ -80,14 +78,14 @@ class ValueCounts:
         return np.where((ties == 1) & (total > 1), own, lent)
 
     @cached_property
-    def starts(self) -> Integers:
+    def starts(self) -> IntArray:
         """For each unit where its people begin in `people`; one more entry at the end."""
         totals = np.zeros(len(self.geoids) + 1, np.int64)
         np.add.at(totals, self.counts["unit"].to_numpy() + 1, self.counts["n"].to_numpy())
         return np.cumsum(totals)
 
     @cached_property
-    def people(self) -> Integers:
+    def people(self) -> IntArray:
         """The value of every person, sorted by unit and value."""
         return np.repeat(self.counts["gain"].to_numpy(), self.counts["n"].to_numpy())
 
@@ -115,7 +113,7 @@ def most_frequent(counts: Mapping[int, int]) -> int:
     return min(counts, key=lambda value: (-counts[value], value), default=0)
 
 
-def _mode_of(counts: pl.DataFrame, units: int) -> tuple[Integers, Integers, Integers, Integers]:
+def _mode_of(counts: pl.DataFrame, units: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """For each unit: a most frequent value, how often it occurs, how many tie, people in all."""
     modes = (
         counts.group_by("unit")
@@ -222,7 +220,7 @@ def proportional_guess(
     return pl.Series("gain", _draw_another(values, records, chance))
 
 
-def _draw_another(values: ValueCounts, records: pl.DataFrame, chance: Floats) -> Integers:
+def _draw_another(values: ValueCounts, records: pl.DataFrame, chance: FloatArray) -> IntArray:
     unit, own = records["unit"].to_numpy(), records["gain"].to_numpy()
     guess, alone = _pick_another(values.counts, len(values.geoids), unit, own, chance)
     if alone.any():
@@ -233,8 +231,8 @@ def _draw_another(values: ValueCounts, records: pl.DataFrame, chance: Floats) ->
 
 
 def _pick_another(
-    counts: pl.DataFrame, units: int, unit: Integers, own: Integers, chance: Floats
-) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    counts: pl.DataFrame, units: int, unit: IntArray, own: IntArray, chance: FloatArray
+) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Somebody's value in ``unit`` who is not one of those with ``own``; and who lives alone."""
     n = counts["n"].to_numpy()
     people = np.repeat(counts["gain"].to_numpy(), n)

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-Unsigned = npt.NDArray[np.uint64]
+from recon_cli.arrays import WordArray
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def unit_salts(geoids: Sequence[str], seed: int, purpose: str) -> Unsigned:
+def unit_salts(geoids: Sequence[str], seed: int, purpose: str) -> WordArray:
     """One 64-bit number for each geounit, seed and purpose.
 
     >>> unit_salts(["a"], 1, "x") == unit_salts(["b", "a"], 1, "x")[1:]
@@ -56,16 +56,16 @@ def place_in_unit(records: pl.DataFrame, unit: str, identity: Sequence[str]) -> 
     )
 
 
-def record_hashes(salts: Unsigned, places: npt.NDArray[np.int64]) -> Unsigned:
+def record_hashes(salts: WordArray, places: npt.NDArray[np.int64]) -> WordArray:
     """One 64-bit number for each record: its unit's salt and its place, mixed (splitmix64)."""
     with np.errstate(over="ignore"):
-        mixed: Unsigned = salts + (places.astype(np.uint64) + np.uint64(1)) * _GOLDEN
+        mixed: WordArray = salts + (places.astype(np.uint64) + np.uint64(1)) * _GOLDEN
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
     return mixed
 
 
-def uniform(numbers: Unsigned) -> npt.NDArray[np.float64]:
+def uniform(numbers: WordArray) -> npt.NDArray[np.float64]:
     """Hashes as numbers in [0, 1)."""
     return (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53

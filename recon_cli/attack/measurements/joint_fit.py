@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements, chain
 from recon_cli.histogram.projected_gradient import StoppingRule, descend
 from recon_cli.histogram.rounding import round_alone, round_children
-from recon_cli.noise.density import FloatArray, IntArray
 
 #: Below it a cell of the whole partition is taken as empty, in people.
 _EMPTY: Final = 0.05

@@ -19,8 +19,8 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.attack.measurements.measurements import LevelMeasurements
-from recon_cli.noise.density import FloatArray, IntArray
 
 #: Rows are compared by sums of random whole numbers, exact in doubles.
 _LARGEST: Final = 2**30

@@ -20,11 +20,11 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements
 from recon_cli.attack.measurements.symmetry import MatrixBlock, SymmetricBasis, symmetric_basis
 from recon_cli.errors import SourceError
 from recon_cli.histogram.hierarchy import Hierarchy
-from recon_cli.noise.density import FloatArray, IntArray
 
 #: Matrices of so many rows are inverted for every geounit with children.
 MOST_CELLS: Final = 1_500

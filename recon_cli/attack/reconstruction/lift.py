@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from recon_cli.arrays import IntArray
 from recon_cli.model.candidates import Stratum
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
 

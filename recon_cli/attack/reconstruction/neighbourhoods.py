@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recon_cli.model.dense_domain import Int32Array
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import Int32Array, IntArray
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.row_costs import RECORD, SHORTAGE
 from recon_cli.seeding import generator

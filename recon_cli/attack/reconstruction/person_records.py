@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import AtomArray, IntArray
 from recon_cli.attack.reconstruction.lift import lift_values
 from recon_cli.attack.reconstruction.solution import BatchSolution
-from recon_cli.model.candidates import AtomArray
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
 from recon_cli.seeding import generator

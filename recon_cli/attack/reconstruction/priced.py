@@ -16,11 +16,10 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from recon_cli.attack.reconstruction.neighbourhoods import meet_shared_rows
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.dense_domain import BoolArray, FloatArray, Int32Array
-from recon_cli.model.grain import IntArray
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.program import IntegerProgram, with_rows
 from recon_cli.model.row_costs import RECORD

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
 from recon_cli.attack.reconstruction.priced import PricedSolution, solve_priced
 from recon_cli.errors import ContradictionError, DisagreementError, SolverError
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
-from recon_cli.model.candidates import BoolArray, Candidates
+from recon_cli.model.candidates import Candidates
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
 from recon_cli.model.dense_domain import DenseDomain, require_room
-from recon_cli.model.grain import IntArray, unravel
+from recon_cli.model.grain import unravel
 from recon_cli.model.plan import Plan
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.system import System

@@ -18,12 +18,12 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.variability.distance import (
     DIAMETER,
     FROM_INCUMBENT,
     LOST,
-    BoolArray,
     ComponentHistogram,
     DistanceMeasure,
 )
@@ -38,7 +38,6 @@ from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.ledger import Confirmation, Ledger
 from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.certificates import confirm_infeasible

@@ -15,18 +15,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from recon_cli.arrays import AtomArray, BoolArray, IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.variability.batch import BatchVariability, CellIntervals, Distances
-from recon_cli.attack.variability.distance import BoolArray
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.errors import StageError
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
-from recon_cli.model.candidates import AtomArray, Candidates
+from recon_cli.model.candidates import Candidates
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
 from recon_cli.model.dense_domain import DenseDomain, require_room
-from recon_cli.model.grain import IntArray, unravel
+from recon_cli.model.grain import unravel
 from recon_cli.model.ledger import Ledger
 from recon_cli.model.plan import Plan
 from recon_cli.model.priced_rows import PricedRows

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.model.grain import IntArray
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.program import IntegerProgram, relax_others
 from recon_cli.solve.objectives import (
     LinearFunctionals,
@@ -19,8 +18,6 @@ from recon_cli.solve.objectives import (
     distance_from,
     loss_from,
 )
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

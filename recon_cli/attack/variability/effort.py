@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recon_cli.arrays import IntArray
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.cp_sat import Effort, SolveResult, find_feasible, maximize
 from recon_cli.solve.cuts import feasibility_cut

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.variability.batch import BatchVariability, Distances
-from recon_cli.attack.variability.distance import BoolArray
 from recon_cli.attack.variability.histogram import HistogramCells, with_open_ends
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
 

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.candidates import Candidates, find_unmentioned
 from recon_cli.model.components import Component
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.system import System

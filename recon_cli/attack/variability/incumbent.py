@@ -10,11 +10,11 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.errors import StageError
 from recon_cli.model.candidates import Candidates, find_unmentioned
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
 

@@ -16,6 +16,7 @@ from functools import reduce
 
 import numpy as np
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.variability.distance import (
     DIAMETER,
     FROM_INCUMBENT,
@@ -23,7 +24,6 @@ from recon_cli.attack.variability.distance import (
     DistanceMeasure,
 )
 from recon_cli.attack.variability.effort import EffortAccount
-from recon_cli.model.grain import IntArray
 from recon_cli.model.program import fix_others, with_rows
 from recon_cli.solve.cp_sat import Status
 from recon_cli.solve.dual_bounds import least_value

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.known_batch import KnownBatch
 from recon_cli.attack.options import Mode, VariabilityOptions
@@ -22,7 +23,7 @@ from recon_cli.attack.variability.batch import (
     measure_batch,
 )
 from recon_cli.attack.variability.dense import DenseRegion
-from recon_cli.attack.variability.distance import LOST, BoolArray
+from recon_cli.attack.variability.distance import LOST
 from recon_cli.attack.variability.effort import EffortBudget
 from recon_cli.attack.variability.frames import (
     REGIONS,
@@ -38,7 +39,6 @@ from recon_cli.attack.variability.histogram import (
 from recon_cli.attack.variability.incumbent import count_records
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.grain import IntArray
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan, make_relaxed_plan

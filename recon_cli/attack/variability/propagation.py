@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.variability.histogram import (
     histogram_columns,
     histogram_masks,
@@ -19,7 +20,7 @@ from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.dense_bounds import propagate_dense
 from recon_cli.model.dense_domain import DenseDomain
-from recon_cli.model.grain import IntArray, unravel
+from recon_cli.model.grain import unravel
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan

@@ -11,12 +11,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq, minimize_scalar, root
 from scipy.special import gammaln, ndtr
 from scipy.stats import binom
 
-FloatArray = npt.NDArray[np.float64]
+from recon_cli.arrays import FloatArray
 
 #: Normal variables of the integrals in `below_half`, and their mass.
 _GRID = np.linspace(-9, 9, 3601)

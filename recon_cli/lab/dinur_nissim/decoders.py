@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.optimize import linprog
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from recon_cli.arrays import FloatArray, IntArray
 
 _ITERATIONS = 400
 #: How little the halves of the splitting may differ.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy.linalg import blas
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.lab.dinur_nissim import closed_form
 from recon_cli.lab.dinur_nissim.decoders import (
     box_least_squares,
@@ -22,9 +23,6 @@ from recon_cli.lab.dinur_nissim.decoders import (
 )
 from recon_cli.noise.budget import best_guess
 from recon_cli.seeding import generator
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 Kind = Literal["none", "gaussian", "laplace", "bounded"]
 Decoder = Literal["auto", "least-squares", "least-absolute", "feasible"]

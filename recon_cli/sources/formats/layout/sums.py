@@ -10,9 +10,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from recon_cli.arrays import FloatArray
 from recon_cli.statement.suppression import threshold_of
-
-FloatArray = npt.NDArray[np.float64]
 
 _GROUPED: Final = re.compile(r"(\d{1,3})([,' \u00a0\u202f]\d{3})+")
 #: Multiples of a base in fewer counts may be chance.
