@@ -31,7 +31,7 @@ PEOPLE = (
     "proportional_without",
     "units",
 )
-LINKS = ("putative", "exact", "confirmed", "expected")
+LINKS = ("putative", "confirmed", "expected")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
-from recon_cli.attack.linkage.specification import TABLES
+from recon_cli.attack.linkage.specification import TABLES, LinkageSpecification
 from recon_cli.config.sections.link import Link
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.declaration import MadeStage
@@ -158,6 +158,7 @@ def _settings(inputs: LinkageInputs, config: Link) -> dict[str, object]:
         "exact": list(spec.keys.exact),
         "binned": list(spec.keys.binned),
         "gains": list(spec.keys.gains),
+        **_passes(spec),
         "origins": list(spec.origins),
         "guessers": [
             [each.name, each.kind, each.origin, each.leave_one_out] for each in spec.guessers
@@ -177,6 +178,15 @@ def _settings(inputs: LinkageInputs, config: Link) -> dict[str, object]:
     }
 
 
+def _passes(spec: LinkageSpecification) -> dict[str, object]:
+    """The user's passes, if there are any."""
+    passes = [
+        [each.name, each.place.name, list(each.same), each.near, each.within]
+        for each in spec.own_passes
+    ]
+    return {"passes": passes} if passes else {}
+
+
 def _notes(inputs: LinkageInputs, slices: Mapping[str, Mapping[str, Slice]]) -> dict[str, object]:
     """What a reader of the counts must know; records of partitions that the truth lacks."""
     spec = inputs.spec
@@ -189,6 +199,7 @@ def _notes(inputs: LinkageInputs, slices: Mapping[str, Mapping[str, Slice]]) -> 
         "leave_one_out": [each.name for each in spec.guessers if each.leave_one_out],
         "origin": {each.name: each.origin for each in spec.guessers},
         "attackers": list(spec.attackers),
+        **({"passes": [each.name for each in spec.own_passes]} if spec.own_passes else {}),
         "outside_partitions": {
             name: sum(each.rows for partition, each in parts.items() if partition not in known)
             for name, parts in slices.items()

@@ -11,6 +11,7 @@ import polars as pl
 from recon_cli.attack.linkage import modes
 from recon_cli.attack.linkage.attacker_usage import AttackerUsage, add_up_usage, count_usage
 from recon_cli.attack.linkage.dedup import FLAGS
+from recon_cli.attack.linkage.passes import Pass
 from recon_cli.attack.linkage.published_margins import PublishedMargins
 from recon_cli.attack.linkage.specification import (
     CEF,
@@ -23,7 +24,7 @@ from recon_cli.attack.linkage.specification import (
     guesser_tables,
     parent_level,
 )
-from recon_cli.config.sections.link import AttackerFile, Link
+from recon_cli.config.sections.link import AttackerFile, Link, PassSection
 from recon_cli.errors import ConfigError, SchemaError, SourceError, UnknownValueError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
@@ -63,8 +64,8 @@ class LinkageInputs:
     def columns(self, name: str) -> list[str]:
         """The columns that are read of a file."""
         spec, release = self.spec, self.spec.release
-        needed = [release.geoid_column, *spec.keys.columns]
-        for column in spec.keys.columns:
+        needed = [release.geoid_column, *spec.columns]
+        for column in spec.columns:
             feature = release.column_groups(column).feature
             needed += [feature, *release.features[release.feature_index[feature]].options]
         if name == spec.truth or name in spec.attackers:
@@ -121,6 +122,7 @@ def open_linkage_inputs(run: Run) -> LinkageInputs:
             seed=run.config.top.seed if config.seed is None else config.seed,
             id=config.id,
             data_defined=defined,
+            passes=[_pass(run.release, section) for section in config.passes or ()],
         )
     except ConfigError as error:
         raise ConfigError(f"link.{error}") from error
@@ -160,9 +162,9 @@ def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress)
     units = records[spec.truth].group_by(place).agg(population=pl.len())
     counts = modes.count_gains(spec, records, inputs.margins(work, partition))
     tick(units.height, int(units["population"].sum()))
-    # a unit without a mode of its own takes its parent's: no parent may be cut
+    # a unit without a mode of its own takes its parent's, and passes look in whole places
     region, parents = spec.release.region, parent_level(spec.release)
-    whole = region if region.encloses(parents) else parents
+    whole = max(region, parents, *spec.places, key=lambda level: -level.digits)
     pieces = cut(spec.release, partition, units, PIECE_PEOPLE, whole=whole)
     return PartitionGains(counts, tuple(pieces), _usage(inputs, records[spec.truth], partition))
 
@@ -232,6 +234,23 @@ def _keys(release: Release, config: Link) -> AttackKeys:
     except SchemaError as error:
         raise ConfigError(f"link: {error}") from error
     return keys
+
+
+def _pass(release: Release, section: PassSection) -> Pass:
+    levels = [name for name in section.same if name in release.geography.by_name]
+    if len(levels) != 1:
+        known = ", ".join(release.geography.by_name)
+        found = f"found {' and '.join(levels)}" if levels else "found none"
+        raise ConfigError(
+            f"passes.{section.name}.same: one level of geounits is expected ({known}); {found}"
+        )
+    if len(section.within) > 1:
+        raise ConfigError(
+            f"passes.{section.name}.within: {' and '.join(section.within)}: one feature may differ"
+        )
+    near, within = next(iter(section.within.items()), (None, 0))
+    same = tuple(name for name in section.same if name not in levels)
+    return Pass(section.name, release.geography.by_name[levels[0]], same, near, within)
 
 
 def _origins(run: Run, config: Link) -> dict[str, RecordFile]:

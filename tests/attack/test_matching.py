@@ -10,10 +10,10 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recon_cli.attack.linkage.matching import count_matches, match
+from recon_cli.attack.linkage.matching import Keys, count_matches, match
 from recon_cli.attack.linkage.record_order import place_in_unit, record_hashes, uniform, unit_salts
 
-PASSES = {"exact": ["block", "sex", "age"], "binned": ["block", "sex", "agebin"]}
+PASSES = {"exact": Keys(["block", "sex", "age"]), "binned": Keys(["block", "sex", "agebin"])}
 Row = dict[str, Any]
 
 
@@ -26,7 +26,7 @@ def two_loops(left: list[Row], right: list[Row]) -> dict[str, list[tuple[int, in
         for i in range(len(left_rest) - 1, -1, -1):
             for j, (_, theirs) in enumerate(right_rest):
                 ours = left_rest[i][1]
-                if all(ours[k] is not None and ours[k] == theirs[k] for k in keys):
+                if all(ours[k] is not None and ours[k] == theirs[k] for k in keys.same):
                     found[name].append((left_rest[i][0], right_rest[j][0]))
                     del left_rest[i], right_rest[j]
                     break
@@ -88,7 +88,7 @@ def test_matches_are_those_of_the_double_loop(seed: int, size: int) -> None:
         made = found.filter(pl.col("pass") == name)
         assert made.height == expected[name]
         for i, j in made.select("left", "right").iter_rows():
-            assert all(left[i][k] == right[j][k] is not None for k in keys)
+            assert all(left[i][k] == right[j][k] is not None for k in keys.same)
 
 
 @settings(max_examples=40, deadline=None)
@@ -108,8 +108,8 @@ def test_pairs_do_not_depend_on_the_order_of_rows(seed: int) -> None:
 def test_counting_needs_no_pairing(seed: int) -> None:
     left, right = random_files(seed, 40)
     found = match(frame(left), frame(right), PASSES)
-    exact = count_matches(frame(left), frame(right), PASSES["exact"])
-    both = count_matches(frame(left), frame(right), PASSES["binned"])
+    exact = count_matches(frame(left), frame(right), PASSES["exact"].same)
+    both = count_matches(frame(left), frame(right), PASSES["binned"].same)
     assert exact["pairs"].sum() == found.filter(pl.col("pass") == "exact").height
     assert both["pairs"].sum() == found.height
 
@@ -119,7 +119,7 @@ def test_one_side_empty_and_blocks_on_one_side_only() -> None:
     other = some.with_columns(block=pl.lit("2"))
     for left, right in ((some.clear(), some), (some, some.clear()), (some, other)):
         assert match(left, right, PASSES).is_empty()
-        assert count_matches(left, right, PASSES["binned"]).is_empty()
+        assert count_matches(left, right, PASSES["binned"].same).is_empty()
 
 
 def test_lowest_order_is_taken_first() -> None:

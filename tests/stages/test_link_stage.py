@@ -334,3 +334,46 @@ def test_the_limits_of_agreement_are_of_the_records_that_solvar_measured(tmp_pat
     assert (limited["pct"] <= limited["most"]).all()
     shown = recon("score", "-c", path, "--table", "table08_agreement", width=120).output
     assert "feasible" in shown
+
+
+def test_passes_of_ones_own(tmp_path: Path) -> None:
+    """The study's two by name make its links; others are counted by pass, in whole places."""
+    config = town(tmp_path)
+    recon("link", "-c", write(tmp_path, config), "--work", tmp_path / "usual", "-q")
+    exact = {"name": "exact", "same": ["block", "sex", "age"]}
+    binned = {"name": "binned", "same": ["block", "sex", "agebin"]}
+    config["link"]["passes"] = [exact, binned]
+    recon("link", "-c", write(tmp_path, config), "--work", tmp_path / "named", "-q")
+    usual, named = (read(tmp_path / work, "links") for work in ("usual", "named"))
+    assert named.equals(usual)
+    for folder in ("targets", "agreement", "truth"):
+        assert read(tmp_path / "named", folder).equals(read(tmp_path / "usual", folder))
+    near = {"name": "near", "same": ["block", "sex"], "within": {"age": 1}}
+    nearby = {"name": "nearby", "same": ["block_group", "sex", "age"]}
+    config["link"]["passes"] = [exact, nearby, near, binned]
+    path = write(tmp_path, config)
+    recon("link", "-c", path, "-q")
+    tallies, links = (read(tmp_path / "work", name) for name in ("tallies", "links"))
+    assert tallies["putative"].sum() == links.height
+    assert set(tallies["pass"]) == {"exact", "near", "binned", "nearby"}
+    assert links["same_block"].sum() == tallies["same_unit"].sum()
+    recon("score", "-c", path, "-q")
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"same": ["sex", "age"]}, "one level of geounits is expected (block, "),
+        ({"same": ["block", "tract", "sex"]}, "found block and tract"),
+        (
+            {"same": ["block"], "within": {"age": 1, "sex": 2}},
+            "link.passes.p.within: age and sex: one feature may differ",
+        ),
+        ({"same": ["block", "race"]}, "link.passes.p: 'race' is of no feature of link.exact"),
+    ],
+)
+def test_refused_passes(tmp_path: Path, section: dict[str, Any], message: str) -> None:
+    config = town(tmp_path, 50)
+    config["link"]["passes"] = [{"name": "p", **section}]
+    output = recon("link", "-c", write(tmp_path, config), code=2).output
+    assert message in " ".join(output.split())

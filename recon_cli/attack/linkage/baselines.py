@@ -11,7 +11,7 @@ See *modal* and *guesser* in docs/glossary.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -59,6 +59,22 @@ class ValueCounts:
             .agg(pl.col("n").sum())
             .sort("unit", "gain")
         )
+
+    @cached_property
+    def lent(self) -> ValueCounts:
+        """The same where units without people have those of the parent, or else the mode."""
+        empty = np.setdiff1d(np.arange(len(self.geoids)), self.counts["unit"].to_numpy())
+        if not len(empty):
+            return self
+        borrowed = pl.DataFrame({"empty": empty, "unit": self.parent[empty]}).join(
+            self.above, on="unit", how="left"
+        )
+        lent = borrowed.select(
+            pl.col("empty").cast(self.counts.schema["unit"]).alias("unit"),
+            pl.col("gain").fill_null(self.mode),
+            pl.col("n").fill_null(1),
+        )
+        return replace(self, counts=pl.concat([self.counts, lent]).sort("unit", "gain"))
 
     @property
     def parents(self) -> int:
@@ -203,12 +219,14 @@ def proportional_guess(
 
     Args:
         values: Of the source that the records come from.
-        records: ``unit``, and ``exact, binned`` and perhaps ``gain``, which tell records apart.
+        records: ``unit``, and ``exact, binned`` and perhaps ``gain`` and ``id``, which tell records
+            apart.
         seed: The seed.
         purpose: Keeps the draws apart from other uses of the seed.
         leave_one_out: Never pick the record itself.
     """
-    identity = [name for name in ("exact", "binned", "gain") if name in records.columns]
+    names = ("id", "exact", "binned", "gain")
+    identity = [name for name in names if name in records.columns]
     places = place_in_unit(records, "unit", identity).to_numpy()
     unit = records["unit"].to_numpy()
     salts = unit_salts(values.geoids.to_list(), seed, purpose)

@@ -44,7 +44,9 @@ def with_order(encoder: KeyEncoder, records: pl.DataFrame, seed: int, purpose: s
         seed: The seed.
         purpose: Files with different purposes get unrelated orders.
     """
-    identity = [c for c in ("id", "exact", "binned", "gain") if c in records.columns]
+    further = [column for each in encoder.passes for column in each.key_columns]
+    names = dict.fromkeys(("id", "exact", "binned", "gain", *further))
+    identity = [name for name in names if name in records.columns]
     places = place_in_unit(records, "unit", identity).to_numpy()
     salts = unit_salts(encoder.geoids.to_list(), seed, purpose)
     numbers = record_hashes(salts[records["unit"].to_numpy()], places)
@@ -84,35 +86,3 @@ def is_set(flag: str) -> pl.Expr:
 def unique_on(records: pl.DataFrame, key: str) -> pl.Series:
     """Whether no other record has the key (``binned``: unique on block × sex × agebin)."""
     return records.select(pl.len().over(key) == 1).to_series().alias("unique")
-
-
-def attach_truth(attackers: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
-    """Add what the truth says of every attacker record, found by unit and id.
-
-    A record is *true* when unit, id and binned keys are those of the truth: only then can a link to
-    it be confirmed. Whether its person is modal and unique is known by unit and id alone, as the
-    study has it (Tables 10, 13, 14, 16 and 17), whatever sex and age the attacker believes.
-
-    Args:
-        attackers: ``unit, exact, binned, id, order``.
-        truth: ``unit, id, binned, gain, modal, unique``, no id twice in a unit.
-
-    Returns:
-        The attackers, with ``true`` (Boolean); ``true_gain``, null where it is not; ``modal`` and
-        ``unique``, null where the truth has no such person in the unit.
-    """
-    known = truth.select(
-        "unit",
-        "id",
-        pl.col("binned").alias("_binned"),
-        pl.col("gain").alias("true_gain"),
-        "modal",
-        "unique",
-    )
-    joined = attackers.join(known, on=["unit", "id"], how="left", maintain_order="left")
-    true = pl.col("_binned").eq_missing(pl.col("binned"))
-    return (
-        joined.with_columns(true.alias("true"))
-        .with_columns(pl.when("true").then("true_gain").alias("true_gain"))
-        .drop("_binned")
-    )

@@ -16,8 +16,9 @@ from functools import cached_property
 
 import polars as pl
 
+from recon_cli.attack.linkage.passes import Pass
 from recon_cli.errors import SourceError, UnknownValueError
-from recon_cli.schema import AttackKeys, Feature, Release, Value, bits, column_dtype
+from recon_cli.schema import AttackKeys, Feature, Level, Release, Value, bits, column_dtype
 
 #: Values that messages name.
 _NAMED = 5
@@ -30,7 +31,8 @@ class EncodedRecords:
 
     Attributes:
         records: ``unit`` (Int32), ``exact`` (Int64, null where a key is not known), ``binned``,
-            ``gain`` (Int64, only if asked for), and the columns to keep.
+            ``gain`` (Int64, only if asked for), those of further passes (Int64, null where a value
+            is not known), and the columns to keep.
         left_out: Why others were left out: ``outside`` the geounits of the truth, ``incomplete``.
     """
 
@@ -46,11 +48,13 @@ class KeyEncoder:
         release: The schema.
         keys: Its linking columns.
         geoids: The geounits of the truth, sorted, each once (String).
+        passes: Those with columns of their own are encoded for.
     """
 
     release: Release
     keys: AttackKeys
     geoids: pl.Series
+    passes: tuple[Pass, ...] = ()
 
     def encode(
         self,
@@ -81,15 +85,38 @@ class KeyEncoder:
             packed[key] = self.pack(records, columns, name) + offset
         if gains:
             packed["gain"] = self.pack(records, self.keys.gains, name)
+        needed = [key for key in packed if key != "exact"]
+        for each in self.passes:
+            if each.key not in sets:
+                packed |= self._encode_pass(each, records, packed["unit"], name)
         numbers = pl.DataFrame([column.alias(key) for key, column in packed.items()])
         whole = numbers.hstack(records.select(keep)) if keep else numbers
         inside = whole.filter(pl.col("unit").is_not_null())
-        known = inside.drop_nulls([key for key in packed if key != "exact"])
+        known = inside.drop_nulls(needed)
         left_out = {
             "outside": whole.height - inside.height,
             "incomplete": inside.height - known.height,
         }
         return EncodedRecords(known, left_out)
+
+    def places(self, level: Level) -> pl.Series:
+        """For each of `geoids` the number of the geounit of ``level`` that encloses it (Int64)."""
+        enclosing = level.enclosing(self.geoids)
+        names = enclosing.unique().sort()
+        numbers = pl.Series(range(len(names)), dtype=pl.Int64)
+        return enclosing.replace_strict(names, numbers, return_dtype=pl.Int64)
+
+    def _encode_pass(
+        self, each: Pass, records: pl.DataFrame, unit: pl.Series, name: str
+    ) -> dict[str, pl.Series]:
+        place = self.places(each.place).gather(unit)
+        size = math.prod(map(self._size, each.same))
+        packed = {each.key: self.pack(records, each.same, name) + place * size}
+        if each.near is not None and each.number is not None:
+            codes = column_codes(self.release, records, each.near, name)
+            values = self.release.features[self.release.feature_index[each.near]].values
+            packed[each.number] = pl.Series(list(map(int, values)), dtype=pl.Int64).gather(codes)
+        return packed
 
     def units(self, records: pl.DataFrame, name: str) -> pl.Series:
         """The number of every record's geounit (Int32); null outside those of the truth.

@@ -9,11 +9,37 @@ first, second, third … on the other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-#: Pass → the columns that both records of a pair must share.
-Passes = Mapping[str, Sequence[str]]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What both records of a pair must have.
+
+    Attributes:
+        same: Columns in which they are equal.
+        near: A column of integers in which they may differ.
+        within: By how much.
+    """
+
+    same: Sequence[str]
+    near: str | None = None
+    within: int = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(self.same) if self.near is None else (*self.same, self.near)
+
+
+#: Pass → what both records of a pair must have.
+Passes = Mapping[str, Keys]
 
 
 def match(
@@ -25,6 +51,9 @@ def match(
     columns is not paired in it. The number of pairs depends on the columns alone; which of
     several equal candidates are paired depends on ``order`` alone, never on the order of rows,
     as long as ``order`` has no ties between records that differ.
+
+    Where values may differ, each pass makes as many pairs as can be made: in rising order the
+    lowest record is paired with the lowest that it can be, and is left where there is none.
 
     Args:
         left: Records with the columns of every pass and ``order``.
@@ -38,13 +67,11 @@ def match(
     """
     kind = pl.Enum(list(passes))
     pairs = [pl.DataFrame(schema={"left": pl.UInt32, "right": pl.UInt32, "pass": kind})]
-    columns = list(dict.fromkeys(name for names in passes.values() for name in names))
+    columns = list(dict.fromkeys(name for keys in passes.values() for name in keys.columns))
     rest_left = left.select(*columns, order).with_row_index("left")
     rest_right = right.select(*columns, order).with_row_index("right")
     for number, (name, keys) in enumerate(passes.items(), start=1):
-        matched = _ranked(rest_left, "left", keys, order).join(
-            _ranked(rest_right, "right", keys, order), on=[*keys, "_rank"]
-        )
+        matched = _pairs(rest_left, rest_right, keys, order)
         pairs.append(matched.select("left", "right", pl.lit(name, dtype=kind).alias("pass")))
         if number < len(passes):
             rest_left = rest_left.join(matched, on="left", how="anti")
@@ -71,6 +98,51 @@ def count_matches(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) 
         both.group_by(keys[0])
         .agg(pl.min_horizontal("len", "len_right").sum().cast(pl.Int64).alias("pairs"))
         .sort(keys[0])
+    )
+
+
+def _pairs(left: pl.DataFrame, right: pl.DataFrame, keys: Keys, order: str) -> pl.DataFrame:
+    """The pairs of one pass: ``left``, ``right``."""
+    if keys.near is not None:
+        return _near_pairs(left, right, keys, order)
+    return _ranked(left, "left", keys.same, order).join(
+        _ranked(right, "right", keys.same, order), on=[*keys.same, "_rank"]
+    )
+
+
+def _near_pairs(left: pl.DataFrame, right: pl.DataFrame, keys: Keys, order: str) -> pl.DataFrame:
+    """Most pairs, with two pointers in each group of records that are the same.
+
+    All groups take a step at a time: as many steps as the largest group has records.
+    """
+    columns, near = keys.columns, keys.columns[-1]
+    ours, theirs = (side.drop_nulls(columns).sort(*columns, order) for side in (left, right))
+    groups = _extents(ours, keys.same).join(
+        _extents(theirs, keys.same), on=list(keys.same), suffix="_right", maintain_order="left"
+    )
+    i, i_end, j, j_end = (
+        groups[name].to_numpy() for name in ("start", "end", "start_right", "end_right")
+    )
+    a, b = (side[near].cast(pl.Int64).to_numpy() for side in (ours, theirs))
+    found_left, found_right = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    while len(i):
+        gap = a[i] - b[j]
+        paired = np.abs(gap) <= keys.within
+        found_left.append(i[paired])
+        found_right.append(j[paired])
+        i, j = i + (paired | (gap < 0)), j + (paired | (gap > 0))
+        live = (i < i_end) & (j < j_end)
+        i, i_end, j, j_end = i[live], i_end[live], j[live], j_end[live]
+    rows = np.concatenate(found_left), np.concatenate(found_right)
+    return pl.DataFrame([ours["left"].gather(rows[0]), theirs["right"].gather(rows[1])])
+
+
+def _extents(ordered: pl.DataFrame, same: Sequence[str]) -> pl.DataFrame:
+    """Where the records of each group begin and end: ``same``, ``start``, ``end`` (Int64)."""
+    return (
+        ordered.with_columns(_row=pl.int_range(pl.len(), dtype=pl.Int64))
+        .group_by(list(same), maintain_order=True)
+        .agg(start=pl.col("_row").min(), end=pl.col("_row").max() + 1)
     )
 
 

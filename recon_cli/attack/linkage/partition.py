@@ -18,7 +18,6 @@ from recon_cli.attack.linkage.baselines import (
 )
 from recon_cli.attack.linkage.dedup import (
     FLAGS,
-    attach_truth,
     is_set,
     one_per_id,
     unique_on,
@@ -26,9 +25,9 @@ from recon_cli.attack.linkage.dedup import (
 )
 from recon_cli.attack.linkage.key_encoding import KeyEncoder, require
 from recon_cli.attack.linkage.links import (
-    GROUPS,
     count_agreement,
     count_links,
+    count_links_by_pass,
     count_records,
     gained_values,
     putative_links,
@@ -40,6 +39,8 @@ from recon_cli.attack.linkage.specification import (
     LinkageSpecification,
     parent_level,
 )
+from recon_cli.attack.linkage.ties import NO_CHANCES, confirmed_chances
+from recon_cli.attack.linkage.truth import GROUPS, attach_truth
 from recon_cli.errors import SourceError
 
 #: Called with the links of one attacker and source: one row per link, in the release's columns.
@@ -61,6 +62,21 @@ TALLIES: dict[str, type[pl.DataType]] = {
     "confirmed": pl.Int32,
     "expected": pl.Float64,
 }
+#: With passes of the user's.
+TALLIES_BY_PASS: dict[str, type[pl.DataType]] = {
+    "attacker": pl.String,
+    "source": pl.String,
+    "pass": pl.String,
+    "modal": pl.Boolean,
+    "unique": pl.Boolean,
+    "putative": pl.Int32,
+    "confirmed": pl.Int32,
+    "same_unit": pl.Int32,
+    "expected": pl.Float64,
+    "expected_confirmed": pl.Float64,
+    "modal_confirmed": pl.Float64,
+    "proportional_confirmed": pl.Float64,
+}
 AGREEMENT: dict[str, type[pl.DataType]] = {
     "left": pl.String,
     "right": pl.String,
@@ -75,8 +91,9 @@ class LinkageCounts:
 
     Attributes:
         targets: Attacker records, by attacker, modal and unique (`TARGETS`).
-        tallies: Links, by attacker, source, modal and unique (`TALLIES`). ``expected`` is how
-            many a proportional guesser confirms on average; null for others.
+        tallies: Links, by attacker, source, modal and unique (`TALLIES`), and with passes of the
+            user's by pass (`TALLIES_BY_PASS`). ``expected`` is how many a proportional guesser
+            confirms on average; null for others.
         agreement: Records that agree, by pair of files (`AGREEMENT`).
         truth: One row per unit: ``population, linkable, nonmodal, unique_people,
             unique_nonmodal, unique_defined``, and for how many people the guessers are right on
@@ -141,7 +158,7 @@ class PartitionLinkage:
             agreements.append(count_agreement(held[left], held[right]).with_columns(**names))
         return LinkageCounts(
             self._by_geoid(targets, TARGETS),
-            self._by_geoid(tallies, TALLIES),
+            self._by_geoid(tallies, TALLIES_BY_PASS if self.spec.own_passes else TALLIES),
             self._by_geoid(agreements, AGREEMENT),
             self._units(),
             dict(self.left_out),
@@ -160,6 +177,7 @@ class PartitionLinkage:
             **{name: spec.release.column_groups(name).dtype for name in columns},
             "pass": pl.String,
             "confirmed": pl.Boolean,
+            **dict.fromkeys(self._same_unit, pl.Boolean),
         }
         return pl.DataFrame(schema=schema)
 
@@ -170,7 +188,10 @@ class PartitionLinkage:
         raw, column = self.records[spec.truth], spec.release.geoid_column
         require(raw, (column,), spec.truth)
         return KeyEncoder(
-            spec.release, spec.keys, raw[column].cast(pl.String).drop_nulls().unique().sort()
+            spec.release,
+            spec.keys,
+            raw[column].cast(pl.String).drop_nulls().unique().sort(),
+            spec.passes,
         )
 
     @cached_property
@@ -209,19 +230,19 @@ class PartitionLinkage:
     def _attacker(self, name: str) -> pl.DataFrame:
         """An attacker file, one record for each id in a unit, with what is true of them."""
         if name in self.spec.from_truth:
-            columns = ["unit", "exact", "binned", "id", "order"]
-            return attach_truth(self.linkable.select(columns), self.linkable)
+            columns = [*self._key_columns, "id", "order"]
+            return attach_truth(self.linkable.select(columns), self.linkable, self.encoder)
         raw = self.files[name]
         keep = self._id_columns(raw, name)
         encoded = self.encoder.encode(raw, name=name, gains=False, keep=keep)
         self._leave_out(name, encoded.left_out)
         deduped = one_per_id(self._in_order(encoded.records, f"attacker {name}"))
         self._leave_out(name, deduped.left_out)
-        return attach_truth(deduped.records, self.linkable)
+        return attach_truth(deduped.records, self.linkable, self.encoder)
 
     def _people(self, origin: str) -> pl.DataFrame:
-        """A source's records: ``unit, exact, binned, order`` and, but for `TABLES`, ``gain``."""
-        columns = ["unit", "exact", "binned", *([] if origin == TABLES else ["gain"])]
+        """A source's records: the keys, ``order`` and, but for `TABLES`, ``gain``."""
+        columns = [*self._key_columns, *([] if origin == TABLES else ["gain"])]
         if origin == self.spec.truth:
             people = self.truth
         else:
@@ -245,20 +266,60 @@ class PartitionLinkage:
         gains = {guesser.name: self._guess(guesser, people) for guesser in guessers}
         if origin != TABLES:
             gains = {origin: people["gain"], **gains}
-        chances = {g.name for g in guessers if g.kind == "proportional" and not g.leave_one_out}
+        drawn = {g.name for g in guessers if g.kind == "proportional" and not g.leave_one_out}
         for attacker, targets in attackers.items():
-            pairs = putative_links(people, targets)
-            for source, values in gains.items():
-                links = gained_values(pairs, values, targets)
-                if source in chances:
-                    true = targets.select("unit", "true_gain")
-                    chance = chance_of(self._value_counts(origin, people), true)
-                    links = links.with_columns(chance.gather(pairs["attacker"]).alias("chance"))
+            pairs = putative_links(people, targets, self.spec.passes)
+            known = {name: gain.gather(pairs["source"]) for name, gain in gains.items()}
+            if self.spec.looks_beyond_units:
+                for each in guessers:
+                    known[each.name] = self._guess_away(each, known[each.name], pairs, targets)
+            for source, gain in known.items():
+                links = gained_values(pairs, gain, targets, self.spec.passes)
+                in_unit = people["unit"].gather(pairs["source"]) == links["true_unit"]
+                links = links.with_columns((links["confirmed"] & in_unit).alias("same_unit"))
+                if source in drawn:
+                    chance = chance_of(self._value_counts(origin, people).lent, links)
+                    links = links.with_columns(chance.alias("chance"))
                 names = {"attacker": pl.lit(attacker), "source": pl.lit(source)}
-                yield count_links(links).with_columns(**names)
+                if not self.spec.own_passes:
+                    counted = count_links(links)
+                elif source == origin:
+                    chances = confirmed_chances(pairs, people, targets, self.spec.passes)
+                    counted = count_links_by_pass(self._beside(links), chances, targets)
+                else:
+                    counted = count_links_by_pass(self._beside(links), NO_CHANCES, targets)
+                yield counted.with_columns(**names)
                 on_links(
                     self._decoded(links).select(*(e.alias(n) for n, e in names.items()), pl.all())
                 )
+
+    def _guess_away(
+        self, guesser: Guesser, guess: pl.Series, pairs: pl.DataFrame, attackers: pl.DataFrame
+    ) -> pl.Series:
+        """A guesser's gains of pairs: in passes beyond the unit he guesses for the attacker's."""
+        values = self._value_counts(guesser.origin).lent
+        if guesser.kind == "modal":
+            by_attacker = modal_guess(values, attackers, leave_one_out=False)
+        else:
+            purpose, seed = f"guess {guesser.name} away", self.spec.seed
+            by_attacker = proportional_guess(values, attackers, seed, purpose, leave_one_out=False)
+        unit = self.spec.release.geography.unit
+        away = [each.name for each in self.spec.passes if each.place != unit]
+        is_away = pairs["pass"].cast(pl.String).is_in(away)
+        return by_attacker.gather(pairs["attacker"]).zip_with(is_away, guess)
+
+    def _beside(self, links: pl.DataFrame) -> pl.DataFrame:
+        """Links, with what the usual guessers would get right of them."""
+        modal, proportional = self.spec.beside
+        right = {"modal_confirmed": pl.lit(None), "proportional_confirmed": pl.lit(None)}
+        if modal is not None:
+            modes = pl.Series(self._value_counts(modal.origin).modes).gather(links["unit"])
+            is_right = (links["true_gain"] == modes).fill_null(value=False)
+            right["modal_confirmed"] = pl.lit(is_right)
+        if proportional is not None:
+            chance = chance_of(self._value_counts(proportional.origin).lent, links)
+            right["proportional_confirmed"] = pl.lit(chance)
+        return links.with_columns(each.cast(pl.Float64).alias(n) for n, each in right.items())
 
     def _guess(self, guesser: Guesser, people: pl.DataFrame) -> pl.Series:
         values, without = self._value_counts(guesser.origin, people), guesser.leave_one_out
@@ -267,12 +328,13 @@ class PartitionLinkage:
         purpose = f"guess {guesser.name}"
         return proportional_guess(values, people, self.spec.seed, purpose, leave_one_out=without)
 
-    def _value_counts(self, origin: str, people: pl.DataFrame) -> ValueCounts:
-        """How often each gained value occurs in an origin, by unit."""
+    def _value_counts(self, origin: str, people: pl.DataFrame | None = None) -> ValueCounts:
+        """How often each gained value occurs in an origin, by unit; its people if they are read."""
         if origin not in self._values:
             if origin == TABLES:
                 counts = self._published()
             else:
+                people = self._people(origin) if people is None else people
                 counts = people.group_by("unit", "gain").agg(pl.len().alias("n"))
             self._values[origin] = ValueCounts.of(
                 counts,
@@ -306,7 +368,20 @@ class PartitionLinkage:
             shown = {column.name for column in columns}
             unpacked = encoder.unpack(links[number], names)
             columns += [column for column in unpacked if column.name not in shown]
-        return pl.DataFrame([*columns, links["pass"].cast(pl.String), links["confirmed"]])
+        same = [links["same_unit"].alias(name) for name in self._same_unit]
+        return pl.DataFrame([*columns, links["pass"].cast(pl.String), links["confirmed"], *same])
+
+    @property
+    def _key_columns(self) -> list[str]:
+        """What records are linked by."""
+        own = (column for each in self.spec.own_passes for column in each.key_columns)
+        return ["unit", "exact", "binned", *own]
+
+    @property
+    def _same_unit(self) -> list[str]:
+        """The column of links that says so, where passes look beyond the unit."""
+        unit = self.spec.release.geography.unit
+        return [f"same_{unit.name}"] if self.spec.looks_beyond_units else []
 
     def _units(self) -> pl.DataFrame:
         """Every unit's people and closed forms (`LinkageCounts.truth`)."""

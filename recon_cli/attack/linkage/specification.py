@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from recon_cli.attack.linkage.passes import Pass, default_passes, places_of
 from recon_cli.errors import ConfigError
 from recon_cli.schema import AttackKeys, Level, Release, Table
 
@@ -98,9 +99,11 @@ class LinkageSpecification:
         seed: The seed.
         id: Column with a person's identifier.
         data_defined: Column of the truth that is false for records that cannot be linked.
+        own_passes: Passes in place of the two by ``keys``; links are then counted by pass.
 
     Raises:
-        ConfigError: A guesser has the name of a source, or guesses from none.
+        ConfigError: A guesser has the name of a source, or guesses from none; a pass cannot be
+            made, or two have one name.
     """
 
     release: Release
@@ -116,9 +119,15 @@ class LinkageSpecification:
     seed: int
     id: str = "pik"
     data_defined: str | None = None
+    own_passes: tuple[Pass, ...] = ()
 
     def __post_init__(self) -> None:
         known = (*self.origins, TABLES)
+        names = [each.name for each in self.own_passes]
+        for each in self.own_passes:
+            each.check(self.release, self.keys)
+            if names.count(each.name) > 1:
+                raise ConfigError(f"passes.{each.name}: two passes have that name")
         for guesser in self.guessers:
             if guesser.name in known:
                 raise ConfigError(f"guessers.{guesser.name}: a source has that name")
@@ -126,6 +135,11 @@ class LinkageSpecification:
                 raise ConfigError(
                     f"guessers.{guesser.name}: no source {guesser.origin!r} "
                     f"(known: {', '.join(known)})"
+                )
+            if guesser.leave_one_out and self.looks_beyond_units:
+                raise ConfigError(
+                    f"guessers.{guesser.name}.leave_one_out: a pass by {self.places[-1].name} "
+                    "links records of other geounits, of whose people nobody is left out"
                 )
 
     @classmethod
@@ -140,6 +154,7 @@ class LinkageSpecification:
         seed: int,
         id: str = "pik",  # noqa: A002 - the config's own word
         data_defined: str | None = None,
+        passes: Sequence[Pass] = (),
     ) -> LinkageSpecification:
         """A specification that compares every origin with the CEF and the HDF; modes come later.
 
@@ -152,6 +167,7 @@ class LinkageSpecification:
             seed: The seed.
             id: See there.
             data_defined: Likewise.
+            passes: Likewise.
         """
         reference = [name for name in (CEF, HDF) if name in origins]
         return cls(
@@ -173,7 +189,39 @@ class LinkageSpecification:
             seed=seed,
             id=id,
             data_defined=data_defined,
+            own_passes=tuple(passes),
         )
+
+    @property
+    def passes(self) -> tuple[Pass, ...]:
+        """In the order they are made."""
+        return self.own_passes or default_passes(self.release, self.keys)
+
+    @property
+    def places(self) -> tuple[Level, ...]:
+        """The levels that passes look in, finest first."""
+        return places_of(self.passes)
+
+    @property
+    def looks_beyond_units(self) -> bool:
+        """Whether a pass pairs records of different units."""
+        return self.places[-1] != self.release.geography.unit
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Features and recodes that are linked on or gained."""
+        linked = (column for each in self.own_passes for column in each.columns)
+        return tuple(dict.fromkeys((*self.keys.columns, *linked)))
+
+    @property
+    def beside(self) -> tuple[Guesser | None, Guesser | None]:
+        """The first modal and the first proportional guesser that leave nobody out."""
+        usual = [guesser for guesser in self.guessers if not guesser.leave_one_out]
+        modal, proportional = (
+            next((guesser for guesser in usual if guesser.kind == kind), None)
+            for kind in ("modal", "proportional")
+        )
+        return modal, proportional
 
     @property
     def guessed_from(self) -> tuple[str, ...]:

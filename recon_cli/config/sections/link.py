@@ -86,6 +86,20 @@ class GuesserSection(ConfigModel):
     tables: Names | None = None
 
 
+class PassSection(ConfigModel):
+    """A pass.
+
+    Attributes:
+        name: What results call it.
+        same: What both records share: one level of geounits, features and recodes.
+        within: A feature with a range of numbers, and by how much it may differ.
+    """
+
+    name: str
+    same: Names
+    within: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+
+
 class Link(Section):
     """The section ``link``.
 
@@ -104,6 +118,7 @@ class Link(Section):
             ``data_defined`` if there is one.
         exact: Columns of the first pass; default the schema's.
         binned: Of the second.
+        passes: Others in place of these two, from strict to lax; links are then counted by pass.
         gains: What the attacker gains.
         seed: Breaks ties and draws guesses; default the run's seed.
         draws: How often ties are broken anew, for intervals across seeds.
@@ -119,6 +134,7 @@ class Link(Section):
     data_defined: str | None = None
     exact: Names | None = None
     binned: Names | None = None
+    passes: Annotated[tuple[PassSection, ...], Field(min_length=1, strict=False)] | None = None
     gains: Names | None = None
     seed: int | None = None
     draws: Annotated[int, Field(ge=1)] = 1
