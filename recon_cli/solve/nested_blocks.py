@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.ledger import Confirmation, Ledger, Witness
+from recon_cli.model.ledger import Confirmation, Ledger, OnLedger, Witness, ignore_ledger
 from recon_cli.model.program import (
     IntegerProgram,
     connected_parts,
@@ -36,6 +36,8 @@ _EXPLORED = 6
 _DRY = 2
 #: Attempts at a whole vertex near an end.
 _ATTEMPTS = 3
+#: Deterministic seconds between two calls of whoever follows.
+_TOLD = 1.0
 #: Farther than any end.
 _FAR = 2**40
 #: What a whole number may be missed by.
@@ -48,6 +50,8 @@ def find_ends(
     known: IntArray,
     levels: Sequence[Sequence[IntArray]],
     effort: Effort,
+    *,
+    watch: OnLedger = ignore_ledger,
 ) -> Ledger:
     """The least and the greatest value of each functional: Eq. (ends).
 
@@ -58,8 +62,9 @@ def find_ends(
         levels: From fine to coarse, the blocks of each level, each its variables, rising. The last
             level has one block with all of them.
         effort: Its limit is for everything together.
+        watch: Is shown the ledger every few blocks.
     """
-    search = _Search(Ledger(program, functionals, [known]), levels, effort)
+    search = _Search(Ledger(program, functionals, [known]), levels, effort, watch)
     search.explore(min(1, len(levels) - 1))
     search.reach_ends(0)
     # First whether each functional varies at all; then how far.
@@ -112,7 +117,11 @@ class _Search:
     """The ledger so far, and the known solution that blocks are looked at around."""
 
     def __init__(
-        self, ledger: Ledger, levels: Sequence[Sequence[IntArray]], effort: Effort
+        self,
+        ledger: Ledger,
+        levels: Sequence[Sequence[IntArray]],
+        effort: Effort,
+        watch: OnLedger = ignore_ledger,
     ) -> None:
         program, known = ledger.program, ledger.known[0]
         self.program = program
@@ -127,6 +136,7 @@ class _Search:
         self.total = program.constraints.A @ known
         self.view = BlockView.of(program)
         self.random = np.random.default_rng(effort.seed)
+        self._watch, self._told = watch, ledger.effort
 
     @property
     def left(self) -> float:
@@ -149,6 +159,13 @@ class _Search:
             k = np.sort(inside.indices[entry][inside.data[entry] == size[inside.indices[entry]]])
             if self.ledger.is_open_anywhere[k].any() and self.left > 0:
                 yield _Asked(columns, k.astype(np.int64))
+                self.tell()
+
+    def tell(self) -> None:
+        """Let whoever follows look, now and then."""
+        if self.ledger.effort >= self._told + _TOLD:
+            self._told = self.ledger.effort
+            self._watch(self.ledger)
 
     def explore(self, level: int) -> None:
         """Vertices of each block for random costs, others as they are; each is walked to."""
@@ -222,6 +239,7 @@ class _Search:
             inside = connected_subset(self.program, columns).program
             for sign in (1, -1):
                 self._optimise(inside, columns, k, sign)
+            self.tell()
 
     def _optimise(self, part: IntegerProgram, columns: IntArray, k: int, sign: int) -> None:
         """The least of ``sign`` times a functional, by CP-SAT; a bound as far as SCIP agrees."""
@@ -273,6 +291,7 @@ class _Reach:
                 elif self.ledger.is_undecided[k]:
                     # One step is enough, and takes a fraction of the pivots.
                     self._end(place, k, sign, most=1)
+            self.search.tell()
 
     def _functional(self, place: int) -> IntArray:
         entries = slice(self.C.indptr[place], self.C.indptr[place + 1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from unittest import mock
@@ -24,6 +25,7 @@ from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.options import AuditOptions
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.progress import NO_STATUSES
 from recon_cli.protect.counts import tidy_counts
 from recon_cli.protect.linked_cells import linked_cells
 from recon_cli.protect.primary import PrimaryRules
@@ -99,6 +101,34 @@ def test_the_truth_is_inside_every_interval(law: str) -> None:
     truth = exact_counts(OFFICE, histograms(OFFICE))
     both = audited.join(truth.cast({"cell": pl.Int16}), on=KEY, how="left")
     assert both["count"].is_between(both["least"], both["greatest"]).all()
+
+
+@pytest.mark.parametrize("is_joint", [False, True])
+def test_counts_are_told_as_they_are_decided(
+    is_joint: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, published = schools("stars")
+    plan = make_interval_plan(release, release.tables, published.coverage)
+    monkeypatch.setattr("recon_cli.solve.nested_blocks._TOLD", 0.0)
+    monkeypatch.setattr(partition, "_PACK", 10)
+    if is_joint:
+        monkeypatch.setattr(CliqueForm, "is_narrow", False)
+    told, units, seen = Counter[str](), 0, []
+
+    def tell(more: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+        nonlocal units
+        units += more
+        told.update(statuses)
+        seen.append((units, told.copy()))
+
+    audited = partition.audit_with_plan(plan, published, AuditOptions(1, 0.3), tell)
+    end = dict(audited["status"].value_counts().iter_rows())
+    assert {name: number for name, number in told.items() if number} == end
+    assert units == OFFICE.units
+    assert len(seen) > 2
+    assert seen[0][1]["undecided"] > seen[-2][1]["undecided"]
+    # Nothing is called recovered on the way that turns out not to be.
+    assert all(each["recovered"] <= end["recovered"] for _, each in seen)
 
 
 def test_a_region_where_a_solver_died_is_asked_as_before() -> None:

@@ -7,6 +7,7 @@ nothing is found here, and the joint histogram is asked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -14,9 +15,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from recon_cli.arrays import IntArray
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import CountEnds
-from recon_cli.attack.audit.functionals import SummedEnds
+from recon_cli.attack.audit.functionals import OnEnds, SummedEnds
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks
@@ -29,12 +30,39 @@ from recon_cli.solve.feasibility import Feasibility
 from recon_cli.solve.nested_blocks import find_ends
 from recon_cli.solve.nested_feasibility import solve_nested
 
+
+@dataclass(frozen=True)
+class AskedEnds:
+    """Counts of which ends are asked.
+
+    Attributes:
+        names: Columns ``geoid, level, table, cell``.
+        low: The statement of each.
+        high: Likewise, `OPEN` where there is none.
+        is_settled: Whether propagation leaves one value.
+    """
+
+    names: pl.DataFrame
+    low: IntArray
+    high: IntArray
+    is_settled: BoolArray
+
+
+#: Who hears of the ends of counts while they are found.
+Follow = Callable[[AskedEnds], OnEnds]
+
 #: All parts of a region are asked together.
 _WHOLE: Final = 2**31
 
 
 def clique_ends(
-    form: CliqueForm, counts: PartitionCounts, batch: slice, *, seed: int, effort: float
+    form: CliqueForm,
+    counts: PartitionCounts,
+    batch: slice,
+    *,
+    seed: int,
+    effort: float,
+    follow: Follow,
 ) -> tuple[pl.DataFrame, CountEnds] | None:
     """The ends of all counts of a batch of whole regions that are published as intervals.
 
@@ -44,6 +72,7 @@ def clique_ends(
         batch: The units.
         seed: Of the solvers.
         effort: Deterministic seconds for each region.
+        follow: Whoever hears of the ends while they are found.
 
     Returns:
         Columns ``geoid, level, table, cell`` and the ends, a row each; None where the joint
@@ -64,7 +93,12 @@ def clique_ends(
         return None
     asked = [AskedCounts.of(system, counts, rows) for rows in system.published]
     row = np.concatenate([each.row for each in asked])
-    ends = SummedEnds(system.rows.A[row], bounds.lower, bounds.free)
+    names = pl.concat(each.names for each in asked)
+    low, high = (np.concatenate([getattr(e, n) for e in asked]) for n in ("low", "high"))
+    rows = system.rows.A[row]
+    is_settled = abs(rows) @ bounds.free == 0
+    on_ends = follow(AskedEnds(names, low, high, is_settled))
+    ends = SummedEnds(rows, bounds.lower, bounds.free)
     regions = counts.region[batch][system.unit]
     nothing = np.zeros(len(bounds.lower), dtype=bool)
     plain = Bounds(bounds.lower, bounds.upper, nothing, bounds.conflict)
@@ -76,16 +110,17 @@ def clique_ends(
         if found.outcome is not Feasibility.SOLVED:
             return None
         known = found.values
-        ends.add(part, partial(find_ends, part.program, known=known, levels=blocks, effort=own))
+        find = partial(find_ends, part.program, known=known, levels=blocks, effort=own)
+        ends.add(part, find, on_ends)
     shown = CountEnds(
-        low=np.concatenate([each.low for each in asked]),
-        high=np.concatenate([each.high for each in asked]),
+        low=low,
+        high=high,
         lower=ends.lower,
         upper=ends.upper,
         least=ends.least,
         greatest=ends.greatest,
     )
-    return pl.concat(each.names for each in asked), shown
+    return names, shown
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,13 @@ still unknown whether they are constant, bound tightening by two engines.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.ledger import Ledger
+from recon_cli.model.ledger import Ledger, OnLedger, ignore_ledger
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import EndSearch
@@ -23,7 +25,11 @@ _ENDS = 0.5
 
 
 def find_ends(
-    program: IntegerProgram, functionals: sparse.csr_array, known: IntArray, effort: Effort
+    program: IntegerProgram,
+    functionals: sparse.csr_array,
+    known: IntArray,
+    effort: Effort,
+    watch: OnLedger = ignore_ledger,
 ) -> Ledger:
     """The least and the greatest value of each functional: Eq. (ends).
 
@@ -34,6 +40,7 @@ def find_ends(
         functionals: Sparse (functionals × variables), each over one connected part, none empty.
         known: A solution.
         effort: Its limit is for everything together.
+        watch: Is shown the ledger after every step.
 
     Raises:
         DisagreementError: Two engines disagree.
@@ -43,10 +50,15 @@ def find_ends(
     search = EndSearch(ledger, effort, ConnectedParts.of(program))
     # First all open ends; then those that no solution has moved yet, which would not be worth what
     # others cost.
-    search.move(lambda: ledger.is_open_anywhere)
-    search.move(lambda: ledger.is_undecided)
-    search.prove_constants()
-    search.bound_widest(lambda: ledger.is_undecided, 0.0)
+    for step in (
+        partial(search.move, lambda: ledger.is_open_anywhere),
+        partial(search.move, lambda: ledger.is_undecided),
+        search.prove_constants,
+        partial(search.bound_widest, lambda: ledger.is_undecided, 0.0),
+    ):
+        step()
+        watch(ledger)
     search.bound_widest(lambda: ledger.is_open_anywhere, search.left * (1 - _ENDS))
+    watch(ledger)
     search.tighten(np.flatnonzero(ledger.is_undecided))
     return ledger

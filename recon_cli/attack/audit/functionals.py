@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.components import Component
-from recon_cli.model.ledger import Ledger
+from recon_cli.model.ledger import Ledger, OnLedger
 from recon_cli.model.program import IntegerProgram, activity_bounds, connected_parts
 
 
@@ -57,6 +58,36 @@ class DistinctFunctionals:
         return cls(sparse.csr_array(split[first]), part[first], member)
 
 
+@dataclass(frozen=True)
+class EndsSoFar:
+    """What is known of some counts while their ends are looked for.
+
+    Attributes:
+        counts: The places of the counts.
+        lower: No solution has less.
+        upper: No solution has more.
+        least: The least in a known solution.
+        greatest: The greatest.
+    """
+
+    counts: IntArray
+    lower: IntArray
+    upper: IntArray
+    least: IntArray
+    greatest: IntArray
+
+
+#: Hears of ends while they are found.
+OnEnds = Callable[[EndsSoFar], None]
+
+
+class FindEnds(Protocol):
+    """Finds the ends of functionals of a program."""
+
+    def __call__(self, functionals: sparse.csr_array, *, watch: OnLedger) -> Ledger:
+        """Find them, and show the ledger now and then."""
+
+
 class SummedEnds:
     """Ends of counts, summed over components that share no row.
 
@@ -80,17 +111,28 @@ class SummedEnds:
         self.lower, self.upper = known.copy(), known.copy()
         self.least, self.greatest = known.copy(), known
 
-    def add(self, component: Component, find: Callable[[sparse.csr_array], Ledger]) -> Ledger:
+    def add(self, component: Component, find: FindEnds, on_ends: OnEnds | None = None) -> Ledger:
         """What a component adds.
 
         Args:
             component: See there.
             find: Finds the ends of functionals of its program.
+            on_ends: Hears of the counts, as far as components were added; None: nobody does.
         """
         here = sparse.csr_array(self._by_variable[:, component.columns])
         asked = np.flatnonzero(np.diff(here.indptr))
         functionals = DistinctFunctionals.of(component.program, sparse.csr_array(here[asked]))
-        found = find(functionals.coefficients)
+        before = (self.lower, self.upper, self.least, self.greatest)
+
+        def show(ledger: Ledger) -> None:
+            if on_ends is None:
+                return
+            values = (ledger.lower, ledger.upper, ledger.least, ledger.greatest)
+            pairs = zip(before, values, strict=True)
+            so_far = [known[asked] + functionals.cells @ own for known, own in pairs]
+            on_ends(EndsSoFar(asked, *so_far))
+
+        found = find(functionals.coefficients, watch=show)
         self.lower[asked] += functionals.cells @ found.lower
         self.upper[asked] += functionals.cells @ found.upper
         self.least[asked] += functionals.cells @ found.least

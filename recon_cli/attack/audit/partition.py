@@ -18,10 +18,11 @@ import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import CountEnds, IntervalCells
-from recon_cli.attack.audit.clique_ends import clique_ends
+from recon_cli.attack.audit.clique_ends import AskedEnds, Follow, clique_ends
 from recon_cli.attack.audit.ends import find_ends
-from recon_cli.attack.audit.functionals import SummedEnds
+from recon_cli.attack.audit.functionals import OnEnds, SummedEnds
 from recon_cli.attack.audit.left_out import with_left_out
+from recon_cli.attack.audit.progress import AuditProgress
 from recon_cli.attack.audit.safety_ranges import Withheld
 from recon_cli.attack.audit.statuses import statuses
 from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
@@ -113,8 +114,10 @@ def audit_with_plan(
     partition = _Partition(plan, published, counts, options, quarantine)
     frames = list(partition.audit_empty_places())
     for batch in whole_regions_of(counts):
-        frames += partition.audit(batch)
-        on_progress(batch.stop - batch.start, 0)
+        told = AuditProgress(on_progress, batch.stop - batch.start)
+        audited = list(partition.audit(batch, told))
+        told.finish(frame["status"] for frame in audited)
+        frames += audited
     return pl.concat(frames).sort("geoid", "table", "cell", maintain_order=True)
 
 
@@ -160,20 +163,41 @@ class _Partition:
                 ends = CountEnds(low[is_open, cell], high[is_open, cell], zero, zero, zero, zero)
                 yield self._rated(names, ends)
 
-    def audit(self, batch: slice) -> Iterator[pl.DataFrame]:
+    def audit(self, batch: slice, told: AuditProgress) -> Iterator[pl.DataFrame]:
         """The counts of some whole regions: by clique tables, or by their joint histograms."""
         if self.form is not None:
             options, counts = self.options, self.counts
             for region in np.unique(counts.region[batch]):
                 self.quarantine.announce(counts.region_geoids[int(region)])
-            found = clique_ends(self.form, counts, batch, seed=options.seed, effort=options.effort)
+            found = clique_ends(
+                self.form,
+                counts,
+                batch,
+                seed=options.seed,
+                effort=options.effort,
+                follow=partial(self._follow, told),
+            )
             if found is not None:
                 names, ends = found
                 yield self._rated(names, ends)
                 return
-        yield from self._audit_jointly(batch)
+        yield from self._audit_jointly(batch, told)
 
-    def _audit_jointly(self, batch: slice) -> Iterator[pl.DataFrame]:
+    def _follow(self, told: AuditProgress, asked: AskedEnds) -> OnEnds:
+        """Tells of counts as they are decided."""
+        withheld = Withheld.of(self.published, asked.names, asked.high)
+        required = self._required(withheld, asked.low, asked.high)
+        is_unit = pl.col("level") == self.plan.release.geography.unit.name
+        units = asked.names.select(pl.when(is_unit).then("geoid")).to_series()
+        return told.of(units, required, asked.is_settled)
+
+    def _required(self, withheld: Withheld, low: IntArray, high: IntArray) -> IntArray:
+        """The safety range of each count."""
+        if self.options.safety is None:
+            return withheld.safety_ranges(low, high)
+        return np.full(len(low), self.options.safety, dtype=np.int64)
+
+    def _audit_jointly(self, batch: slice, told: AuditProgress) -> Iterator[pl.DataFrame]:
         plan, counts = self.plan, self.counts
         system = build_system(plan, counts, batch, must_list=False)
         if not system.strata:
@@ -192,7 +216,9 @@ class _Partition:
             for is_likely in ((False,) if system.is_listed.all() else (False, True))
         ]
         watched = quarantine_of_batch(self.quarantine, counts, system)
-        names, ends = _joint_ends(plan, counts, solved, self.options, watched)
+        names, ends = _joint_ends(
+            plan, counts, solved, self.options, watched, follow=partial(self._follow, told)
+        )
         yield self._rated(names, ends)
 
     def _rated(self, names: pl.DataFrame, ends: CountEnds) -> pl.DataFrame:
@@ -203,12 +229,7 @@ class _Partition:
             ends: Theirs.
         """
         withheld = Withheld.of(self.published, names, ends.high)
-        safety = self.options.safety
-        required = (
-            withheld.safety_ranges(ends)
-            if safety is None
-            else np.full(names.height, safety, dtype=np.int64)
-        )
+        required = self._required(withheld, ends.low, ends.high)
         least, greatest = ends.lower, ends.upper
         is_exact = (least == ends.least) & (greatest == ends.greatest) & (greatest < OPEN)
         status = statuses(least, greatest, ends.least, ends.greatest, required)
@@ -233,6 +254,8 @@ def _joint_ends(
     solutions: Sequence[BatchSolution],
     options: AuditOptions,
     watched: BatchQuarantine,
+    *,
+    follow: Follow,
 ) -> tuple[pl.DataFrame, CountEnds]:
     """The counts of the regions that are not excluded, and their ends."""
     solved = solutions[0]
@@ -244,6 +267,7 @@ def _joint_ends(
     excluded = set(counts.region_geoids.gather(np.unique(left_out)))
     ends = SummedEnds(cells.coefficients, solved.bounds.lower, solved.bounds.free)
     elapsed: dict[str, float] = {}
+    on_ends: OnEnds | None = None
     people = solved.people[system.is_listed[solved.cells.unit]]
     for region, component in _components(counts, solved):
         if region in excluded or not watched.admits(system.candidates.unit[component.columns]):
@@ -257,7 +281,12 @@ def _joint_ends(
             effort = Effort(digest_seed(options.seed, "audit", region), left)
             known = people[component.columns]
             find = partial(find_ends, component.program, known=known, effort=effort)
-            found = ends.add(component, find)
+            is_large = len(component.columns) > _PACK
+            if is_large and on_ends is None:
+                names, free = cells.names(plan, counts, system), solved.bounds.free
+                is_settled = cells.is_bounded & (abs(cells.coefficients) @ free == 0)
+                on_ends = follow(AskedEnds(names, cells.low, cells.high, is_settled))
+            found = ends.add(component, find, on_ends if is_large else None)
             elapsed[region] = elapsed.get(region, 0.0) + round(found.effort, 9)
     if not system.is_listed.all():
         unlisted = np.unique(system.regions[~system.is_listed])

@@ -75,9 +75,14 @@ class Withheld:
         is_flag = rows.select(flagged.fill_null(value=False)).to_series()
         return cls(threshold, is_flag.to_numpy())
 
-    def safety_ranges(self, ends: CountEnds) -> IntArray:
-        """How far apart two possible counts must lie at least, 1 or more."""
-        admitted = np.where(ends.high < OPEN, ends.high - ends.low, self.threshold)
+    def safety_ranges(self, low: IntArray, high: IntArray) -> IntArray:
+        """How far apart two possible counts must lie at least, 1 or more.
+
+        Args:
+            low: The statement of each: at least.
+            high: At most, `OPEN` where there is no end.
+        """
+        admitted = np.where(high < OPEN, high - low, self.threshold)
         return np.maximum(np.where(self.threshold > 0, admitted, 1), 1)
 
     def kinds(self, ends: CountEnds) -> npt.NDArray[np.str_]:
