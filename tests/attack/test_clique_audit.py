@@ -113,18 +113,18 @@ def test_counts_are_told_as_they_are_decided(
     monkeypatch.setattr(partition, "_PACK", 10)
     if is_joint:
         monkeypatch.setattr(CliqueForm, "is_narrow", False)
-    told, units, seen = Counter[str](), 0, []
+    told, done, seen = Counter[str](), 0, []
 
-    def tell(more: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        nonlocal units
-        units += more
+    def tell(units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+        nonlocal done
+        done += units
         told.update(statuses)
-        seen.append((units, told.copy()))
+        seen.append((done, told.copy()))
 
     audited = partition.audit_with_plan(plan, published, AuditOptions(1, 0.3), tell)
     end = dict(audited["status"].value_counts().iter_rows())
     assert {name: number for name, number in told.items() if number} == end
-    assert units == OFFICE.units
+    assert done == OFFICE.units
     assert len(seen) > 2
     assert seen[0][1]["undecided"] > seen[-2][1]["undecided"]
     # Nothing is called recovered on the way that turns out not to be.

@@ -388,6 +388,29 @@ def test_tables_of_a_town_take_nothing_from_what_its_plots_prove() -> None:
         assert found.units["certain_records"].to_list() == [16, 16]
 
 
+def test_where_only_the_town_bounds_people_its_plots_prove_no_more_than_is_so() -> None:
+    # Of A101 one woman and one man, young and old, and who else is not said; A102 has two of each.
+    plots = [("A101", "S", cell, "*") for cell in (1, 2, 3, 4)]
+    plots += [("A102", "S", cell, "2") for cell in (1, 2, 3, 4)]
+    town = [("A10", "Y", cell, "2") for cell in range(1, 9)]
+    counts = pl.DataFrame(
+        plots + town,
+        schema={"geoid": pl.String, "table": pl.String, "cell": pl.Int64, "count": pl.String},
+        orient="row",
+    )
+    published = recon.publish(
+        TOWN, counts, geounits=["A101", "A102"], protection=under("suppressed")
+    )
+    records = recon.reconstruct(TOWN, published, objective="any").microdata
+    assert records.height == 16
+    with mock.patch("recon_cli.model.system.MOST_CANDIDATES", 8):
+        found = recon.measure_variability(TOWN, published, records, mode="relaxed")
+    certain = dict(found.units.select("geoid_plot", "certain_records").iter_rows())
+    # The town leaves A101 four young and four old: of each sex one to three.
+    assert certain["A101"] <= 4
+    assert certain["A102"] == 8
+
+
 def test_the_diameter_refuses_intervals() -> None:
     published = one_flag()
     records = recon.reconstruct(WARDS, published).microdata
