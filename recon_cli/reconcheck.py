@@ -66,8 +66,8 @@ class Tables:
 
     def __init__(self, lines):
         self.sizes, self.names, self.cells, self.zeros, self.patterns = [], [], {}, [], []
-        self.places, self.cells_at, self.counts, self.units, self.home = {}, [], [], [], []
-        self.assumed = self.work = 0  # home: of a unit, itself and its areas
+        self.places, self.codes, self.cells_at, self.counts, self.units = {}, [], [], [], []
+        self.home, self.assumed, self.work = [], 0, 0  # home: of a unit, itself and its areas
         for at, line in enumerate(lines, 1):
             if line.strip():
                 located(f"tables, line {at}", self.read, line.split())
@@ -101,6 +101,7 @@ class Tables:
                 self.home.append([at, *sorted(inside)] if words[0] == "unit" else [])
                 self.cells_at.append(self.patterns[whole(pattern)])
                 self.places[code] = at
+                self.codes.append(code)
                 self.counts.append({})
                 self.units.append(set())
                 for place in self.home[at]:
@@ -147,7 +148,7 @@ class Tables:
         return self.counts[place].get(cell, (0, 0))
 
     def name(self, place, cell):
-        return f"{list(self.places)[place]} {self.names[cell[0]]} {cell[1]}"
+        return f"{self.codes[place]} {self.names[cell[0]]} {cell[1]}"
 
     def spend(self, work):
         self.work += work
@@ -159,7 +160,7 @@ class Clique:
 
     def __init__(self, tables, atoms, features):
         self.tables, self.atoms, self.size, strides = tables, atoms, 1, {}
-        for feature in features:
+        for feature in sorted(features):
             strides[feature], self.size = self.size, self.size * len(atoms[feature])
         is_small = self.size <= MOST_KINDS and self.size * sum(map(len, atoms)) <= MOST_ATOMS
         demand(is_small, f"more than {MOST_KINDS:,} kinds of records, or too many atoms")
@@ -311,12 +312,11 @@ class Proof:
             case ["grain", feature, *masks] if not self.cliques:
                 size = self.tables.sizes[whole(feature)]
                 atoms = [self.tables.mask(size, word) for word in masks]
-                values = sorted(value for atom in atoms for value in bits(atom))
-                demand(values == list(range(size)), "atoms have every value once")
+                values = [value for atom in atoms for value in bits(atom)]
+                demand(sorted(values) == list(range(size)), "atoms have every value once")
                 self.atoms[whole(feature)] = atoms
             case ["clique", *features] if self.scope is None:
-                chosen = sorted({whole(feature) for feature in features})
-                self.cliques.append(Clique(self.tables, self.atoms, chosen))
+                self.cliques.append(Clique(self.tables, self.atoms, {*map(whole, features)}))
                 total = sum(each.size for each in self.cliques)
                 demand(total <= MOST_KINDS and len(self.cliques) < 1000, "too many cliques")
             case ["in", *places]:
@@ -339,13 +339,14 @@ class Proof:
         scope = self.scope
         match words:
             case ["least" | "most", bound, *what]:
+                ends = (whole(bound), None) if words[0] == "least" else (None, whole(bound))
                 is_proven = self.bound(words[0] == "least", whole(bound), what)
-                self.facts.append((words[0], whole(bound), what) if is_proven else None)
+                self.facts.append((what, *ends) if is_proven else None)
                 return is_proven
             case ["contradiction"]:
                 return scope.broken
-            case ["set" | "part", name]:  # of a part areas may have further records
-                scope.sets[name] = self.records()
+            case ["set" | "part", name, *base] if len(base) < 2:  # a part: areas may have more
+                scope.sets[name] = self.records(scope.sets[base[0]][0] if base else {})
                 return scope.sets[name][1] or words[0] == "part"
             case ["unique", unit]:
                 joint = [n for n, c in enumerate(self.cliques) if len(c.of_atom) == len(self.atoms)]
@@ -359,9 +360,9 @@ class Proof:
                 is_right = words[0] == "vary" or (sets[0][1] and sets[1][1])
                 demand(is_right, "an area of these records reaches beyond the scope")
                 for sign, (records, _) in zip((1, -1), sets):
-                    self.tables.spend(len(records))
-                    here = (each for each in records if each[0] in self.tables.units[place])
-                    total += sign * sum(n * holds(predicates, values) for _, n, values in here)
+                    for here, _ in map(records.get, records.keys() & self.tables.units[place]):
+                        self.tables.spend(len(here))
+                        total += sign * sum(n * holds(predicates, values) for n, values in here)
                 return abs(total) >= whole(by)
         raise Refused(f"not understood: {words[0][:40]}")
 
@@ -411,10 +412,9 @@ class Proof:
         if name[0] == "^":
             return weight, self.side(*self.scope.branches[whole(name[1:])])[0]
         if name[0] == "#":
-            kind, bound, what = self.facts[whole(name[1:])]
+            what, low, high = self.facts[whole(name[1:])]
             row, is_whole = self.scope.count(*self.predicate(what))
-            low = bound if kind == "least" and is_whole else None
-            return weight, (row, low, bound if kind == "most" else None)
+            return weight, (row, low if is_whole else None, high)
         if "=" in name:
             place, pair, masks = name.replace("=", ":").split(":")
             what = whole(place), (self.tables.masks(masks.split(",")),)
@@ -432,25 +432,33 @@ class Proof:
             return whole(words[0]), self.tables.cells[cells[0]]
         return whole(words[0]), (self.tables.masks(words[1:]),)
 
-    def records(self):
-        """Records that have all counts of the scope; whether no area of it reaches beyond."""
-        tables, units, found, sums = self.tables, self.scope.units, [], {}
+    def records(self, base):
+        """Records with all counts, and what they count, by unit; whether no area reaches beyond.
+
+        Those of units without a line are as in another set.
+        """
+        tables, units, found, sums = self.tables, self.scope.units, {}, {}
         while words := self.next("r"):
             unit, times, *values = map(whole, words[1:])
             is_right = len(values) == len(tables.sizes) and all(map(lt, values, tables.sizes))
             is_right = is_right and unit in units and not holds(tables.zeros, values)
             demand(is_right, f"line {self.at}: no such record")
-            found.append((unit, times, values))
+            records, tally = found.setdefault(unit, ([], {}))
+            records.append((times, values))
             for place in tables.home[unit]:
                 cells = tables.cells_at[place]
                 inside = (tables.allowing(cells, *each) for each in enumerate(values))
-                for line in bits(reduce(and_, inside)):
-                    key = place, tables.lines(cells)[line][0]
-                    sums[key] = sums.get(key, 0) + times
+                lines = tables.lines(cells)
+                for key in [(place, lines[at][0]) for at in bits(reduce(and_, inside))]:
+                    tally[key] = tally.get(key, 0) + times
         demand(self.next("end"), f"line {self.at + 1}: `r` or `end` is expected")
+        found = base | found
+        for key, times in (each for _, tally in found.values() for each in tally.items()):
+            sums[key] = sums.get(key, 0) + times
         places = {place for unit in units for place in tables.home[unit]}
         inside = {place for place in places if tables.units[place] <= units}
         stated = {(place, cell) for place in places for cell in tables.counts[place]}
+        tables.spend(len(stated) + sum(len(tally) for _, tally in found.values()))
         for place, cell in sorted(stated | sums.keys()):
             (low, high), count = tables.ends(place, cell), sums.get((place, cell), 0)
             is_right = (count >= low or place not in inside) and (high is None or count <= high)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from recon_cli.arrays import IntArray
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
 from recon_cli.proofs.scope_rows import OPEN, RowSource, ScopeRows
@@ -192,15 +192,16 @@ class ScopeProver:
     def words_of(self, unknown: int) -> str:
         """An unknown as a line has it: its unit, and an atom of each feature."""
         scope = self.scope
-        unit, kind = next(
-            (unit, unknown - start)
-            for (unit, _), (start, _) in scope.open.items()
-            if start <= unknown < start + scope.cliques[0].size
+        unit, clique, kind = next(
+            (unit, scope.cliques[at], unknown - start)
+            for (unit, at), (start, _) in scope.open.items()
+            if start <= unknown < start + scope.cliques[at].size
         )
-        words = [str(unit)]
-        for atoms in scope.cliques[0].atoms:
+        words = [str(unit), *("*" for _ in clique.atoms)]
+        for feature in clique.of_atom:
+            atoms = clique.atoms[feature]
             kind, at = divmod(kind, len(atoms))
-            words.append(f"{atoms[at]:x}")
+            words[1 + feature] = f"{atoms[at]:x}"
         return " ".join(words)
 
     def propagate(self) -> bool:
@@ -218,21 +219,24 @@ class ScopeProver:
         rows, A = self.rows, self.rows.A
         if not A.shape[0]:
             return []
-        row, column = self._entry_row, A.indices
-        low, high = self.low[column], self.high[column]
-        is_open = high == OPEN
-        often = np.bincount(row, is_open, len(rows.names))
-        room = rows.most - np.bincount(row, A.data * low, len(rows.names)).astype(np.int64)
-        falls = (rows.most < OPEN)[row] & (low + room[row] // A.data < high)
-        held = np.bincount(row, np.where(is_open, 0, A.data * high), len(rows.names))
-        lack = rows.least - held.astype(np.int64)
-        alone = lack[row] + np.where(is_open, 0, A.data * high)
-        may_rise = (rows.least >= 0)[row] & (often[row] == is_open)
-        rises = may_rise & (-(-alone // A.data) > low)
-        broken = ((rows.most < OPEN) & (room < 0), (rows.least >= 0) & (often == 0) & (lack > 0))
-        upper = np.union1d(row[falls], np.flatnonzero(broken[0])).tolist()
-        lower = np.union1d(row[rises], np.flatnonzero(broken[1])).tolist()
+        upper = self._narrowing(A.data, rows.most, rows.most < OPEN)
+        lower = self._narrowing(-A.data, -rows.least, rows.least >= 0)
         return [*((1, r) for r in upper), *((-1, r) for r in lower)]
+
+    def _narrowing(self, a: IntArray, most: IntArray, has_end: BoolArray) -> list[int]:
+        """The rows that, being at most so much, narrow something or contradict the bounds."""
+        row, column, height = self._entry_row, self.rows.A.indices, len(most)
+        low, high = self.low[column], self.high[column]
+        is_open = (a < 0) & (high == OPEN)
+        ends = np.where(is_open, 0, high)
+        least = np.bincount(row, a * np.where(a > 0, low, ends), height).astype(np.int64)
+        often, room = np.bincount(row, is_open, height), most - least
+        falls = (a > 0) & (often == 0)[row] & (low + room[row] // a < high)
+        rises = (a < 0) & (often[row] == is_open) & (ends - room[row] // -a > low)
+        narrows = np.zeros(height, dtype=bool)
+        narrows[row[falls | rises]] = True
+        narrows |= (often == 0) & (room < 0)
+        return np.flatnonzero(narrows & has_end).tolist()
 
     def duals(
         self, cost: npt.NDArray[np.int64]
@@ -381,6 +385,8 @@ def _refute(prover: ScopeProver, goal: dict[int, int], mark: int, lines: int) ->
         return _kept(prover, lines, start, "combination")
     if prover.propagate():
         return _kept(prover, lines, start, "steps")
+    if prover.effort.left <= 0:  # without a relaxation cases lead nowhere
+        return None
     texts = _Tree(prover, prover.cost(goal)).below(start, _DEPTH)
     return None if texts is None else Refutation(tuple(texts), frozenset(range(lines)), (), "tree")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, Final, Self
 
@@ -17,6 +17,8 @@ from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.variability.partition import make_variability_plan
 from recon_cli.errors import VerificationError
+from recon_cli.model.cliques import CliqueForm
+from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.model.plan import Plan
 from recon_cli.progress import OnProgress
 from recon_cli.proofs.derivation import Effort
@@ -35,8 +37,10 @@ ReadFound = Callable[[str], Found]
 
 
 #: Sets of records besides the reconstruction, and deterministic seconds for each.
-_SETS: Final = 24
+_SETS: Final = 100
 _SET_SECONDS: Final = 0.5
+#: How many times as many kinds of records have to be there for cliques to be worth it.
+_NARROWER: Final = 4
 
 
 @dataclass(frozen=True)
@@ -89,11 +93,12 @@ class ProofQuestion(Question):
         """
         found = self.read_found(part.partition)
         statements, texts = [STATEMENTS.to_frame()], [TEXTS.to_frame()]
-        is_dense = math.prod(self.plan.grain.sizes) > reconcheck.MOST_KINDS
+        form = self._cliques
+        is_beyond = min(form.joint_width, form.width) > reconcheck.MOST_KINDS
         for geoid, published in self._regions(part.published):
             said = self._said(published, found)
             units = published.geounits.filter(level=self.release.geography.unit.name)
-            if is_dense:
+            if is_beyond:
                 statements.append(unproven(geoid, said))
             else:
                 proof = self._proof(geoid, published, part, said, quarantine)
@@ -123,6 +128,17 @@ class ProofQuestion(Question):
         reader = Reader(self.release, number, self.what)
         return list(reader.statements(found.of(published.geounits["geoid"].to_list())))
 
+    @cached_property
+    def _cliques(self) -> CliqueForm:
+        return CliqueForm.of(self.plan)
+
+    @property
+    def _tree(self) -> JunctionTree | None:
+        """The cliques, where the joint kinds are too many, or many more."""
+        form = self._cliques
+        is_narrow = form.is_narrow and form.width * _NARROWER <= form.joint_width
+        return form.tree if is_narrow or form.joint_width > reconcheck.MOST_KINDS else None
+
     def _proof(
         self,
         geoid: str,
@@ -144,12 +160,14 @@ class ProofQuestion(Question):
                 self.plan.grain,
                 geoid,
                 records,
+                tree=self._tree,
                 effort=Effort(self.seconds),
                 part_effort=SolverEffort(self.seed, _SET_SECONDS),
             )
-            if differing and geoid not in quarantine.excluded:
+            may_look = geoid not in quarantine.excluded and prover.joint is not None
+            if differing and records is not None and may_look:
                 quarantine.announce(geoid)
-                prover.show(differing, self._others(published, differing))
+                prover.show(differing, self._others(published, differing, records))
             prover.prove_units(said)
             prover.prove_region(said)
             return prover.result(said)
@@ -161,12 +179,12 @@ class ProofQuestion(Question):
             ) from why
 
     def _others(
-        self, published: Publication, differing: Sequence[Statement]
+        self, published: Publication, differing: Sequence[Statement], records: pl.DataFrame
     ) -> Iterator[pl.DataFrame]:
         """Records of other solutions, in which what is said to differ differs."""
         whole = with_left_out(self.release, published)
         safety = max(each.apart for each in differing)
         options = WitnessOptions(self.seed, _SET_SECONDS, safety, _SETS + 1)
         asked = DifferingCounts(self.plan, differing)
-        found = differing_records(self.plan, whole, asked.of_batch, options)
+        found = differing_records(self.plan, whole, asked.of_batch, options, records)
         yield from islice(found, 1, None)  # the first is a solution like the reconstruction

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -50,6 +51,20 @@ class RecordSet:
             self, lines=lines, unit=self.unit[at], times=self.times[at], values=self.values[at]
         )
 
+    def changed(self, base: RecordSet) -> Iterator[str]:
+        """Lines of the units that another set has other records of."""
+        ours, theirs = self._by_unit, base._by_unit
+        for unit in sorted(ours.keys() | theirs.keys()):
+            lines = ours.get(unit, [f"r {unit} 0{' 0' * len(self.atoms)}"])
+            yield from lines if lines != theirs.get(unit) else ()
+
+    @cached_property
+    def _by_unit(self) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        for unit, line in zip(self.unit.tolist(), self.lines, strict=True):
+            found.setdefault(unit, []).append(line)
+        return found
+
     def count(self, units: IntArray, predicates: Sequence[Masks]) -> int:
         """How often some predicates count records of some units."""
         inside, total = np.isin(self.unit, units), 0
@@ -74,10 +89,11 @@ class RecordSet:
     @cached_property
     def kind(self) -> IntArray:
         """For each line the number of its kind, as the checker counts them."""
-        kind, stride = np.zeros(len(self.unit), dtype=np.int64), 1
+        is_wide = math.prod(map(len, self.atoms)) > np.iinfo(np.int64).max
+        kind, stride = np.zeros(len(self.unit), dtype=object if is_wide else np.int64), 1
         for of_feature, values in zip(self.atoms, self.values.T, strict=False):
             place = {value: at for at, atom in enumerate(of_feature) for value in bits(atom)}
-            kind += stride * np.array([place[value] for value in values.tolist()], dtype=np.int64)
+            kind += stride * np.array([place[value] for value in values.tolist()], dtype=kind.dtype)
             stride *= len(of_feature)
         return kind
 

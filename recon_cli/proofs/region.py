@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ import polars as pl
 from recon_cli import reconcheck
 from recon_cli.arrays import IntArray
 from recon_cli.model.grain import Grain
+from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.model.predicates import Masks
 from recon_cli.proofs.derivation import (
     GOAL,
@@ -62,7 +64,7 @@ _TERMS: Final = 6
 
 @dataclass(frozen=True)
 class RegionProof:
-    """A proof that the checker accepts.
+    """A proof.
 
     Attributes:
         tables: What was published.
@@ -114,6 +116,7 @@ class RegionProver:
         region: str,
         records: pl.DataFrame | None,
         *,
+        tree: JunctionTree | None = None,
         effort: Effort,
         part_effort: SolverEffort,
     ) -> None:
@@ -125,6 +128,7 @@ class RegionProver:
             region: Its geoid.
             records: Of a solution, as `recon reconstruct` writes them; None where people of it
                 are missing.
+            tree: Cliques that counts are proven over where they tell them apart.
             effort: For all of it.
             part_effort: For each set of records of a unit alone.
         """
@@ -132,10 +136,23 @@ class RegionProver:
         self.part_effort = part_effort
         self.tables: Any = reconcheck.Tables(written.text.splitlines())
         header = ["recon-proof 1", *grain_lines(grain)]
-        self.text = _Text(header)
         proof: Any = reconcheck.Proof(self.tables, header)
-        self.clique: Any = reconcheck.Clique(self.tables, proof.atoms, range(len(proof.atoms)))
-        self.source = RowSource(self.tables, self.clique)
+        self.atoms: list[list[int]] = proof.atoms
+        cliques = [] if tree is None else tree.cliques
+        narrow = [reconcheck.Clique(self.tables, self.atoms, each) for each in cliques]
+        self.joint: RowSource | None = None
+        self.forms: list[RowSource] = []
+        if tree is not None:
+            shared = [(each.before, each.clique, each.features) for each in tree.separators]
+            self.forms.append(RowSource(self.tables, narrow, shared))
+        if math.prod(map(len, self.atoms)) <= reconcheck.MOST_KINDS:
+            every = range(len(self.atoms))
+            joint: Any = reconcheck.Clique(self.tables, self.atoms, every)
+            self.joint = RowSource(self.tables, [joint], suffix=f"/{len(narrow)}" if narrow else "")
+            self.forms.append(self.joint)
+            cliques = [*cliques, tuple(every)] if narrow else []
+        lines = (" ".join(["clique", *map(str, features)]) for features in cliques)
+        self.text = _Text([*header, *lines])
         self.bounds: dict[tuple[int, Bound], _Outcome] = {}
         self.unique: dict[int, _Outcome] = {}
         self.differences: dict[Statement, _Outcome] = {}
@@ -147,11 +164,14 @@ class RegionProver:
     def _set(self, records: pl.DataFrame) -> RecordSet:
         name = f"other{len(self.sets)}" if self.sets else "reconstruction"
         lines = list(self.written.record_lines(records))
-        return RecordSet.of(name, lines, self.clique.atoms)
+        return RecordSet.of(name, lines, self.atoms)
 
     def _add(self, records: RecordSet) -> None:
+        base = self.sets[:1]
+        lines = records.changed(base[0]) if base else records.lines
         self.sets.append(records)
-        self.text.state(f"set {records.name}", [*records.lines, "end"])
+        words = ["set", records.name, *(each.name for each in base)]
+        self.text.state(" ".join(words), [*lines, "end"])
 
     def show(self, statements: Sequence[Statement], others: Iterable[pl.DataFrame]) -> None:
         """What is said to differ between solutions, before anything else is proven.
@@ -193,10 +213,17 @@ class RegionProver:
         numbers = [each.count(units, self._predicates(what)) for each in (one, other)]
         return what if abs(numbers[0] - numbers[1]) >= statement.apart else None
 
-    def scope(self, units: set[int]) -> Any:
-        """A scope as the checker has it, without bounds."""
+    def _prover(self, form: RowSource, units: set[int]) -> ScopeProver | None:
+        """Of a scope, with what single rows prove; None where they contradict each other."""
         self.tables.work = 0  # the limit is for reading a text
-        return reconcheck.Scope(self.tables, [self.clique], units)
+        scope: Any = reconcheck.Scope(self.tables, form.cliques, units)
+        prover = ScopeProver.of(form, scope, self.effort)
+        return None if prover.propagate() else prover
+
+    def _form_of(self, what: str) -> RowSource | None:
+        """Over which kinds a count is proven: the checker takes the first that tell it apart."""
+        predicates = self._predicates(what)
+        return next((form for form in self.forms if form.resolves(predicates)), None)
 
     def prove_units(self, statements: Sequence[Statement]) -> None:
         """What is said of units, each in a scope of its own."""
@@ -217,41 +244,50 @@ class RegionProver:
             of_place[places[each.geoid]].append(each)
         several = [places[e.geoid] for e in known if e.is_unique and self.sets]
         several = [unit for unit in several if unit not in self.unique]
-        if not several and not self._unproven(known):
-            return
-        scope = self.scope(set().union(*self.tables.units))
-        prover = ScopeProver.of(self.source, scope, self.effort)
-        if prover.propagate():
-            return
-        for unit in several:
-            self._prove_unique(prover, "in all", unit, of_place[unit])
-        open_ones = self._unproven(known)
-        found: dict[tuple[int, Bound], Refutation] = {}
-        for place, bound in open_ones:
-            if (refutation := self._refute(prover, place, bound)) is not None:
-                found[place, bound] = refutation
-        self._state_bounds(prover, "in all", found)
+        units = set().union(*self.tables.units)
+        for form in self.forms:
+            wanted = several if form is self.joint else []
+            if not wanted and not self._unproven(form, known):
+                continue
+            prover = self._prover(form, units)
+            if prover is None:
+                return
+            for unit in wanted:
+                self._prove_unique(prover, "in all", unit, of_place[unit])
+            self._bounds(prover, "in all", self._unproven(form, known))
 
-    def _unproven(self, statements: Sequence[Statement]) -> dict[tuple[int, Bound], None]:
-        """Places and bounds that have no proof yet."""
+    def _unproven(
+        self, form: RowSource, statements: Sequence[Statement]
+    ) -> dict[tuple[int, Bound], None]:
+        """Places and bounds that have no proof yet, over some kinds."""
         places = self.written.places
         said = ((places[each.geoid], bound) for each in statements for bound in each.bounds)
-        return {each: None for each in said if each not in self.bounds}
+        left = (each for each in said if each not in self.bounds)
+        return {each: None for each in left if self._form_of(each[1].what) is form}
+
+    def _bounds(self, prover: ScopeProver, scope: str, bounds: Iterable[tuple[int, Bound]]) -> None:
+        """Prove bounds, as far as it goes."""
+        found: dict[tuple[int, Bound], Refutation] = {}
+        for place, bound in bounds:
+            if (refutation := self._refute(prover, place, bound)) is not None:
+                found[place, bound] = refutation
+        self._state_bounds(prover, scope, found)
 
     def _unit(self, unit: int, statements: Sequence[Statement]) -> None:
-        prover = ScopeProver.of(self.source, self.scope({unit}), self.effort)
-        if prover.propagate():
-            return
-        if any(each.is_unique for each in statements) and self.sets:
-            self._prove_unique(prover, f"in {unit}", unit, statements)
-        found: dict[tuple[int, Bound], Refutation] = {}
-        for bound in {bound: None for each in statements for bound in each.bounds}:
-            if (unit, bound) in self.bounds:
+        is_unique = any(each.is_unique for each in statements) and bool(self.sets)
+        alone = [each for each in statements if each.is_alone]
+        for form in self.forms:
+            is_wanted = form is self.joint and (is_unique or alone)
+            if not is_wanted and not self._unproven(form, statements):
                 continue
-            if (refutation := self._refute(prover, unit, bound)) is not None:
-                found[unit, bound] = refutation
-        self._state_bounds(prover, f"in {unit}", found)
-        self._vary(prover, unit, [each for each in statements if each.is_alone])
+            prover = self._prover(form, {unit})
+            if prover is None:
+                return
+            if form is self.joint and is_unique:
+                self._prove_unique(prover, f"in {unit}", unit, statements)
+            self._bounds(prover, f"in {unit}", self._unproven(form, statements))
+            if form is self.joint:
+                self._vary(prover, unit, alone)
 
     def _vary(self, prover: ScopeProver, unit: int, statements: Sequence[Statement]) -> None:
         """What differs between records of a unit alone and is not shown by whole ones."""
@@ -335,7 +371,8 @@ class RegionProver:
         Nothing where further bounds add to it, or it has many terms.
         """
         divisor = sum(weight for weight, row in refutation.terms if row == GOAL) or 1
-        cells = [(weight, row) for weight, row in refutation.terms if row != GOAL]
+        names = prover.rows.names
+        cells = [(w, row) for w, row in refutation.terms if row != GOAL and "=" not in names[row]]
         sign = -1 if bound.is_least else 1
         ends = [prover.rows.least if weight < 0 else prover.rows.most for weight, _ in cells]
         counts = [int(end[row]) for end, (_, row) in zip(ends, cells, strict=True)]
@@ -346,7 +383,7 @@ class RegionProver:
         words = []
         for (weight, row), number in zip(cells, counts, strict=True):
             times = f"{abs(weight)} × " if abs(weight) > 1 else ""
-            named = f"{times}{self._cell_words(prover.rows.names[row], place)} ({number:,})"
+            named = f"{times}{self._cell_words(names[row], place)} ({number:,})"
             words.append(("+ " if sign * weight > 0 else "− ") + named)
         words.sort(key=lambda word: word[0] != "+")
         text = " ".join(words).removeprefix("+ ")
@@ -355,16 +392,13 @@ class RegionProver:
     def _cell_words(self, name: str, place: int) -> str:
         """Table and cell of a row, with its place where that is another one."""
         number, _, cells = name.partition(":")
-        table, _, numbers = cells.partition(".")
+        table, _, numbers = cells.partition("/")[0].partition(".")
         named = f"{self.written.tables[int(table)].name} {numbers}"
         where = "" if int(number) == place else f"{list(self.written.places)[int(number)]} "
         return where + named
 
     def _refute(self, prover: ScopeProver, place: int, bound: Bound) -> Refutation | None:
-        try:
-            count = self._count(prover.scope, place, bound.what)
-        except reconcheck.Refused:  # finer than the grain
-            return None
+        count = self._count(prover.scope, place, bound.what)
         return refute(prover, count, bound.number, is_least=bound.is_least)
 
     def _count(self, scope: Any, place: int, what: str) -> Count:
@@ -393,7 +427,7 @@ class RegionProver:
 
     def _masks(self, kind: int) -> str:
         masks = []
-        for atoms in self.clique.atoms:
+        for atoms in self.atoms:
             kind, at = divmod(kind, len(atoms))
             masks.append(f"{atoms[at]:x}")
         return " ".join(masks)
@@ -407,16 +441,13 @@ class RegionProver:
                 yield bound
 
     def result(self, statements: Sequence[Statement]) -> RegionProof:
-        """The text, held by the checker, and what became of each statement."""
+        """The text, which the checker is still to accept, and what became of each statement."""
         proof = "\n".join(self.text.lines) + "\n"
-        self.tables.work = 0
-        checked: Any = reconcheck.Proof(self.tables, self.text.lines)
-        accepted = {line for line, _, is_proven in checked.results if is_proven}
-        rows = [self._row(each, accepted) for each in statements]
+        rows = [self._row(each) for each in statements]
         frame = pl.DataFrame(rows, schema=STATEMENTS, orient="row")
         return RegionProof(self.written.text, proof, frame, round(self.effort.spent, 9))
 
-    def _row(self, statement: Statement, accepted: set[int]) -> tuple[object, ...]:
+    def _row(self, statement: Statement) -> tuple[object, ...]:
         place = self.written.places.get(statement.geoid, -1)
         if statement.apart:
             outcomes = [self.differences.get(statement)]
@@ -424,7 +455,7 @@ class RegionProver:
             outcomes = [self.unique.get(place)]
         else:
             outcomes = [self.bounds.get((place, bound)) for bound in statement.bounds]
-        known = [each for each in outcomes if each is not None and each.line in accepted]
+        known = [each for each in outcomes if each is not None]
         is_proven = bool(outcomes) and len(known) == len(outcomes)
         if not is_proven:
             return _unproven(self.region, statement)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -26,8 +28,8 @@ class ScopeRows:
     """Rows over the unknowns of a scope, each combination of coefficients and ends once.
 
     Attributes:
-        names: Of each row, as a proof has them: ``2:0.13``.
-        A: Sparse (rows × unknowns), no negative coefficient.
+        names: Of each row, as a proof has them: ``2:0.13``, or ``2=0,1:1,3`` of what cliques share.
+        A: Sparse (rows × unknowns).
         least: At least; −1 where the row has no lower end.
         most: At most; `OPEN` where it has no upper end.
         unknowns: What the checker calls each unknown.
@@ -47,7 +49,7 @@ class _PatternRows:
     Attributes:
         cells: Of each row, its cells.
         texts: Of each row, its cells as a proof has them.
-        matrix: Sparse (rows × kinds): how often a record of the kind is counted.
+        matrix: Sparse (rows × kinds of all cliques): how often a record of the kind is counted.
     """
 
     cells: tuple[tuple[Cell, ...], ...]
@@ -61,20 +63,44 @@ class RowSource:
 
     Attributes:
         tables: The publication, as the checker read it.
-        clique: Its kinds of records: atoms of all features.
+        cliques: Kinds of records: atoms of the features of each; every cell is counted in the
+            first that tells it apart.
+        shared: Places of two cliques, the second in one pair alone, and the features of both.
+        suffix: What names of rows end with.
     """
 
     tables: Tables
-    clique: Clique
+    cliques: Sequence[Clique]
+    shared: Sequence[tuple[int, int, tuple[int, ...]]] = ()
+    suffix: str = ""
     _patterns: dict[frozenset[Cell], _PatternRows] = field(default_factory=dict)
+
+    @cached_property
+    def _first(self) -> list[int]:
+        """Where the kinds of each clique begin, and where the last ones end."""
+        found: list[int] = np.cumsum([0, *(each.size for each in self._known)]).tolist()
+        return found
+
+    @cached_property
+    def _known(self) -> tuple[Any, ...]:
+        return tuple(self.cliques)
+
+    def _kinds_of(self, scope: Any, unit: int) -> tuple[IntArray, IntArray]:
+        """The kinds of a unit that no zero excludes, and what the scope calls them."""
+        opened = [scope.open[unit, at] for at in range(len(self.cliques))]
+        kinds = [places_of_bits(kinds) for _, kinds in opened]
+        places = [first + each for first, each in zip(self._first, kinds, strict=False)]
+        unknowns = [start + each for (start, _), each in zip(opened, kinds, strict=True)]
+        return np.concatenate(places), np.concatenate(unknowns)
 
     def rows(self, scope: Any) -> ScopeRows:
         """The rows of a scope (`recon_cli.reconcheck.Scope`) over kinds that no zero excludes."""
         tables: Any = self.tables
         units = sorted(scope.units)
-        kinds = {unit: places_of_bits(scope.open[unit, 0][1]) for unit in units}
+        kinds_of = {unit: self._kinds_of(scope, unit) for unit in units}
+        kinds = {unit: places for unit, (places, _) in kinds_of.items()}
         first = dict(zip(units, np.cumsum([0, *map(len, kinds.values())]).tolist(), strict=False))
-        unknowns = [scope.open[unit, 0][0] + kinds[unit] for unit in units]
+        unknowns = [named for _, named in kinds_of.values()]
         places: defaultdict[int, list[int]] = defaultdict(list)
         for unit in units:
             for place in tables.home[unit]:
@@ -96,11 +122,22 @@ class RowSource:
                 if (low <= 0 and high == OPEN) or (found := (*_bytes(key), low, high)) in seen:
                     continue
                 seen.add(found)
-                names.append(f"{place}:{pattern.texts[row]}")
+                names.append(f"{place}:{pattern.texts[row]}{self.suffix}")
                 least.append(low)
                 most.append(high)
                 columns.append(key[0])
                 data.append(key[1])
+                ends.append(ends[-1] + end - start)
+        texts, agreement = self._agreement
+        for unit in units if texts else ():
+            inside = sparse.csr_array(agreement[:, kinds[unit]])
+            for row in np.flatnonzero(np.diff(inside.indptr)).tolist():
+                start, end = inside.indptr[row : row + 2]
+                names.append(f"{unit}={texts[row]}")
+                least.append(0)
+                most.append(0)
+                columns.append(first[unit] + inside.indices[start:end])
+                data.append(inside.data[start:end])
                 ends.append(ends[-1] + end - start)
         empty = np.empty(0, dtype=np.int64)
         width = sum(map(len, kinds.values()))
@@ -130,8 +167,8 @@ class RowSource:
         groups = list[tuple[Cell, ...]]()
         data, columns, rows = list[IntArray](), list[IntArray](), list[IntArray]()
         for group, predicates in self._resolved(sorted(cells)):
-            kinds: Iterable[int] = self.clique.kinds(predicates)
-            at = np.concatenate([places_of_bits(each) for each in kinds])
+            clique, kinds = self._told_apart(predicates)
+            at = np.concatenate([places_of_bits(each) for each in kinds]) + self._first[clique]
             found, often = np.unique(at, return_counts=True)
             rows.append(np.full(len(found), len(groups)))
             columns.append(found)
@@ -139,18 +176,18 @@ class RowSource:
             groups.append(group)
         empty = np.empty(0, dtype=np.int64)
         entries = (np.concatenate([empty, *rows]), np.concatenate([empty, *columns]))
-        shape = (len(groups), int(self.clique.size))
+        shape = (len(groups), self._first[-1])
         matrix = sparse.csc_array((np.concatenate([empty, *data]), entries), shape=shape)
         texts = (f"{group[0][0]}.{runs([n for _, n in group])}" for group in groups)
         return _PatternRows(tuple(groups), tuple(texts), matrix)
 
     def _resolved(self, cells: Sequence[Cell]) -> Iterator[tuple[tuple[Cell, ...], Any]]:
         """Cells that the grain tells apart, and sums of such that it does not."""
-        tables, clique = self.tables, self.clique
+        tables: Any = self.tables
         fine: defaultdict[tuple[Any, ...], list[tuple[Cell, int]]] = defaultdict(list)
         for cell in cells:
             predicates = tables.cells[cell]
-            if clique.kinds(predicates):
+            if self._told_apart(predicates)[1]:
                 yield (cell,), predicates
             elif len(predicates) == 1:
                 (masks,) = predicates
@@ -161,14 +198,43 @@ class RowSource:
         for (_, f, *others), members in fine.items():
             yield from self._sums(f, others, members)
 
+    def _told_apart(self, predicates: Any) -> tuple[int, tuple[int, ...]]:
+        """The first clique that tells records with some predicates apart, and their kinds."""
+        found = ((at, each.kinds(predicates)) for at, each in enumerate(self._known))
+        return next((each for each in found if each[1]), (0, ()))
+
+    def resolves(self, predicates: Any) -> bool:
+        """Whether some clique tells records with some predicates apart."""
+        return bool(self._told_apart(predicates)[1])
+
+    @cached_property
+    def _agreement(self) -> tuple[list[str], sparse.csc_array]:
+        """Names and sparse (rows × kinds) of what two cliques say alike, for each value of it."""
+        names, rows, columns, data = list[str](), list[int](), list[IntArray](), list[int]()
+        for one, other, features in self.shared:
+            for choice in product(*(self._known[one].atoms[f] for f in features)):
+                masks: Any = [(1 << size) - 1 for size in self.tables.sizes]
+                for f, atom in zip(features, choice, strict=True):
+                    masks[f] = atom
+                for clique, sign in ((one, 1), (other, -1)):
+                    (kinds,) = self._known[clique].kinds((tuple(masks),))
+                    columns.append(self._first[clique] + places_of_bits(kinds))
+                    rows.append(len(names))
+                    data.append(sign)
+                names.append(f"{one},{other}:{','.join(f'{mask:x}' for mask in masks)}")
+        lengths = [len(each) for each in columns]
+        entries = np.repeat(rows, lengths), np.concatenate([np.empty(0, dtype=np.int64), *columns])
+        shape = (len(names), self._first[-1])
+        return names, sparse.csc_array((np.repeat(data, lengths), entries), shape=shape)
+
     def _is_union(self, feature: int, mask: int) -> bool:
-        return all(atom & mask in (0, atom) for atom in self.clique.atoms[feature])
+        return all(atom & mask in (0, atom) for atom in self._known[0].atoms[feature])
 
     def _sums(
         self, feature: int, others: Sequence[int], members: Sequence[tuple[Cell, int]]
     ) -> Iterator[tuple[tuple[Cell, ...], Any]]:
         """For each atom of a feature the cells inside that partition it."""
-        for atom in self.clique.atoms[feature]:
+        for atom in self._known[0].atoms[feature]:
             inside = [(cell, mask) for cell, mask in members if mask & ~atom == 0]
             together = 0
             for _, mask in inside:
@@ -178,7 +244,8 @@ class RowSource:
             else:
                 if together == atom:
                     masks = (*others[:feature], atom, *others[feature + 1 :])
-                    yield tuple(cell for cell, _ in inside), (masks,)
+                    if self.resolves((masks,)):
+                        yield tuple(cell for cell, _ in inside), (masks,)
 
 
 def places_of_bits(number: int) -> IntArray:

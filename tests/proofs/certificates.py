@@ -40,7 +40,7 @@ def prover(tables: str, seconds: float = 10.0) -> ScopeProver:
     atoms = [[1 << value for value in range(size)] for size in read.sizes]
     clique: Any = reconcheck.Clique(read, atoms, range(len(atoms)))
     scope: Any = reconcheck.Scope(read, [clique], set(range(len(read.counts))))
-    found = ScopeProver.of(RowSource(read, clique), scope, Effort(seconds))
+    found = ScopeProver.of(RowSource(read, [clique]), scope, Effort(seconds))
     found.propagate()
     return found
 

@@ -109,14 +109,34 @@ def test_the_summary_says_who_checked(work: Path) -> None:
     assert "Proofs that anyone can check" in page
 
 
+def proven_with(work: Path, folder: Path) -> pl.DataFrame:
+    shutil.copytree(work, folder / "work")
+    (folder / "run.yaml").write_text(CONFIG)
+    recon("prove", "-c", folder / "run.yaml", "--force")
+    return read(folder / "work", "proofs")
+
+
+def test_where_joint_kinds_are_too_many_counts_are_proven_over_cliques(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconcheck, "MOST_KINDS", 100)
+    rows, before = proven_with(work, tmp_path), read(work, "proofs")
+    assert rows.height == before.height
+    assert set(rows.filter(source="audit")["status"]) == {"certified"}
+    assert set(rows["status"]) == {"certified", "confirmed"}
+    text = (tmp_path / "work" / "proofs" / "N.proof").read_text()
+    cliques = [line.split()[1:] for line in text.splitlines() if line.startswith("clique")]
+    features = (tmp_path / "work" / "proofs" / "N.tables").read_text().count("\nfeature ")
+    assert cliques
+    assert max(map(len, cliques)) < features
+    assert checked(tmp_path / "work" / "proofs", "N").returncode == 0
+
+
 def test_a_grain_beyond_the_checker_leaves_statements_confirmed(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(work, tmp_path / "work")
-    (tmp_path / "run.yaml").write_text(CONFIG)
-    monkeypatch.setattr(reconcheck, "MOST_KINDS", 100)
-    recon("prove", "-c", tmp_path / "run.yaml", "--force")
-    rows = read(tmp_path / "work", "proofs")
+    monkeypatch.setattr(reconcheck, "MOST_KINDS", 10)
+    rows = proven_with(work, tmp_path)
     assert rows.height == read(work, "proofs").height
     assert set(rows["status"]) == {"confirmed"}
     assert not list((tmp_path / "work" / "proofs").glob("*.proof"))

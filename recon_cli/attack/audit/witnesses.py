@@ -21,7 +21,11 @@ from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.excluded_units import NO_QUARANTINE
 from recon_cli.attack.reconstruction.person_records import person_records
-from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
+from recon_cli.attack.reconstruction.solution import (
+    BatchSolution,
+    solution_of_records,
+    solve_system,
+)
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts, arrange_counts
@@ -118,7 +122,11 @@ def cells_of_batch(
 
 
 def differing_records(
-    plan: Plan, published: Publication, functionals: Functionals, options: WitnessOptions
+    plan: Plan,
+    published: Publication,
+    functionals: Functionals,
+    options: WitnessOptions,
+    known: pl.DataFrame | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Sets of records that have all published counts, and differ in given functionals.
 
@@ -127,6 +135,7 @@ def differing_records(
         published: The counts of one partition.
         functionals: Gives those of a batch, over its candidates.
         options: See there.
+        known: Records that have all counts; the first set, if they are given.
 
     Yields:
         As `find_witnesses`.
@@ -140,9 +149,12 @@ def differing_records(
     for system in build_systems(plan, counts):
         if not system.strata:
             continue
-        solved = solve_system(
-            plan, published, counts, system, seed=options.seed, quarantine=NO_QUARANTINE
-        )
+        if known is None:
+            solved = solve_system(
+                plan, published, counts, system, seed=options.seed, quarantine=NO_QUARANTINE
+            )
+        else:
+            solved = solution_of_records(plan, counts, system, known)
         search = _Search(solved, functionals(counts, system), options)
         batches.append(
             [

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
 from recon_cli.attack.reconstruction.priced import PricedSolution, solve_priced
+from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.errors import ContradictionError, DisagreementError, SolverError
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
@@ -111,6 +113,32 @@ def solve_system(
     if system.is_listed.all():
         return listed
     return _DenseRegions(batch, listed, is_likely).solved()
+
+
+def solution_of_records(
+    plan: Plan, counts: PartitionCounts, system: System, records: pl.DataFrame
+) -> BatchSolution:
+    """Records that have all counts of a batch whose candidates are listed.
+
+    Raises:
+        StageError: They do not have them.
+    """
+    number, bounds, unit = len(system.units), propagate(system.rows), system.candidates.unit
+    nowhere = np.zeros(number, dtype=bool)
+    return BatchSolution(
+        system=system,
+        bounds=bounds,
+        cells=system.candidates,
+        people=encode_incumbent(plan, counts, system, records, nowhere),
+        lower=bounds.lower,
+        candidates=np.bincount(unit, minlength=number),
+        free=np.bincount(unit[bounds.free], minlength=number),
+        is_least=nowhere,
+        deterministic_time=np.zeros(number),
+        used_solver=nowhere,
+        unsolved=nowhere,
+        undecided=nowhere,
+    )
 
 
 @dataclass(frozen=True)
