@@ -18,7 +18,6 @@ def encode(
     """Check every column of ``records`` that the schema names, and number the values.
 
     Args:
-        release: The schema.
         records: One row per person, as `recon_cli.tabulation.tabulate` takes them.
         seen_by: For each feature the name of a table that distinguishes its values, or None
             where no table does; nulls are allowed there only.

@@ -54,7 +54,6 @@ class UnknownValueError(SourceError):
     """Records have a value that the schema does not know; the message does not repeat it.
 
     Attributes:
-        column: Where.
         values: Some of them, to look for; they are nobody's business.
     """
 

@@ -39,7 +39,6 @@ def partition_runs(geoids: pl.Series, level: Level) -> Iterator[tuple[str, int]]
 
     Args:
         geoids: Where they are in order, the end of a run is searched for, not passed row by row.
-        level: Of the partitions.
     """
     if not (level.in_order and geoids.is_sorted()):
         runs = level.enclosing(geoids).rle().struct.unnest()

@@ -75,16 +75,12 @@ def tabulate_weights(
     """Add up a weight of the records in every cell of every geounit that has any.
 
     Args:
-        release: The schema.
         records: As for `tabulate`.
         weights: One for each record; all together stay below 2**63.
         tables: Default all of the release.
 
     Returns:
         Columns ``geoid, table, cell`` as from `tabulate`, and ``count``, the sum (Int64).
-
-    Raises:
-        VerificationError: As for `tabulate`.
     """
     chosen = release.tables if tables is None else tables
     return _frame(Tabulation.of(release, records, chosen, weights), None)
@@ -119,7 +115,6 @@ class Tabulation:
     """Records, reduced to what some tables can see of them.
 
     Attributes:
-        release: The schema.
         tables: The requested tables, in published order.
         units: Geoids of the units with records, sorted.
         people: Number of records, or the sum of their weights, units x class combinations.
@@ -306,7 +301,6 @@ def count_violations(release: Release, records: pl.DataFrame) -> tuple[int, ...]
     """For each structural zero of a release the number of records that it says cannot be.
 
     Args:
-        release: The schema.
         records: As for `tabulate`.
 
     Raises:

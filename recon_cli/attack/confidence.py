@@ -42,7 +42,6 @@ def measure_confidence(
     """How often each reconstructed record appears among sampled solutions.
 
     Args:
-        release: The schema.
         published: Exact counts of one partition.
         tables: The tables that ``microdata`` was reconstructed from.
         microdata: Reconstructed records of the partition.
@@ -54,7 +53,6 @@ def measure_confidence(
     Raises:
         SourceError: The counts are not exact.
         StageError: The records do not reproduce the published counts.
-        SolverError: The solver could not decide, or two engines disagree.
     """
     plan = make_variability_plan(release, tables, published.coverage, "exact")
     return confidence_with_plan(plan, RegionData(published, microdata), options)
@@ -172,7 +170,6 @@ class ConfidenceQuestion(Question):
         """The rows of ``confidence/``.
 
         Raises:
-            SolverError: Two engines disagree.
             StageError: The records do not have the published counts.
         """
         rows = confidence_with_plan(self.plan, part, self.options, on_progress, quarantine)

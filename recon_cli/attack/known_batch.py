@@ -26,11 +26,8 @@ class KnownBatch:
     """A batch, and records that have its counts.
 
     Attributes:
-        plan: The static half.
         counts: Those of the partition.
-        system: The batch.
         data: What is known of the partition.
-        watched: The quarantine.
     """
 
     plan: Plan

@@ -21,7 +21,6 @@ class RegionData:
     """What is known of some regions.
 
     Attributes:
-        published: Their counts.
         microdata: Their reconstructed records; None where a question starts from counts alone.
         missing: Geoids of the units that were not solved when the records were made.
         partition: Geoid of the partition that they are of.
@@ -78,11 +77,7 @@ class Question(ABC):
 
     @abstractmethod
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Find out about the regions of a part.
-
-        Raises:
-            ReconError: See the question.
-        """
+        """Find out about the regions of a part."""
 
     @staticmethod
     def result_tables(rows: Rows, seed: int) -> Mapping[str, Mapping[str, pl.DataFrame]]:  # noqa: ARG004

@@ -68,15 +68,11 @@ def sample_batch(
     """Solutions of a batch, one for each seed.
 
     Args:
-        system: The batch.
         seeds: For each of its regions the seeds, as many for each.
         quarantine: Units that no solver may be started on.
         draw: How solutions are drawn: `vertices`, or `between_vertices`.
         together: For each candidate a label; candidates with equal labels stay in one component.
         pack: Candidates of unconnected components to put together; 1 keeps all apart.
-
-    Raises:
-        SolverError: The solver could not decide, or two engines disagree.
     """
     unit = system.candidates.unit
     regions = system.regions[unit]

@@ -64,7 +64,6 @@ class LevelCapacity:
     Attributes:
         level: Its name.
         geounits: With a known number of people.
-        people: In them.
         cells: Published of a geounit.
         rank: Of these cells over all histogram cells.
         adds: Independent cells beyond those of finer levels.
@@ -136,7 +135,6 @@ def assess(release: Release, levels: Sequence[LevelTables]) -> ReleaseCapacity:
     """What the tables carry.
 
     Args:
-        release: The schema.
         levels: Finest first.
 
     Raises:
@@ -191,9 +189,7 @@ def level_tables(
     """What each level publishes, finest first.
 
     Args:
-        release: The schema.
         tables: The tables in use.
-        coverage: What is published.
         geounits: ``pattern`` and ``population`` of every geounit.
         sums: ``pattern, table, cell, count``: counts summed over the geounits of a pattern.
 
@@ -265,7 +261,6 @@ class _Carried:
 
     Attributes:
         cells: How many there are.
-        rank: Of them.
         independent: Covariance of what one person adds to independent ones.
         spectrum: Eigenvalues of what one person adds to all of them.
     """

@@ -23,7 +23,6 @@ def design_matrix(
     """Sparse (rows × histogram cells): how often each row counts a person of a cell.
 
     Args:
-        release: The schema.
         grain: Resolves all rows.
         rows: Predicates, each with the feature whose picked options it tallies, or None.
         atoms: (histogram cells × features) atom indices; default all, in mixed-radix order.

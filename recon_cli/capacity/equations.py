@@ -39,7 +39,6 @@ def count_equations(plan: Plan, published: Publication, tables: str) -> pl.DataF
 
     Args:
         plan: For exact counts.
-        published: Counts of one partition.
         tables: What the plan's tables are called.
 
     Returns:

@@ -31,7 +31,6 @@ def noise_needed(
     """The standard deviation that each count needs, by what it is to achieve.
 
     Args:
-        capacity: Of the release.
         after_zeros: The farthest two records of a unit that its own zeros leave.
         trial: Of our decoder.
         right: How often an attacker may tell two records apart.

@@ -39,7 +39,6 @@ def fit_prior(release: Release, grain: Grain, margins: Sequence[MarginShare]) ->
     Source: Deming & Stephan (1940); Csiszár (1975), Theorem 3.2.
 
     Args:
-        release: The schema.
         grain: Resolves all margins.
         margins: Those of the whole release.
     """

@@ -24,9 +24,7 @@ class CapacityQuestion(Question):
     """How many equations do the tables leave after zeros, and what do they add up to?
 
     Attributes:
-        schema: The schema.
         tables: Those in use.
-        coverage: What is published.
     """
 
     schema: Release

@@ -23,12 +23,7 @@ _CLAIMS = 12
 
 
 def print_view(console: Console, view: GeounitView) -> None:
-    """Print everything of a geounit.
-
-    Args:
-        console: Where to.
-        view: The geounit.
-    """
+    """Print everything of a geounit."""
     console.print(Text(str(view.geounit), style="bold"))
     console.print(Text(view.title, style="dim"))
     console.print(_details(view))

@@ -89,7 +89,6 @@ class RunOptions:
 
     Attributes:
         config: The config file.
-        work: The work folder.
         settings: ``key.path=value``, in order.
         workers: Processes.
         verbosity: -1 with ``-q``, else how often ``-v`` was given.

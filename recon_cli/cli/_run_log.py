@@ -58,7 +58,6 @@ class RunLog:
     """Follows a run: prints a summary of each stage, and records what became of it.
 
     Attributes:
-        run: The run.
         options: Of the command.
         events: Where it is written as JSON lines; None for nowhere.
         done: Short names of the stages that ran.

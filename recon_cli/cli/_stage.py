@@ -73,11 +73,7 @@ def _kind(schema: dict[str, Any]) -> click.ParamType[Any] | None:
 
 
 def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:
-    """Run a stage and print its summary.
-
-    Raises:
-        ReconError: What the stage raised.
-    """
+    """Run a stage and print its summary."""
     stage = load("recon_cli.pipeline.stages:stage_named")(short_name)
     run = options.run(force=force)
     outcome = load("recon_cli.pipeline.execution:run_stage")(stage, run)

@@ -20,7 +20,6 @@ class Choice:
     """A protection as an officer sees it.
 
     Attributes:
-        name: Its name.
         errors: Of what is published, one number a kind of count; less is better.
         risks: Measure → what can be found; less is better. None where it was not measured.
     """

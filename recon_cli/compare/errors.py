@@ -54,7 +54,6 @@ def sum_errors(release: Release, truth: Publication, shown: Publication) -> pl.D
     """Add up the errors of one partition.
 
     Args:
-        release: The schema.
         truth: The exact counts of every cell.
         shown: What is published in their place.
 

@@ -20,7 +20,6 @@ class ProtectionSummary:
 
     Attributes:
         name: As in the config.
-        settings: What it is.
         unit_error: Of a cell of a geounit of the finest level; tables weigh what was said.
         region_error: Of a cell of the next coarser level with tables; None if there is none.
         total_error: Of the number of people of a geounit of the finest level.
@@ -78,9 +77,7 @@ def summarise(
     """Put the measures of one protection together.
 
     Args:
-        release: Its schema.
         name: As in the config, and as the source of its links.
-        settings: What it is.
         errors: Columns of `recon_cli.compare.errors.ERRORS`.
         rates: Of `recon_cli.score.tables.make_rates`, of all protections; None where nobody was
             linked.

@@ -35,7 +35,6 @@ class Place:
     """A unit where people are given away.
 
     Attributes:
-        geoid: Its geoid.
         people: Who are counted there.
         given: How many of them, at least, are given away.
         name: What people call it, where the published files said so; else empty.
@@ -303,7 +302,6 @@ class Findings:
 
     Attributes:
         work: The folders that a section reads for itself.
-        release: The schema.
         manifests: One a stage, in the order of the work.
         rule: When people are given away.
         is_study: Whether the values, and so the words, of the 2010 study stand beside ours.

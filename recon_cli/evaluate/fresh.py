@@ -49,11 +49,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class WorkFolder:
-    """The folders of a work folder, as far as they fit together.
-
-    Attributes:
-        path: Where it is.
-    """
+    """The folders of a work folder, as far as they fit together."""
 
     path: Path
 
@@ -77,9 +73,6 @@ class WorkFolder:
         Args:
             stage: One that reads counts or reconstructed records.
             partition: The only one that has to fit; default all.
-
-        Raises:
-            StageError: A folder is damaged.
         """
         name, commands = stage.folders[0], (stage.command,)
         if not self.holds(stage):
@@ -114,7 +107,6 @@ def own_source(links: Manifest, microdata: Folder) -> str | None:
 
     Args:
         links: Of ``links/``.
-        microdata: The folder.
     """
     own = {name: microdata.digest(name) for name in microdata.partitions}
     inputs = links.inputs["partitions"]

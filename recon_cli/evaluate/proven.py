@@ -44,7 +44,6 @@ class ProvenRecords:
     Attributes:
         at_least: Proven to be in every solution.
         at_most: No more can be.
-        of: Records.
         columns: What is certain of them, in the schema's order.
         stages: Whose proofs were counted.
     """
@@ -66,9 +65,6 @@ class Proofs:
     """The proofs that a work folder holds of its reconstructed records, all of them fresh.
 
     Attributes:
-        release: The schema.
-        microdata: The folder.
-        blocks: The folder.
         solvar: The folder; None where variability was not measured.
         claims: The folder; None where nothing was claimed.
     """
@@ -84,12 +80,7 @@ class Proofs:
         """Those of a work folder whose reconstruction fits its tables.
 
         Args:
-            work: The work folder.
-            release: The schema.
             partition: The only one that is asked about; default all.
-
-        Raises:
-            StageError: A folder is missing or damaged.
         """
         solvar, claims = (work.fresh(stage, partition) for stage in (SOLVAR, CLAIMS))
         return cls(
@@ -127,12 +118,8 @@ class Proofs:
         """The units of a partition; see `proven_units`.
 
         Args:
-            partition: The partition.
             records: Of ``microdata/``, the same units.
             span: Of geoids.
-
-        Raises:
-            StageError: A folder is damaged.
         """
         return proven_units(
             self.blocks.read(partition, span),
@@ -143,11 +130,7 @@ class Proofs:
         )
 
     def records(self) -> ProvenRecords:
-        """How many records are certain, over all partitions, on `columns`.
-
-        Raises:
-            StageError: A folder is damaged.
-        """
+        """How many records are certain, over all partitions, on `columns`."""
         place = self.release.geoid_column
         parts = [
             self.units(name, self.microdata.read(name, columns=(place, "certain")))
@@ -191,7 +174,6 @@ def claimed_records(release: Release, columns: Sequence[str], claims: pl.DataFra
     """What verified claims prove of histogram cells.
 
     Args:
-        release: The schema.
         columns: The columns that claims speak of.
         claims: Rows of ``claims/``.
 

@@ -78,7 +78,6 @@ def run_on_cluster(
         function: As for `run_items`.
         shared: Likewise.
         job: Its items.
-        cluster: Where.
         workers: How many to use at a time; None for all.
 
     Raises:

@@ -35,7 +35,6 @@ def contradiction(
 
     Args:
         plan: Which tables are in use.
-        published: The partition.
         counts: The same as arrays.
         suspects: Row numbers of geounits that take part in contradictions. A region with one of
             them has no solution.

@@ -128,7 +128,6 @@ class _UnitGroup:
     """Units that the chosen facts do not tell apart, and their classes of histogram cells.
 
     Attributes:
-        units: The units.
         grain: What the facts on them, and the claim, tell apart.
         atoms: (members × features) atoms of each histogram cell that may hold people.
         label: For each of them its class.

@@ -39,7 +39,6 @@ class PublishedCell:
 
     Attributes:
         level: The geounit's level.
-        geoid: The geounit.
         table: The cell's table.
         cell: Its predicate.
         count: Its count; of a statement the least true count.
@@ -90,7 +89,6 @@ class PatternCells:
     """The cells of one coverage pattern that belong to the tables in use.
 
     Attributes:
-        level: The level that the pattern is of.
         cells: In published order.
         inside: For each feature (cells × values) whether the cell counts the value.
         picked: Tallied feature → for each of its values how many options it picks.
@@ -131,7 +129,6 @@ class Facts:
     """All facts of one scope.
 
     Attributes:
-        release: The schema.
         scope: Which geounits the facts are of.
         unit: Index of the unit in question among `units`.
         units: Geoids of the units of its region.
@@ -247,7 +244,6 @@ def facts_around(
     Structural zeros are facts, too, as counts of zero of a geounit `EVERYWHERE`.
 
     Args:
-        release: The schema.
         published: The unit's partition.
         tables: The tables in use.
         unit: The unit's geoid.
@@ -291,7 +287,6 @@ def record_counts_of(
     """Reconstructed records of some units; a null, which no table sees, is the first value.
 
     Args:
-        release: The schema.
         microdata: Records; those of other units are ignored.
         units: The units' geoids.
     """

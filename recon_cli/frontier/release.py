@@ -34,7 +34,6 @@ class NoiseLaw:
     """Noise, and what ε means.
 
     Attributes:
-        noise: Its law.
         delta: With which probability a Gaussian release may miss its ε.
         is_replaced: Whether neighbouring data sets differ in the values of one record; else one
             has a record more.
@@ -146,11 +145,9 @@ def frontier(
     least squares over levels would gain is in `recon_cli.frontier.hierarchy`.
 
     Args:
-        release: The schema.
         tables: Those in use.
         weights: Table → its weight; 1 for others.
         epsilons: Of the whole release.
-        law: Of the noise.
 
     Returns:
         ``split`` (``even``, ``optimum``), ``level``, ``table``, ``strategy``, ``is_best``,

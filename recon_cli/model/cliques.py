@@ -212,7 +212,6 @@ class CliqueSystem:
         units: Row numbers of the units in the partition; their cells follow one another.
         rows: First the separators of every unit, then the published counts with the ends of their
             statements, `OPEN` where there is none.
-        published: Where the published counts are.
         ceiling: What structural zeros leave of each cell.
     """
 
@@ -228,8 +227,6 @@ class CliqueSystem:
 
         Args:
             form: Of the plan.
-            counts: The partition.
-            batch: The units.
 
         Raises:
             ValueError: The counts are not intervals.
@@ -289,8 +286,6 @@ def nested_blocks(
     """The columns of each unit, of each geounit that it lies in, and all of them.
 
     Args:
-        counts: The partition.
-        batch: The units.
         unit: For each column the place of its unit.
     """
     levels: list[tuple[IntArray, ...]] = []

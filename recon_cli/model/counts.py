@@ -33,7 +33,6 @@ class PartitionCounts:
         is_listed: False for a unit that stands for those that are not listed.
         units: Row numbers of the units (the finest level), ordered by region.
         region: For each of `units` the number of its region, rising.
-        region_geoids: The regions' geoids.
         parent: Level name → for each of `units` the row number of the geounit it lies in, or −1.
         matrix: Sparse (geounits × the plan's `columns`) of published counts; where these are
             intervals, of their lower ends.

@@ -63,7 +63,6 @@ class GroupLookup:
     """The rows of a group by the codes of its features.
 
     Attributes:
-        features: The features.
         shape: Numbers of atoms of all features, 1 for those that are not of the group.
         rows: (layers × codes) row of each code; the number of rows where there is none.
         coefficients: (layers × codes) what one person adds to it; None where it is always one.

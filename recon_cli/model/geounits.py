@@ -17,7 +17,6 @@ def describe_geounits(
     """Check a batch's geounits, and add their region and population.
 
     Args:
-        release: The schema.
         coverage: The source's patterns.
         batch: Geounits with all their counts.
         protection: By which law each count was published.

@@ -31,7 +31,6 @@ def make_interval_plan(
     """Plan for protected counts.
 
     Args:
-        release: The schema.
         tables: The tables to use.
         coverage: Which cells are published; pattern numbers are kept.
         distinguish: Further predicates that the grain must resolve, published or not.

@@ -24,9 +24,6 @@ def interval_strata(
 
     Args:
         plan: Every pattern has a lattice.
-        counts: The partition.
-        intervals: Of its counts.
-        batch: The units.
 
     Returns:
         The strata; for each the counts that are lifted, none; and row numbers of geounits whose

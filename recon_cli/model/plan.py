@@ -130,7 +130,6 @@ class Plan:
     """The static half of a system.
 
     Attributes:
-        release: The schema.
         tables: The tables in use.
         grain: The working grain.
         patterns: One plan for each coverage pattern that publishes any table in use.

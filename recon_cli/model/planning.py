@@ -32,7 +32,6 @@ def make_plan(
     """Plan at the coarsest grain that loses nothing, with lifts where they are exact.
 
     Args:
-        release: The schema.
         tables: The tables to use.
         coverage: Which cells are published; pattern numbers are kept.
         distinguish: Further predicates that the grain must resolve, published or not.

@@ -204,7 +204,6 @@ def deviation_program(program: IntegerProgram, origin: IntArray) -> DeviationPro
     """The same program in deviations ``x - origin``: Eq. (deviation) of docs/method.md.
 
     Args:
-        program: The program.
         origin: A value for each variable; it need not be a solution, nor within the bounds.
     """
     A = sparse.csc_array(program.constraints.A)

@@ -154,7 +154,6 @@ def cost_program(
         A: Sparse (rows × columns) coefficients.
         lower: Least people in each column.
         upper: Most.
-        rows: The costs.
         short: Rows that may lack people, at `SHORTAGE` each.
         over: Rows that may have too many people, likewise.
     """

@@ -26,9 +26,7 @@ def select(release: Release, choice: str | tuple[str, ...] | None, coverage: Cov
     """The chosen tables that at least one geounit has.
 
     Args:
-        release: The schema.
         choice: As for `Release.select_tables`.
-        coverage: What is published.
 
     Raises:
         ConfigError: A name is unknown, a named table is not published, or nothing is left.

@@ -33,7 +33,6 @@ def table_sensitivity(table: Table, features: Sequence[Feature], *, replaced: bo
     """Sensitivity of all cells of a table together.
 
     Args:
-        table: The table.
         features: Of its release.
         replaced: Whether neighbours differ in the values of one record; else in one record. For
             values it is the bound ‖a − c‖ + ‖b − c‖ of two kinds of record, of what all kinds

@@ -29,7 +29,6 @@ class Query:
     """A list of counts of a geounit.
 
     Attributes:
-        name: Its name.
         columns: The groups of one feature each; a cell is a combination, the last changing
             fastest. Of a table: none.
         table: The table whose cells they are, if it is one.
@@ -52,7 +51,6 @@ class Measurement:
     """A query with what it spends.
 
     Attributes:
-        query: The query.
         budget: ρ, or ε of a geometric mechanism; exact.
         law: Of its noisy counts.
     """
@@ -73,7 +71,6 @@ class Pass:
 
     Attributes:
         queries: Their names.
-        levels: Where.
     """
 
     queries: frozenset[str]
@@ -85,7 +82,6 @@ class Strategy:
     """What is measured of a release.
 
     Attributes:
-        name: Its name.
         title: One line for people.
         mechanism: Of the noise.
         neighbours: Which data sets are hard to tell apart.

@@ -38,11 +38,7 @@ class ReconstructedRecords:
     blocks: Folder
 
     def read(self, piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
-        """See `Records`.
-
-        Raises:
-            StageError: A folder is damaged.
-        """
+        """See `Records`."""
         at = piece.partition, piece.span
         return self.microdata.read(*at), missing_units(self.blocks.read(*at))
 
@@ -52,8 +48,6 @@ class Asked:
     """What all pieces share.
 
     Attributes:
-        question: The question.
-        work: The work folder.
         staging: Where answers go.
         records: Reads records, where the question starts from some.
     """
@@ -64,11 +58,7 @@ class Asked:
     records: Records | None = None
 
     def read(self, piece: Piece) -> RegionData:
-        """What is known of a piece.
-
-        Raises:
-            StageError: A folder is damaged.
-        """
+        """What is known of a piece."""
         at = piece.partition, piece.span
         published = read_published(self.work, self.question.release, *at)
         if self.records is None:
@@ -77,11 +67,7 @@ class Asked:
 
 
 def ask_piece(asked: Asked, piece: Piece, tick: OnProgress) -> None:
-    """Ask, and write the answer; runs in a worker.
-
-    Raises:
-        ReconError: What the question raised.
-    """
+    """Ask, and write the answer; runs in a worker."""
     started = time.perf_counter()
     part = asked.read(piece)
     with log_disagreements(asked.work), traced_quarantine(asked.staging, piece) as quarantine:

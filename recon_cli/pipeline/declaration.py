@@ -27,27 +27,15 @@ class OpenedStage(ABC):
         """What its output would depend on, as far as it is known now."""
 
     def prepared(self) -> Recipe:
-        """The recipe, once everything is there that it depends on.
-
-        Raises:
-            ReconError: What is missing cannot be made.
-        """
+        """The recipe, once everything is there that it depends on."""
         return self.planned()
 
     @abstractmethod
     def make(self, stage: Transaction) -> Manifest:
-        """Make and publish its folders.
-
-        Raises:
-            ReconError: See the stage.
-        """
+        """Make and publish its folders."""
 
     def finish(self) -> None:  # noqa: B027 - nothing, for most stages
-        """What is to be done whether it was made or up to date.
-
-        Raises:
-            ReconError: See the stage.
-        """
+        """What is to be done whether it was made or up to date."""
 
 
 def _nothing_beside(staging: Staging) -> Mapping[str, Any]:  # noqa: ARG001
@@ -60,7 +48,6 @@ class QuestionStage(OpenedStage):
     """A stage that asks a question of every piece.
 
     Attributes:
-        run: The run.
         recipe: What the answers depend on.
         geounits: ``geounits/``, which says how partitions are cut into pieces.
         question: ``module:class`` of the `recon_cli.attack.question.Question`.
@@ -89,12 +76,7 @@ class QuestionStage(OpenedStage):
         return self.recipe
 
     def make(self, stage: Transaction) -> Manifest:
-        """Ask every piece that is not finished, and publish.
-
-        Raises:
-            ReconError: What the question raised.
-            WorkerError: A worker died.
-        """
+        """Ask every piece that is not finished, and publish."""
         asking = importlib.import_module("recon_cli.pipeline.asking")
         kind, run, label = load(self.question), self.run, self.recipe.stage.name
 
@@ -136,11 +118,7 @@ class ChosenStage(OpenedStage):
         return self.recipe
 
     def make(self, stage: Transaction) -> Manifest:
-        """As what it is.
-
-        Raises:
-            ReconError: See there.
-        """
+        """As what it is."""
         return self.choose().make(stage)
 
 
@@ -167,17 +145,9 @@ class MadeStage(OpenedStage):
         return self.recipe
 
     def make(self, stage: Transaction) -> Manifest:
-        """By its own work.
-
-        Raises:
-            ReconError: See the stage.
-        """
+        """By its own work."""
         return self.work(stage)
 
     def finish(self) -> None:
-        """By its own last step.
-
-        Raises:
-            ReconError: See the stage.
-        """
+        """By its own last step."""
         self.last()

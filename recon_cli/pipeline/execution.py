@@ -75,11 +75,7 @@ def run_stages(stages: Sequence[Stage], run: Run, observer: RunObserver) -> None
 
 
 def preview(stage: Stage, run: Run) -> StageStatus:
-    """What running a stage would find: its inputs are opened, and nothing is made.
-
-    Raises:
-        ReconError: What keeps it from getting that far.
-    """
+    """What running a stage would find: its inputs are opened, and nothing is made."""
     opened = open_stage(stage, replace(run, reporter=SilentReporter()))
     return stage_status(run.work, opened.planned(), force=run.force)
 
@@ -89,7 +85,6 @@ class PlannedStage:
     """What a run would do with a stage.
 
     Attributes:
-        stage: The stage.
         status: What it would find; None where that depends on what ``after`` makes.
         after: The last stage before it that would run and that it reads from.
         last: Manifest of what is published now.
@@ -112,12 +107,8 @@ def plan(
     """What running ``stages`` would do, and why; changes nothing.
 
     Args:
-        run: The run.
         stages: In order.
         dependencies: See `recon_cli.pipeline.order.dependencies`.
-
-    Raises:
-        ReconError: What would keep a stage from running.
     """
     planned: list[PlannedStage] = []
     for stage in stages:

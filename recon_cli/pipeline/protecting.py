@@ -52,7 +52,6 @@ class Protected:
     """What a protection makes of a piece.
 
     Attributes:
-        piece: What it is of.
         frames: Rows by folder.
         totals: Counts that add up over pieces.
         statuses: Counts by outcome.
@@ -111,9 +110,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
         Args:
             draw: Gives what all chance is drawn from: a secret key, but for study.
-
-        Raises:
-            ReconError: See the protection.
         """
 
     @abstractmethod
@@ -122,11 +118,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
         Args:
             shared: Of `share`.
-            piece: The piece.
             on_progress: For what takes long: told of units and people that are done.
-
-        Raises:
-            ReconError: See the protection.
         """
 
     @abstractmethod
@@ -209,11 +201,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @cached_property
     def recipe(self) -> Recipe:
-        """What its output depends on.
-
-        Raises:
-            ReconError: See `ingredients`.
-        """
+        """What its output depends on."""
         found = self.ingredients()
         return self.run.recipe(
             self.stage,
@@ -230,12 +218,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         return self.recipe
 
     def make(self, stage: Transaction) -> Manifest:
-        """Protect every piece that is not finished, and publish.
-
-        Raises:
-            ReconError: What the protection raised.
-            WorkerError: A worker died.
-        """
+        """Protect every piece that is not finished, and publish."""
         pieces = self.pieces()
         account = self._reserve(stage)
         shared = self.share(partial(self._draw, stage))
@@ -279,9 +262,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         Without a seed the key is secret, and lies with the unfinished output: an interrupted run
         repeats itself, and once the output is published the key is gone, unless it is kept for
         more: then in the private folder of the stage, where other inputs get another one.
-
-        Raises:
-            StageError: The disk refused.
         """
         from recon_cli.chance import KeyedChance  # noqa: PLC0415 - loads numpy
 
@@ -291,11 +271,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         return KeyedChance.of_key(self._key(transaction)).named(name)
 
     def _key(self, transaction: Transaction) -> bytes:
-        """Its secret key.
-
-        Raises:
-            StageError: The disk refused.
-        """
+        """Its secret key."""
         from recon_cli.store.chance_key import KEY_FILE, kept_key  # noqa: PLC0415 - loads numpy
 
         path, bound_to = transaction.staging.root / KEY_FILE, self.recipe.key
@@ -308,11 +284,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 def protect_piece(
     work: tuple[ProtectionStage[Any, Shared], Shared, Staging], piece: Piece, tick: OnProgress
 ) -> None:
-    """Protect a piece and write it; runs in a worker.
-
-    Raises:
-        ReconError: What the protection raised.
-    """
+    """Protect a piece and write it; runs in a worker."""
     started = time.perf_counter()
     protection, shared, staging = work
     for made in protection.protect(shared, piece, tick):

@@ -32,11 +32,7 @@ _TWICE = 2
 
 @contextmanager
 def traced_quarantine(staging: Staging, piece: Piece) -> Iterator[Quarantine]:
-    """A quarantine that keeps a trace in the stage's folder while the block runs.
-
-    Raises:
-        StageError: The disk refused.
-    """
+    """A quarantine that keeps a trace in the stage's folder while the block runs."""
     path = staging.trace(piece)
     with disk(path):
         make_folder(path.parent)

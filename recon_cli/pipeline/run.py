@@ -62,7 +62,6 @@ class StageOutcome:
     """The result of a stage.
 
     Attributes:
-        stage: The stage.
         manifest: Manifest of its first folder.
         skipped: True when it was up to date and nothing was done.
     """
@@ -78,7 +77,6 @@ class Run:
 
     Attributes:
         config: The configuration.
-        release: Its release schema.
         reporter: Where progress is reported.
         force: Do again what is up to date.
         shard: Which pieces of a stage to work on.
@@ -220,10 +218,6 @@ class Run:
                 less.
             grain: People that are worth starting a process for, where the config does not say how
                 many there are.
-
-        Raises:
-            ReconError: What a partition raised.
-            WorkerError: A worker died.
         """
         level = self.release.geography.partition
         shards = [WorkItem(f"{level} {piece.name}", piece, piece.people) for piece in pieces]

@@ -59,7 +59,6 @@ def status_of_folder(work: Path, *, besides: Set[str] = frozenset()) -> list[Fol
     """The stages that have folders in ``work``, each after those that it reads from.
 
     Args:
-        work: The work folder.
         besides: Folders whose stages are left out.
     """
     stages = [stage for stage in _stages_in(work) if besides.isdisjoint(stage.folders)]

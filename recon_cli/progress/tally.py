@@ -28,7 +28,6 @@ class Snapshot:
     Attributes:
         task: What it is about.
         units: Finished geounits.
-        people: People in them.
         statuses: How units came out, the stage's own words.
         seconds: Since the task began.
         rate: People a second, lately.

@@ -84,7 +84,6 @@ class ScopeProver:
 
     Attributes:
         scope: The checker's (`recon_cli.reconcheck.Scope`), without bounds so far.
-        rows: Its rows.
         effort: What relaxations may take.
         log: Lines that changed a bound.
         made_by: For an upper (true) or lower end of an unknown, the line that made it.

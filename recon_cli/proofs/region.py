@@ -68,7 +68,6 @@ class RegionProof:
 
     Attributes:
         tables: What was published.
-        proof: The proof.
         statements: Columns of `STATEMENTS`.
         seconds: Deterministic seconds.
     """

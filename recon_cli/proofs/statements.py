@@ -118,7 +118,6 @@ class Reader:
     """Reads statements from folders of a run.
 
     Attributes:
-        release: The schema.
         number: Table name → its number in a proof.
         what: Which kinds are wanted, of `SOURCES`.
     """

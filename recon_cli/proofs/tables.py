@@ -19,8 +19,6 @@ class PublishedTables:
     """The counts of some whole regions, and the numbers that proofs call them by.
 
     Attributes:
-        release: The schema.
-        published: The counts.
         tables: Those in use, in the order of their numbers.
     """
 

@@ -106,7 +106,6 @@ def sum_errors(release: Release, truth: Publication, protected: pl.DataFrame) ->
     """Add up how far protected counts are from the true ones.
 
     Args:
-        release: The schema.
         truth: Has the geounits, their populations and what is published for them.
         protected: Columns of `recon_cli.protect.counts.PROTECTED`, maybe with ``primary``: whether
             a count is suppressed for its own sake. Cells without a row are published zeros.

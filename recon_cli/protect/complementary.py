@@ -56,7 +56,6 @@ def choose_complementary(
 
     Args:
         cells: Of one region.
-        units: Its units.
         cost: Of suppressing each cell, at least 0.
         random: Of orders of the primary cells and of costs that are tried besides.
         effort: Deterministic seconds, after which nothing further is tried: cells stay suppressed

@@ -33,7 +33,6 @@ def largest_contributions(
     """What the largest contributors have of each cell's total.
 
     Args:
-        release: The schema.
         records: As `recon_cli.tabulation.tabulate` takes them, and a column of values.
         value: The name of that column.
         tables: Those that are published.

@@ -38,7 +38,6 @@ def round_controlled(counts: IntArray, relations: sparse.csr_array, base: int) -
     Args:
         counts: At least 0.
         relations: Sparse (relations × counts): combinations that are zero.
-        base: The base.
 
     Returns:
         Multiples of the base.
@@ -80,7 +79,6 @@ def round_geounits(
         release: Says what the cells count.
         truth: What is published for each geounit.
         counts: ``geoid, table, cell, count``: true counts above zero, distinct.
-        base: The base.
 
     Returns:
         One for each of ``counts``.

@@ -57,7 +57,6 @@ def protect_counts(
     """Publish counts by laws.
 
     Args:
-        release: The schema.
         data: Records, as `recon_cli.tabulation.tabulate` takes them; or exact counts.
         protection: The laws; each must keep zeros and publish count by count, or be controlled
             rounding.
@@ -118,7 +117,6 @@ def count_records(
     """The counts of the geounits that there are.
 
     Args:
-        release: The schema.
         records: As `recon_cli.tabulation.tabulate` takes them.
         tables: Those that are published, each at its own levels; default all.
         units: Geoids of all units, inhabited or not; default those that records are in.

@@ -59,7 +59,6 @@ def cell_keys(
     Both halves of each are one more, so that no sum is zero, which a table has no row for.
 
     Args:
-        release: The schema.
         records: One row per person.
         keys: From `record_keys`.
         tables: Which.

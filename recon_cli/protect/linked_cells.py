@@ -66,7 +66,6 @@ def linked_cells(
     """The cells of each region.
 
     Args:
-        release: The schema.
         truth: Exact counts of one partition.
         tables: Those that are published.
         zeros_hidden: Whether counts of zero may be suppressed too; else they are published, and

@@ -160,9 +160,7 @@ def measure_counts(
 
     Args:
         strategy: What is measured.
-        levels: Where.
         truth: The exact counts of the queries' tables.
-        source: Of the noise.
 
     Returns:
         Columns of `recon_cli.protect.counts.PROTECTED`, by level, geoid, table and cell.

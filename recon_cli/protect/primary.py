@@ -53,10 +53,8 @@ def primary_cells(
     """Which counts are sensitive.
 
     Args:
-        release: The schema.
         counts: ``geoid, table, cell, count``: true counts above zero.
         records: What they were counted from; only values need them.
-        rules: See there.
         tables: Those that are published.
 
     Returns:

@@ -118,7 +118,6 @@ def randomize_records(
     """Records with randomised answers, in the same order.
 
     Args:
-        release: The schema.
         records: One row a person.
         responses: Of some features; the others, and the place, stay.
         chance: Draws the answers of each geounit by itself, in the order of its records.
@@ -173,7 +172,6 @@ def estimate_true_counts(
     """Unbiased estimates of true counts from randomised records. Eq. (randomized).
 
     Args:
-        release: The schema.
         reported: Randomised records.
         responses: How they were randomised.
         tables: Which; default all, each at its own levels.

@@ -41,8 +41,6 @@ def answer_of(release: Release, cell: Cell, matrices: dict[int, FloatArray]) -> 
     """How a cell is reported; None where that does not depend on its true count alone.
 
     Args:
-        release: The schema.
-        cell: The cell.
         matrices: Feature → probabilities of reported values (columns) for true ones (rows).
     """
     asked = [f for f in matrices if cell.masks[f] != release.features[f].full]

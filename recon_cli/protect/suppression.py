@@ -81,9 +81,7 @@ def suppress_counts(
     """Suppress the cells that rules call sensitive, and all that would give them away.
 
     Args:
-        release: The schema.
         truth: Exact counts of one partition.
-        options: See there.
         records: What they were counted from; only rules about values need them.
         tables: Those that are published; default all.
         on_progress: Told of units and people, as the work on their region goes on.
@@ -184,7 +182,6 @@ def _suppressed(
     Args:
         linked: The region.
         cells: Its cells with ``true``, ``primary``, ``distinct`` and ``digits`` of the geoid.
-        options: See there.
         on_share: Told now and then which share of the work is done.
     """
     distinct = (

@@ -46,7 +46,6 @@ def choose_swaps(
     Args:
         households: Occupied households: columns `NEEDED`, and for a targeted swap
             ``block_people`` and ``unique_race`` too (see `with_disclosure_risk`).
-        settings: Of the swap.
         chance: Draws for each household by itself: what another one does changes nothing of it.
         levels: Tract and county.
 

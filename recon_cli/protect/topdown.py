@@ -35,7 +35,6 @@ class Invariant:
 
     Attributes:
         query: Which.
-        levels: Where.
     """
 
     query: Query
@@ -67,7 +66,6 @@ class Fixed:
 
     Attributes:
         domain: Its cells, which tell no more apart.
-        units: The histograms of the units.
     """
 
     domain: Domain

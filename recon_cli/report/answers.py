@@ -43,7 +43,6 @@ class PlacePage:
     """The page of one of the worst places.
 
     Attributes:
-        place: The place.
         page: Its file.
         tables: Published tables whose cells force certain records there; none if not looked for.
     """
@@ -59,7 +58,6 @@ def make_answers(
     """The answers; none where there are no records.
 
     Args:
-        findings: What there is.
         words: The release's words.
         pages: Of the worst places.
     """

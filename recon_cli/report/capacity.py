@@ -56,7 +56,6 @@ def compose_capacity(
     """The page.
 
     Args:
-        release: The schema.
         tables: The tables in use.
         capacity: What they carry.
         equations: After zeros, see `recon_cli.stages.capacity_page.sum_equations`.

@@ -16,8 +16,6 @@ def claim_sentence(
     """A claim in one line; the columns that it leaves open are named.
 
     Args:
-        release: The schema.
-        words: Its words.
         columns: The columns that claims speak of.
         claim: A row of ``claims/``.
     """

@@ -55,8 +55,6 @@ def compose_comparison(
     """The page.
 
     Args:
-        release: The schema.
-        summaries: One a protection.
         errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
         scores: Columns of `recon_cli.compare.scores.SCORES`; None where nobody was linked.
         people: Of the truth.

@@ -24,7 +24,6 @@ def compose_report(
     """The report of a run.
 
     Args:
-        findings: What there is.
         title: Over it; default the release's title.
         pages: Of the worst places, where they have some.
     """

@@ -168,7 +168,6 @@ def by_size_words(frame: pl.DataFrame, part: str, whole: str, words: Words, noun
         part: What is counted.
         whole: Of how many.
         words: The release's words.
-        noun: What of.
     """
     shares = [
         f"{size_label(row['size'])}: {percentage(row[part], row[whole])}"

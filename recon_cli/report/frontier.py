@@ -50,9 +50,7 @@ def compose_frontier(
     """The page.
 
     Args:
-        release: The schema.
         weights: Of tables, where not 1.
-        law: Of the noise.
         found: What is shown.
     """
     people = words_of(release).people

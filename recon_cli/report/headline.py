@@ -44,7 +44,6 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     """The headline of a run.
 
     Args:
-        findings: What there is.
         words: The release's words.
     """
     reconstruction = findings.reconstruction

@@ -8,11 +8,7 @@ from recon_cli.report.page import render_page
 
 
 def html_page(document: ReportDocument) -> str:
-    """The page.
-
-    Args:
-        document: The report.
-    """
+    """The page."""
     charts = {
         figure.name: (draw(figure.chart, WIDE), draw(figure.chart, NARROW))
         for figure in document.figures

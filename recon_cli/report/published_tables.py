@@ -35,7 +35,6 @@ def published_tables(
     """The tables of one geounit.
 
     Args:
-        release: The schema.
         pattern: Which cells are published for it.
         counts: Its counts above zero, by table and cell number, with None; of statements the
             least and the greatest true count.

@@ -26,7 +26,6 @@ def reason_of(
     """An explanation in words.
 
     Args:
-        release: The schema.
         kind: People of whom some are certain.
         explanation: Why.
         unit: Geoid of their unit.

@@ -32,11 +32,7 @@ class Section(Generic[Part]):
     render: Callable[[Part, Words], tuple[ReportSection, ...]]
 
     def compose(self, findings: Findings, words: Words) -> tuple[ReportSection, ...]:
-        """The section, or what is missing for it.
-
-        Raises:
-            StageError: A folder is damaged.
-        """
+        """The section, or what is missing for it."""
         part = self.read(findings)
         if part is None:
             return ()

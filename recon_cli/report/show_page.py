@@ -7,11 +7,7 @@ from recon_cli.report.view import GeounitView, RecordKind
 
 
 def show_page(view: GeounitView) -> str:
-    """Lay a geounit out as a page that fetches nothing.
-
-    Args:
-        view: The geounit.
-    """
+    """Lay a geounit out as a page that fetches nothing."""
     most = max((most_people(kind) for kind in (*view.kinds, *view.possible)), default=0)
     return render_page(
         "show.html.j2",

@@ -44,7 +44,6 @@ def unit_kinds(
     """List the kinds of people of one unit.
 
     Args:
-        release: The schema.
         records: The unit's reconstructed records.
         intervals: Histogram cells of the unit: the histogram columns that the tables see,
             ``lower``, ``upper``, and ``exact`` where it was measured.

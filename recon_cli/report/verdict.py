@@ -20,7 +20,6 @@ def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words, *, counted: 
 
     Args:
         claims: What was found.
-        rule: The rule.
         words: The release's words.
         counted: Whether the tables say how many people every unit has.
     """
@@ -77,7 +76,6 @@ def rule_in_words(rule: Rule, words: Words, *, examined: bool) -> str:
     """The rule that the verdict follows.
 
     Args:
-        rule: The rule.
         words: The release's words.
         examined: Whether parts of records were examined, so that it could be applied.
     """

@@ -25,7 +25,6 @@ class GeounitName:
 
     Attributes:
         level: Its level in words (``block group``).
-        geoid: Its geoid.
         name: What people call it, where the published files said so; else empty.
     """
 
@@ -193,7 +192,6 @@ class Member:
     """A geounit inside the one that is shown.
 
     Attributes:
-        geoid: Its geoid.
         name: What people call it; may be empty.
         people: How many; None where nothing bounds them.
         status: What is proven of its reconstruction.
@@ -214,7 +212,6 @@ class Detail:
     """A line at the top.
 
     Attributes:
-        label: What it is.
         value: What is known of it.
     """
 
@@ -229,7 +226,6 @@ class GeounitView:
     Attributes:
         title: The release's title.
         words: The release's words.
-        geounit: The geounit.
         enclosing: The geounits that it lies in, finest first.
         details: Lines at the top.
         notes: What is missing and how to get it; backticks around commands.

@@ -121,8 +121,6 @@ def join_siblings(cells: pl.DataFrame, units: pl.DataFrame, level: Level) -> pl.
 
     Args:
         cells: What `join_measurements` returns.
-        units: As there.
-        level: As there.
 
     Returns:
         Columns more: ``group`` (the geoid above), ``all_noisy`` (the noisy counts of all its units,

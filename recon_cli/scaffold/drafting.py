@@ -93,8 +93,6 @@ def draft_release(
     """A schema from the labels or the dimensions of the files.
 
     Args:
-        files: The files.
-        name: Of the release.
         leave_out: Headers of columns that are no counts.
 
     Raises:

@@ -54,7 +54,6 @@ class RecognisedFiles:
     Attributes:
         source: What `recon ingest` has to read them as.
         release: The release as it was named: packaged, or the path of a schema.
-        schema: The release.
         paths: Files, and folders of members.
         about: A few words on each, for people; may be fewer than paths.
         mapping: Keys of ``ingest.mapping`` that they need.

@@ -38,7 +38,6 @@ class TableDraft:
     """A table.
 
     Attributes:
-        name: Its name.
         code: Pattern of its cell codes.
         features: Feature → its lines of YAML below ``features``.
         recodes: Recode → its form.
@@ -208,7 +207,6 @@ def draft_schema(
     Args:
         release: Its name.
         title: For people.
-        tables: Its tables.
         geoids: All places.
         names: Length of a geoid → its level, as far as that is known.
         census: Whether geoids are those of the US census.

@@ -35,7 +35,6 @@ class Odd:
 
     Attributes:
         row: The first row with one.
-        text: It.
         times: How many there are.
     """
 
@@ -134,8 +133,6 @@ def published_intervals(
     """Least and greatest true counts of columns in a sheet's first rows.
 
     Args:
-        sheet: The sheet.
-        columns: Which of its columns.
         base: What the counts look rounded to.
 
     Returns:

@@ -47,9 +47,7 @@ class TableFile:
     Attributes:
         path: As it was named.
         document: The file, the member of a zip, or the sheet of a workbook.
-        form: Its format.
         sheet: With the roles of its columns; the rows that are counts.
-        survey: What is in it.
     """
 
     path: Path
@@ -100,7 +98,6 @@ def open_table_files(paths: Sequence[Path], said: FileMapping) -> TableFiles:
     """Every file with counts at ``paths``, and every such sheet of a workbook, read once.
 
     Args:
-        paths: Files.
         said: What has to be known to read them at all.
 
     Raises:
@@ -189,8 +186,6 @@ def fit(files: Sequence[TableFile], release: Release, *, lenient: bool) -> Fit:
     """The mapping with which a release reads the files.
 
     Args:
-        files: The files.
-        release: The release.
         lenient: Whether columns that it does not know are left out, with a doubt.
 
     Raises:

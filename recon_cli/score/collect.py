@@ -39,7 +39,6 @@ class Partition:
     """What `recon link` counted in one partition, and which geounits have zero variability.
 
     Attributes:
-        name: The partition.
         truth: One row per geounit.
         targets: Attacker records by draw, geounit and group.
         tallies: Links by draw, geounit and group.

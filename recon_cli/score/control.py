@@ -72,7 +72,6 @@ def label_classes(
     Args:
         present: The classes that there are, rising.
         people: (panels × classes) their people. A panel with nobody reveals nothing of anybody.
-        sizes: The size classes.
         control: What is done to small ones.
 
     Returns:

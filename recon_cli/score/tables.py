@@ -94,8 +94,6 @@ class Sources:
             guessers: Those that guess, and whether ``modal`` or ``proportional``.
             leave_one_out: Guessers that leave somebody out: shown beside no rate.
             truth: The ceiling.
-            alternatives: See there.
-            measured: See there.
         """
         usual = [name for name in guessers if name not in leave_one_out]
         kinds = {guessers[name]: name for name in reversed(usual)}

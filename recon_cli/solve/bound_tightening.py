@@ -51,7 +51,6 @@ def tighten_bounds(
 
     Raises:
         DisagreementError: Two engines disagree on an end that is never reached.
-        SolverError: An engine fails.
     """
     every = np.arange(ledger.functionals.shape[0])
     search = _Search(ledger, effort, ends, every if among is None else among)

@@ -74,7 +74,6 @@ class OpenUnits:
     """Some units to be solved, while others stay as they are.
 
     Attributes:
-        rows: Their rows.
         lower: (units × cells) least people.
         upper: (units × cells) most.
         base: What others add to each row.
@@ -139,8 +138,6 @@ class ColumnProgram:
     """A program over some columns.
 
     Attributes:
-        program: The program.
-        costs: Of its rows.
         A: Sparse (rows × columns), of all rows.
         used: The rows of the program.
     """
@@ -155,7 +152,6 @@ def price_columns(units: OpenUnits, start: BoolArray) -> PricedVertex | None:
     """The relaxation's optimum, where any row may lack people.
 
     Args:
-        units: The units.
         start: (units × cells) columns to begin with, besides those that look best.
 
     Returns:
@@ -200,7 +196,6 @@ class CertifiedCosts:
     nobody else is there.
 
     Attributes:
-        units: The units.
         of_rows: What each row adds at least, in 1/(`SCALE` · `_WEIGHT`).
         of_units: What the histogram cells of each unit add at least, likewise.
         rest: (units × cells) what each further person in a cell adds, likewise.

@@ -74,11 +74,7 @@ class Effort:
 
 
 def find_feasible(program: IntegerProgram, effort: Effort) -> SolveResult:
-    """Any solution of a program. Without effort nothing is tried.
-
-    Raises:
-        SolverError: The solver rejected the model, or returned values that do not satisfy it.
-    """
+    """Any solution of a program. Without effort nothing is tried."""
     if effort.limit <= 0:
         return SolveResult(Status.UNKNOWN, np.empty(0, dtype=np.int64), 0, 0, 0.0)
     return _solve(program, _model(program), None, effort)
@@ -90,16 +86,12 @@ def maximize(
     """The solution of a program with the greatest ``objective @ x``.
 
     Args:
-        program: The program.
         objective: Integer coefficient of each variable.
         effort: How hard to try.
         hint: A known solution to begin with.
 
     Returns:
         Without effort nothing is tried: the bound is then what the variables' own bounds allow.
-
-    Raises:
-        SolverError: The solver rejected the model, or returned values that do not satisfy it.
     """
     if effort.limit <= 0:
         return SolveResult(

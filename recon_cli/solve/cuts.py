@@ -43,7 +43,6 @@ def feasibility_cut(
     weights whose sum of rows bounds from above; they hold for any weights, rounded ones too.
 
     Args:
-        program: The program.
         variables: Some of its variables, rising; the inequality is over them.
         values: For each variable of the program; those of ``variables`` are in doubt, the
             others' a place to begin.

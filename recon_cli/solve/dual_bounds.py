@@ -43,7 +43,6 @@ class WeightedRows:
         """Of a program.
 
         Args:
-            program: The program.
             parts: What is added up apart from each other: no row and no functional is over two.
         """
         self.program, self.parts = program, parts
@@ -111,7 +110,6 @@ def least_value(program: IntegerProgram, functional: IntArray, limit: float) -> 
     """A lower bound of an integer functional, from the duals of the linear relaxation.
 
     Args:
-        program: The program.
         functional: Integer coefficient of each variable; its negative gives an upper bound.
         limit: Deterministic seconds.
     """
@@ -131,7 +129,6 @@ def row_combinations(
     """Which functionals are sums and differences of the program's equations.
 
     Args:
-        program: The program.
         functionals: (functionals × variables) integer coefficients.
 
     Returns:

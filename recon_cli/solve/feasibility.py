@@ -63,12 +63,7 @@ ESCALATION = (
 
 
 def solve_program(program: IntegerProgram, seed: int) -> ProgramSolution:
-    """Find any solution of ``program``.
-
-    Raises:
-        SolverError: The solver rejected the model or returned values that do not satisfy it, or
-            two engines disagree.
-    """
+    """Find any solution of ``program``."""
     rounded, elapsed = round_vertex(program, seed)
     if len(rounded):
         return ProgramSolution(Feasibility.SOLVED, rounded, elapsed)

@@ -46,7 +46,6 @@ def pump(program: IntegerProgram, values: IntArray, limit: float) -> PumpResult:
     Eq. (pump) of docs/method.md, in turns with rounding.
 
     Args:
-        program: The program.
         values: A value for each variable, within its bounds; the rows may be broken.
         limit: Deterministic seconds.
     """

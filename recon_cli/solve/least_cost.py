@@ -53,13 +53,11 @@ def least_cost(program: IntegerProgram, cost: IntArray, effort: Effort) -> Least
     """The solution with the least ``cost @ x``: Eq. (likely).
 
     Args:
-        program: The program.
         cost: Of each variable, not negative.
         effort: Its limit is for the relaxation, and again for the first engine.
 
     Raises:
         DisagreementError: The second engine finds a cheaper solution.
-        SolverError: An engine fails.
     """
     vertex = LinearRelaxation(program).solve(cost.astype(np.float64), effort.limit)
     nothing = np.empty(0, dtype=np.int64)
@@ -143,7 +141,6 @@ class _Proven:
     """What weights of rows prove of the cost: Eq. (dual).
 
     Attributes:
-        program: The program.
         total: No solution costs less, in 1/`_SCALE`.
         rest: What one more of each variable adds to that, likewise; negative: one less.
     """

@@ -58,7 +58,6 @@ def solve_relaxation(program: IntegerProgram, cost: FloatArray, limit: float) ->
     """The vertex of the relaxation with the least ``cost @ x``.
 
     Args:
-        program: The program.
         cost: Not negative, so that the simplex can begin where every variable is at its least.
         limit: Deterministic seconds.
     """

@@ -89,7 +89,6 @@ class BlockView:
     """A program, quick to take blocks of variables of.
 
     Attributes:
-        program: The program.
         by_column: Its matrix.
         reach: The least and greatest that its rows come to within the bounds of the variables.
     """
@@ -179,7 +178,6 @@ class NearVertices:
         """Nothing is solved yet.
 
         Args:
-            block: See there.
             functionals: Sparse (functionals × columns): what will be asked.
             short: How far the known solution is from what is proven, below and above.
         """
@@ -256,7 +254,6 @@ def best_combination(
     """The least change of a functional that weights prove, by the simplest of them that do.
 
     Args:
-        block: See there.
         functional: Coefficient of each of its variables.
         weights: Of its rows, as a linear program proposes them.
         wanted: What is enough.

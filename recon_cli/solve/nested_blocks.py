@@ -56,7 +56,6 @@ def find_ends(
     """The least and the greatest value of each functional: Eq. (ends).
 
     Args:
-        program: The program.
         functionals: Sparse (functionals × variables), none empty.
         known: A solution.
         levels: From fine to coarse, the blocks of each level, each its variables, rising. The last

@@ -32,12 +32,8 @@ def solve_nested(
     """Find any solution of ``program``, as `recon_cli.solve.feasibility.solve_program` does.
 
     Args:
-        program: The program.
         levels: From fine to coarse, the blocks of each level, each its variables, rising.
         seed: Of random costs.
-
-    Raises:
-        SolverError: An engine failed, or two disagree.
     """
     values, elapsed = program.lower.copy(), 0.0
     random, view = np.random.default_rng(seed), BlockView.of(program)

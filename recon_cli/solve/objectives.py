@@ -119,7 +119,6 @@ def interval_ends(
     end, and the interval's width is the least big-M that does.
 
     Args:
-        program: The program.
         functionals: With ``lower < upper`` where an end is to be reached.
         at_lower: Functionals whose lower end is to be reached.
         at_upper: Functionals whose upper end is to be reached.
@@ -155,7 +154,6 @@ def distance_from(
     Eq. (distance) of docs/method.md, with ``s`` the origin, ``d`` the distance and ``z`` the side.
 
     Args:
-        program: The program.
         functionals: The functionals that count.
         origin: Value of each functional to measure from, within its interval.
     """
@@ -193,7 +191,6 @@ def loss_from(
     anything is.
 
     Args:
-        program: The program.
         functionals: The functionals that count.
         origin: Value of each functional to measure from, within its interval.
     """

@@ -33,7 +33,6 @@ def min_l1_repair(program: IntegerProgram, values: IntArray, effort: Effort) -> 
     """The solution with the least ``Σ |x - values|``, or a near one if the effort ends before.
 
     Args:
-        program: The program.
         values: A value for each variable; they need not be a solution.
         effort: How hard to try.
 

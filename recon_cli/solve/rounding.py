@@ -25,7 +25,6 @@ class ConnectedParts:
     """The parts of a program of which each may be solved alone.
 
     Attributes:
-        program: The program.
         of_row: For each row its part, from 0.
         of_variable: For each variable its part.
         count: How many there are.

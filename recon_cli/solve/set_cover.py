@@ -34,9 +34,6 @@ def minimum_set_cover(
         sets: None of them empty.
         cost: Positive cost of an element.
         effort: How hard to try.
-
-    Raises:
-        SolverError: The solver rejected the model, or returned values that do not satisfy it.
     """
     elements = np.array(sorted(frozenset[int]().union(*sets)), dtype=np.int64)
     holds = np.zeros((len(sets), len(elements)), dtype=bool)

@@ -64,7 +64,6 @@ class CellIndex:
             geoids: The geoids that ``rows`` points into.
             rows: Place of each count's geounit.
             ordinals: The counted cells.
-            values: The counts.
         """
         names = pl.Series(self.tables, dtype=pl.String)
         return pl.DataFrame(

@@ -54,7 +54,6 @@ class DenseSource:
 
     Args:
         release: Names the tables, cells and levels.
-        sheets: The sheets.
         group_counts: Counts that are held at once, about, unless one partition has more.
     """
 

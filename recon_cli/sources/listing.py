@@ -213,7 +213,6 @@ def complete_geounits(
     In both cases coarse geounits that others lie in are added.
 
     Args:
-        release: The schema.
         source: Batches of whole partitions.
         listed: Columns ``geoid, level``, units among them; None where there is no list.
     """

@@ -348,7 +348,6 @@ def with_zeros(
     published there.
 
     Args:
-        release: The schema.
         tables: The published tables.
         levels: The published levels.
         counts: Columns of `COUNTS`, non-zero counts.

@@ -46,7 +46,6 @@ class TidyFile:
     """A file with recognised columns; rows are read lazily.
 
     Attributes:
-        path: The file.
         noun: What messages call a row: ``line`` of a CSV, where the header is 1, or ``row``.
         rows: Columns ``row, geoid, table, cell, count`` as they were written (``table`` and
             ``level`` only where the file has them), ``number`` (of the cell, where there is a
@@ -163,7 +162,6 @@ def open_file(path: Path, *, has_statements: bool = False) -> TidyFile:
     """Recognise a file by its suffix and columns.
 
     Args:
-        path: The file.
         has_statements: Whether counts may be other than exact. A file with a column ``low`` or
             ``high`` has statements in any case.
 

@@ -33,7 +33,6 @@ class Translation:
         """Refuse what the release does not have.
 
         Args:
-            release: The schema.
             others: Columns beyond the release's that the file may have.
 
         Raises:

@@ -13,11 +13,7 @@ from recon_cli.store import open_folder
 
 
 def read_tenths(work: Path) -> pl.DataFrame:
-    """Records that are not certain, by tenths of their confidence: ``tenth``, ``records``.
-
-    Raises:
-        StageError: ``confidence/`` is missing or damaged.
-    """
+    """Records that are not certain, by tenths of their confidence: ``tenth``, ``records``."""
     folder = open_folder(work, CONFIDENCE, "confidence")
     return count_tenths(folder.read(name, columns=("confidence",)) for name in folder.partitions)
 
@@ -28,9 +24,6 @@ def read_disclosures(work: Path) -> pl.DataFrame:
     Returns:
         One row for each number of columns ``known``: the least number of people, in every
         solution, of whom at most so many columns settle another one.
-
-    Raises:
-        StageError: ``disclosures/`` is missing or damaged.
     """
     folder = open_folder(work, CLAIMS, "disclosures")
     rows = pl.concat(folder.read(partition) for partition in folder.partitions)
@@ -38,9 +31,5 @@ def read_disclosures(work: Path) -> pl.DataFrame:
 
 
 def read_variability_by_size(work: Path) -> pl.DataFrame:
-    """The published Table 7, with certain records; see `variability_by_size`.
-
-    Raises:
-        StageError: ``solvar/`` is missing or damaged.
-    """
+    """The published Table 7, with certain records; see `variability_by_size`."""
     return pl.read_csv(open_folder(work, SOLVAR, "solvar").read_extra("by_size.csv"))

@@ -32,7 +32,6 @@ def attacker(run: Run) -> MadeStage:
     Raises:
         ConfigError: The parameters are wrong.
         StageError: There is no nation, or the work folder is in use.
-        WorkerError: A worker died.
     """
     config = run.config.section(Synth)
     seed = run.seed_of(config)

@@ -21,7 +21,6 @@ def audit(run: Run) -> MadeStage:
 
     Raises:
         ConfigError: A table is unknown or not published.
-        StageError: ``tables/`` is missing or damaged.
     """
     config = run.config.section(Audit)
     seed = run.seed_of(config)

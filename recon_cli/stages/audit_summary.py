@@ -34,11 +34,7 @@ class AuditSummary:
 
 
 def read_audit(work: Path, release: Release) -> AuditSummary:
-    """Add up ``audit/``.
-
-    Raises:
-        StageError: ``audit/`` is missing or damaged.
-    """
+    """Add up ``audit/``."""
     folder = open_folder(work, stages.AUDIT, "audit")
     rows = pl.concat([AUDIT.to_frame(), *(folder.read(name) for name in folder.partitions)])
     levels = {level.name: at for at, level in enumerate(release.geography.levels)}

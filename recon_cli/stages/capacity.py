@@ -65,11 +65,7 @@ def capacity(run: Run) -> QuestionStage:
 
 
 def read_capacity_table(work: Path, name: str) -> pl.DataFrame:
-    """A table of ``capacity/``: ``levels``, ``equations`` or ``noise``.
-
-    Raises:
-        StageError: ``capacity/`` is missing or damaged.
-    """
+    """A table of ``capacity/``: ``levels``, ``equations`` or ``noise``."""
     import polars as pl  # noqa: PLC0415 - slow to load, and not needed to declare a stage
 
     return pl.read_parquet(open_folder(work, CAPACITY, "capacity").read_extra(f"{name}.parquet"))

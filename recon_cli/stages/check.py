@@ -51,13 +51,11 @@ def check(given: GivenConfig, started: float) -> tuple[Judged, ...]:
     """Run the stages that the rules need, and judge each rule by what they proved.
 
     Args:
-        given: The config.
         started: When ``check.seconds`` began, by `time.monotonic`; what is not done when they are
             over is undecided.
 
     Raises:
         ConfigError: Something in the config is wrong.
-        ReconError: What a stage raised.
     """
     section = given.run().config.section(Check)
     nothing = Finding(gaps=("the time was over before the tables were read",))
@@ -80,11 +78,7 @@ def find_violations(given: GivenConfig, report: Callable[[_Found], None]) -> Non
     """Run the stages that the rules need, and after each look again at the rules that need it.
 
     Args:
-        given: The config.
         report: Is called with what is known of a rule, each time that more is.
-
-    Raises:
-        ReconError: What a stage raised.
     """
     run = given.run()
     section = run.config.section(Check)

@@ -20,7 +20,6 @@ def claims(run: Run) -> QuestionStage:
     """Find the verified claims of every partition.
 
     Raises:
-        ConfigError: The config is wrong.
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """
     config = run.config.section(Claims)

@@ -42,7 +42,6 @@ class ComparedStage(OpenedStage):
     """A stage whose inputs are runs of its own.
 
     Attributes:
-        run: The run.
         config: Its section.
     """
 
@@ -50,11 +49,7 @@ class ComparedStage(OpenedStage):
     config: Compare
 
     def planned(self) -> Recipe:
-        """It depends on what the runs have made; where one would make something, it is not known.
-
-        Raises:
-            ReconError: What keeps a run from being planned.
-        """
+        """What the runs have made; where one would make something, it is not known."""
         return self._recipe(load("recon_cli.stages.compare_runs:planned_digests")(self.run))
 
     def prepared(self) -> Recipe:
@@ -62,7 +57,6 @@ class ComparedStage(OpenedStage):
 
         Raises:
             StageError: A protection could not be made or attacked.
-            WorkerError: A worker died.
         """
         run_compared = load("recon_cli.stages.compare_runs:run_compared")
         return self._recipe(run_compared(self.run, self._show))
@@ -101,11 +95,7 @@ class ComparedStage(OpenedStage):
         )
 
     def make(self, stage: Transaction) -> Manifest:
-        """Measure what came of the runs, and write the page.
-
-        Raises:
-            StageError: The disk refused.
-        """
+        """Measure what came of the runs, and write the page."""
         write: Callable[[Run, Transaction, Mapping[str, str]], Manifest]
         write = load("recon_cli.stages.compare_page:write_comparison")
         return write(self.run, stage, {})

@@ -19,7 +19,6 @@ def write_comparison(run: Run, stage: Transaction, missing: Mapping[str, str]) -
     """Measure what came of the runs, and write tables and page.
 
     Args:
-        run: The comparison.
         stage: Where they are written.
         missing: Name → why it is not there, of protections that are left out; nobody is linked
             before all are there.

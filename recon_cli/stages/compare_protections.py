@@ -89,8 +89,6 @@ def protection_run(run: Run, name: str, protection: Protected) -> ProtectionRun:
 
     Args:
         run: The comparison.
-        name: Of the protection.
-        protection: What it is.
 
     Raises:
         ConfigError: A strategy does not fit the release.

@@ -168,7 +168,6 @@ class _GrowingPage:
 
     Attributes:
         run: The comparison, silent.
-        runs: Its runs.
         show: Publishes the page.
         done: Name → what its run has made; those that failed are not there.
     """
@@ -269,11 +268,7 @@ class _Ticking:
 
 
 def planned_digests(run: Run) -> dict[str, str]:
-    """What each run has made, as digests; or that it would make something.
-
-    Raises:
-        ReconError: What keeps a run from being planned.
-    """
+    """What each run has made, as digests; or that it would make something."""
     found = {}
     for name, config, stages, of_run in _parts(run, ComparedRuns.of(run)):
         made = _made(config.work, stages)

@@ -14,7 +14,6 @@ def confidence(run: Run) -> QuestionStage:
     """See how often each record appears among sampled solutions.
 
     Raises:
-        ConfigError: The config is wrong.
         SourceError: The counts are not exact.
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """

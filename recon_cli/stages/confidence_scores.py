@@ -21,11 +21,7 @@ from recon_cli.store.manifest import MANIFEST
 
 
 def open_confidence(run: Run) -> Folder | None:
-    """The folder ``confidence/``; None if there is none.
-
-    Raises:
-        StageError: It is damaged.
-    """
+    """The folder ``confidence/``; None if there is none."""
     if not (run.work / "confidence" / MANIFEST).is_file():
         return None
     return open_folder(run.work, CONFIDENCE, "confidence")
@@ -37,7 +33,6 @@ def calibrate_confidence(
     """Mean confidence beside the share that is right, for the CEF and, if there is one, the HDF.
 
     Args:
-        run: The run.
         folder: ``confidence/``.
         rules: Coverage, disclosure control.
         resamples: Of geounits.
@@ -48,7 +43,6 @@ def calibrate_confidence(
 
     Raises:
         SourceError: A truth cannot be read, or holds values that the schema does not know.
-        StageError: A stage folder is damaged.
     """
     files = open_linkage_inputs(run).files
     frames = [pl.DataFrame(schema=CALIBRATION)]

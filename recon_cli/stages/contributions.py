@@ -36,9 +36,6 @@ def contributions(run: Run) -> MadeStage:
     Raises:
         ConfigError: A table is unknown or not published, or no part tells anything apart.
         StageError: ``tables/`` is missing or damaged, or the work folder is in use.
-        ContradictionError: No records have the published counts.
-        SolverError: A solver could not decide, or two engines disagree.
-        WorkerError: A worker died.
     """
     config = run.config.section(Contributions)
     seed = run.seed_of(config)
@@ -116,11 +113,7 @@ def attack_one(attacked: _Attacked, left_out: frozenset[Part], tick: OnProgress)
 
 
 def read_contributions(work: Path) -> pl.DataFrame:
-    """The ranked list: see `recon_cli.attack.contributions.ranking.CONTRIBUTIONS`.
-
-    Raises:
-        StageError: ``contributions/`` is missing or damaged.
-    """
+    """The ranked list: see `recon_cli.attack.contributions.ranking.CONTRIBUTIONS`."""
     import polars as pl  # noqa: PLC0415 - slow to load, and not needed to declare a stage
 
     folder = open_folder(work, CONTRIBUTIONS, "contributions")

@@ -11,11 +11,7 @@ from recon_cli.store.published import open_published
 
 
 def estimate(run: Run) -> QuestionStage:
-    """Estimate all noisy counts from all measurements together.
-
-    Raises:
-        StageError: ``tables/`` is missing or damaged.
-    """
+    """Estimate all noisy counts from all measurements together."""
     config = run.config.section(Estimate)
     tables, geounits = open_published(run.work, run.release)
     recipe = run.recipe(

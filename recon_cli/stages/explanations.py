@@ -24,8 +24,6 @@ def explain_rows(located: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, 
 
     Args:
         located: A unit.
-        kinds: Its rows.
-        why: Which of them.
 
     Raises:
         ConfigError: There is no such row, or nobody in it is certain.

@@ -47,7 +47,6 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     """Read what the headline and several sections share.
 
     Args:
-        run: The run.
         manifests: Those of `reportable`.
 
     Raises:

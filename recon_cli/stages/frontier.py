@@ -23,7 +23,6 @@ def frontier(run: Run) -> MadeStage:
 
     Raises:
         ConfigError: A table is unknown, or no weight is above 0.
-        StageError: The work folder is in use.
     """
     config = run.config.section(Frontier)
     config.check(run.release)
@@ -65,11 +64,7 @@ def _write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
 
 
 def read_errors(work: Path) -> pl.DataFrame:
-    """Errors by table, level and strategy, see `recon_cli.frontier.release.frontier`.
-
-    Raises:
-        StageError: ``frontier/`` is missing or damaged.
-    """
+    """Errors by table, level and strategy, see `recon_cli.frontier.release.frontier`."""
     import polars as pl  # noqa: PLC0415 - slow to load, and not needed to declare a stage
 
     return pl.read_parquet(open_folder(work, FRONTIER, "frontier").read_extra("errors.parquet"))

@@ -33,7 +33,6 @@ def locate(run: Run, place: str) -> Located:
     """Find a geounit in the work folder of a run.
 
     Args:
-        run: The run.
         place: The geoid, or the name where it is known, of a geounit of any level from the unit
             to the partition.
 
@@ -132,12 +131,8 @@ class Located:
     """One geounit's part of the work folder; what is not asked for is not read.
 
     Attributes:
-        run: The run.
         partition: The geounit's partition.
-        geoid: The geounit.
-        level: Its level.
         span: Its whole region, or itself where it is larger.
-        microdata: The folder.
         names: Geoid → what people call the place, where that is known.
     """
 

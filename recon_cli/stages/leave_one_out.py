@@ -37,7 +37,6 @@ def leave_one_out(run: Run) -> QuestionStage:
         ConfigError: A file or a column is not there, or the tables tell nothing of the gains.
         SourceError: The counts are not exact, or not those of the records.
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
-        SolverError: Two engines disagree, or a worker died.
     """
     config, scoring = run.config.section(LeaveOneOut), run.config.section(Score)
     seed = run.seed_of(config)

@@ -48,10 +48,6 @@ def write_differences(
 
 
 def read_differences(work: Path) -> pl.DataFrame:
-    """The published differences; see `recon_cli.score.leave_one_out.left_out_differences`.
-
-    Raises:
-        StageError: ``leave_one_out/`` is missing or damaged.
-    """
+    """The published differences; see `recon_cli.score.leave_one_out.left_out_differences`."""
     folder = open_folder(work, LEAVE_ONE_OUT, "leave_one_out")
     return pl.read_csv(folder.read_extra(DIFFERENCES), schema=DIFFERENCE)

@@ -41,7 +41,6 @@ def link(run: Run) -> MadeStage:
         SourceError: A file cannot be read, lacks a column, or holds values that the schema does
             not know.
         StageError: A stage folder is missing or damaged, or the work folder is in use.
-        WorkerError: A worker died.
     """
     config = run.config.section(Link)
     inputs = open_linkage_inputs(run)

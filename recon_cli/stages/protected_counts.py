@@ -72,9 +72,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
         Returns:
             Columns of `recon_cli.protect.counts.PROTECTED`.
-
-        Raises:
-            ReconError: See the protection.
         """
 
     @abstractmethod
@@ -191,11 +188,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         return truth, records
 
     def protect(self, shared: Shared, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
-        """Protect the counts of a partition, and measure how far off they are.
-
-        Raises:
-            ReconError: See the protection.
-        """
+        """Protect the counts of a partition, and measure how far off they are."""
         from recon_cli.protect.accuracy import sum_errors  # noqa: PLC0415 - loads polars
 
         truth, records = self.truth(piece.partition)

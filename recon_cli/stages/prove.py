@@ -24,7 +24,6 @@ def prove(run: Run) -> QuestionStage:
     """Prove what the stages found, as far as they were made from what is there now.
 
     Raises:
-        ConfigError: The config is wrong.
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """
     config = run.config.section(Prove)
@@ -79,11 +78,7 @@ class FoundFolders:
     folders: dict[str, Folder]
 
     def __call__(self, partition: str) -> Any:
-        """See `recon_cli.proofs.statements.Found`.
-
-        Raises:
-            StageError: A folder is damaged.
-        """
+        """See `recon_cli.proofs.statements.Found`."""
         found, solvar = load("recon_cli.proofs.statements:Found"), self.folders.get("solvar")
         frames = {name: each.read(partition) for name, each in self.folders.items()}
         is_relaxed = solvar is not None and solvar.manifest.notes["mode"] == "relaxed"

@@ -21,7 +21,6 @@ def reconstruct(run: Run) -> ChosenStage:
 
     Raises:
         ConfigError: A table is unknown or not published.
-        StageError: ``tables/`` is missing or damaged.
     """
     config = run.config.section(Reconstruct)
     seed = run.seed_of(config)

@@ -28,7 +28,6 @@ class Reconstructed:
         geounits: ``geounits/``.
         microdata: ``microdata/``.
         blocks: ``blocks/``.
-        coverage: What is published.
         used: The tables that the records were reconstructed from.
     """
 

@@ -30,7 +30,6 @@ def report(run: Run) -> MadeStage:
     """Write the report of whatever the work folder holds.
 
     Raises:
-        ConfigError: The config is wrong.
         StageError: There is no stage folder, one is damaged or was made with another schema, or
             the work folder is in use.
     """

@@ -50,8 +50,6 @@ def risk(run: Run) -> MadeStage:
     Raises:
         ConfigError: The section is wrong, or a file is of another kind.
         SourceError: A measurement is missing, of an unknown cell, or of another variance.
-        StageError: The work folder is in use.
-        WorkerError: A worker died.
     """
     config = run.config.section(RiskSection)
     recipe = run.recipe(
@@ -79,11 +77,7 @@ def risk(run: Run) -> MadeStage:
 
 
 def read_summary(work: Path) -> pl.DataFrame:
-    """Mean risks by prior and adversary, see `recon_cli.risk.release.summarize_cells`.
-
-    Raises:
-        StageError: ``risk/`` is missing or damaged.
-    """
+    """Mean risks by prior and adversary, see `recon_cli.risk.release.summarize_cells`."""
     folder = open_folder(work, RISK, "risk")
     return pl.read_parquet(folder.read_extra(f"{SUMMARY}.parquet"))
 

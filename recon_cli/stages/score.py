@@ -110,11 +110,7 @@ def score(run: Run) -> MadeStage:
 
 
 def read_rates(run: Run) -> pl.DataFrame:
-    """The published rates.
-
-    Raises:
-        StageError: ``score/`` is missing or damaged.
-    """
+    """The published rates."""
     folder = open_folder(run.work, SCORE, "score")
     return pl.read_parquet(io.BytesIO(folder.read_extra(f"{RATES}.parquet")))
 
@@ -155,9 +151,6 @@ def find_zero(run: Run) -> Zero:
 
     Of protected counts it is ``blocks/``: another solution may have more people even where it lacks
     none of ours, Eq. (loss), so variability does not say that there is one solution alone.
-
-    Raises:
-        StageError: The folder is damaged.
     """
     is_protected = (run.work / "tables" / PROTECTION).is_file()
     if (run.work / "solvar" / MANIFEST).is_file() and not is_protected:

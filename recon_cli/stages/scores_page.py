@@ -26,7 +26,6 @@ def write_page(run: Run, rates: pl.DataFrame, path: Path, notes: Path | None = N
     Args:
         run: The run that the rates are of.
         rates: As from `recon_cli.stages.score.read_rates`.
-        path: The page.
         notes: Markdown to put under the list of large differences: somebody's explanation.
 
     Raises:

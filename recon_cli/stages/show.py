@@ -52,7 +52,6 @@ def view_geounit(run: Run, place: str, why: Why) -> GeounitView:
     """Everything that is known about one geounit.
 
     Args:
-        run: The run.
         place: Geoid or name of a geounit of any level from the unit to the partition.
         why: Which rows are explained.
 
@@ -68,9 +67,6 @@ def view_geounit(run: Run, place: str, why: Why) -> GeounitView:
 
 def view_release(run: Run) -> GeounitView:
     """What is proven of every partition: the geounits that a reader may begin with.
-
-    Args:
-        run: The run.
 
     Raises:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.

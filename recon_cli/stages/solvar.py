@@ -19,7 +19,6 @@ def solvar(run: Run) -> QuestionStage:
     """Measure the solution variability of every partition.
 
     Raises:
-        ConfigError: The config is wrong.
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """
     config = run.config.section(Solvar)

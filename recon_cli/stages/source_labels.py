@@ -36,12 +36,8 @@ def with_labels(run: Run, links: Manifest, names: Iterable[str]) -> str:
     Where the study is compared with, its names are enough.
 
     Args:
-        run: The run.
         links: Of ``links/``.
         names: Of sources, guessers or attackers' files.
-
-    Raises:
-        StageError: ``microdata/`` is damaged.
     """
     labels: dict[str, str] = {}
     if not words_of_run(run).is_study:

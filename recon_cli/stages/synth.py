@@ -24,7 +24,6 @@ def synth(run: Run) -> MadeStage:
     Raises:
         ConfigError: No size, or wrong parameters.
         StageError: The work folder cannot be written, or is in use.
-        WorkerError: A worker died.
     """
     config = run.config.section(Synth)
     seed = run.seed_of(config)

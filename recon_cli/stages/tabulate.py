@@ -69,8 +69,6 @@ def write_tables(run: Run) -> Tabulated:
     """Count records in every published cell and write the counts, without a work folder.
 
     Raises:
-        ConfigError: As for `tabulate`.
-        SourceError: Likewise.
         StageError: The file cannot be written.
     """
     return _write(run, _request(run))
@@ -91,7 +89,6 @@ class _Request:
         config: The section.
         to: The file.
         format: ``tidy`` or ``legacy``.
-        tables: Which tables.
     """
 
     config: Tabulate

@@ -18,8 +18,6 @@ class TabulatedRecords:
     """Reads records: the unit's geoid and the features; pickles.
 
     Attributes:
-        release: The schema.
-        file: The records.
         present: The partitions that have any.
     """
 
@@ -39,11 +37,7 @@ class TabulatedRecords:
         return self._read(piece.partition), nobody
 
     def everybody(self) -> Iterator[pl.DataFrame]:
-        """All of them, one partition after the other.
-
-        Raises:
-            SourceError: As for `read`.
-        """
+        """All of them, one partition after the other."""
         return (self._read(partition) for partition in self.present)
 
     def _read(self, partition: str) -> pl.DataFrame:

@@ -55,7 +55,6 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> VerifyOutco
     """Compare the run's records with its published counts.
 
     Args:
-        run: The run.
         choice: Levels or table names; default the tables that the records were made from.
 
     Raises:

@@ -25,7 +25,6 @@ class Statement:
     """A law, and the published numbers that it holds for.
 
     Attributes:
-        law: The law.
         tables: Names of tables; None for all.
         levels: Names of levels; None for all.
         markers: Only texts in place of a count, these; None for all that is published.

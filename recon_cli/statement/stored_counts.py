@@ -43,7 +43,6 @@ class StoredCounts:
         """Those of ``counts`` whose geounit and cell are given.
 
         Args:
-            release: The schema.
             geounits: Columns ``geoid, level``, each geoid once.
             counts: Columns of `recon_cli.publication.STATEMENTS`.
             places: Table and number of each cell → its column, from 0 without gaps.
@@ -70,7 +69,6 @@ class StoredCounts:
         """Counts whose geounits and cells are known.
 
         Args:
-            release: The schema.
             levels: Level of each geounit.
             frame: The counts.
             at: Geounit and cell of each.

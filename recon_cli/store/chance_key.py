@@ -24,9 +24,6 @@ def kept_key(path: Path, bound_to: str) -> bytes:
     Args:
         path: The file. Whoever asks holds the lock of its stage.
         bound_to: A digest of what is protected; only its keyed digest is kept.
-
-    Raises:
-        StageError: The disk refused.
     """
     with files.disk(path):
         found = _read(path, bound_to)

@@ -24,7 +24,6 @@ class Folder:
     """A published folder whose manifest agrees with those of its siblings.
 
     Attributes:
-        path: Where it is.
         manifest: What it says of itself.
     """
 
@@ -147,11 +146,7 @@ def read_partition(
 
 
 def partitions(stage_folder: Path) -> tuple[str, ...]:
-    """The partitions of a published folder, in order.
-
-    Raises:
-        StageError: The folder is missing or damaged.
-    """
+    """The partitions of a published folder, in order."""
     return _open(stage_folder, _GUESS, ()).partitions
 
 

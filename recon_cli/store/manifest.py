@@ -151,7 +151,6 @@ class Manifest(_Record):
         release: Schema name and digest.
         config: The settings that matter.
         config_hash: Their digest.
-        seed: The seed, where there is one.
         inputs: Files from outside, shared digests, and each partition's input digests.
         partition_level: Level whose geoid prefixes name the partitions.
         partitions: In order of name.

@@ -35,7 +35,6 @@ def cut(
     """Cut a partition into pieces of whole regions.
 
     Args:
-        release: The schema.
         partition: Its geoid prefix.
         units: One row per geounit of the finest level: ``geoid``, ``population``.
         people: The most that a piece should hold; a region with more is a piece of its own.

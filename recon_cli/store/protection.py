@@ -42,9 +42,6 @@ def laws_of(tables: Folder, release: Release) -> tuple[str, ...]:
     """By which laws the counts of ``tables`` were published, in words, each once.
 
     None where all are exact.
-
-    Raises:
-        StageError: As `read_protection`.
     """
     statements = read_protection(tables, release).statements
     return tuple(dict.fromkeys(describe_law(each.law) for each in statements))

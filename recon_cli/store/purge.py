@@ -37,7 +37,6 @@ class Purge:
     """What a purge of a work folder would remove.
 
     Attributes:
-        work: The work folder.
         paths: What a run made, in order of name; the folder of what is unfinished is the last.
         kept: Other entries, which stay.
         elsewhere: Names of files that were written outside of the folder, and are not looked for.
@@ -70,7 +69,6 @@ def find_purge(work: Path, folders: Collection[str]) -> Purge:
     """What of a work folder is a run's.
 
     Args:
-        work: The work folder.
         folders: Those that stages publish: one of these is ours even if its manifest is damaged.
 
     Raises:

@@ -45,7 +45,6 @@ class Recipe:
         release_digest: Digest of its schema.
         partition_level: Level whose geoid prefixes name the partitions.
         config: The settings that matter to the result; values that JSON can express.
-        seed: The seed, where there is one.
         files: Files from outside that the whole stage depends on.
         shared: Digests, by name, of what every partition depends on.
         partitions: Partition → digests, by folder, of its inputs. Empty for a stage that learns

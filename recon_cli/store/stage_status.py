@@ -36,7 +36,6 @@ class StageStatus:
     """What a run of a stage would find.
 
     Attributes:
-        stage: The stage.
         state: How it stands; a run does nothing exactly when that is ``DONE``.
         reasons: Why it is not done, if it was done once.
         finished: Partitions that would be taken over.
@@ -56,7 +55,6 @@ def stage_status(work: Path, recipe: Recipe, *, force: bool = False) -> StageSta
     """What `recon_cli.store.transaction` would find; reads only, and less than it would.
 
     Args:
-        work: The work folder.
         recipe: What the output is to be made from.
         force: As for a transaction.
 

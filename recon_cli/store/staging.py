@@ -70,9 +70,6 @@ class Staging:
             statuses: Counts by outcome.
             totals: Further counts that add up.
             started: `time.perf_counter` when the work on it began.
-
-        Raises:
-            StageError: The disk refused.
         """
         folders = {}
         for name in self.recipe.stage.folders:

@@ -48,7 +48,6 @@ class Transaction:
     """One run of a stage, from what is already there to publication.
 
     Attributes:
-        work: The work folder.
         recipe: What the output is made from.
         staging: Where to write; may be sent to workers.
         current: The published manifest of the stage's first folder, when it is up to date.
@@ -188,7 +187,6 @@ def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[
     run, and published ones, are taken over when they were made from the same inputs.
 
     Args:
-        work: The work folder.
         recipe: What the output is made from.
         force: Do everything again.
 

@@ -44,7 +44,6 @@ def draw_group_quarters(
 
     Args:
         quarters: Parameters.
-        geography: Parameters.
         population: People of each block, in households or not.
         rng: Source of chance.
     """

@@ -110,8 +110,6 @@ def verify(
     interval; ``expected`` is the end that is missed.
 
     Args:
-        release: The schema.
-        published: The counts, of one partition.
         records: As `recon_cli.tabulation.tabulate` takes them, of the same partition.
         tables: What to compare; at least one.
 
@@ -185,7 +183,6 @@ class _Sides:
     """Both sides of the comparison at one level, on the same rows.
 
     Attributes:
-        level: The level.
         geoids: One a row: the listed geounits, then those that only records are in.
         pattern: Row of the coverage for each geounit.
         listed: How many of ``geoids`` are listed.

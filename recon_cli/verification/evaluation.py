@@ -29,7 +29,6 @@ class EvaluatedRecords:
     """Records and the cells that count them. A kind is a combination of values that occurs.
 
     Attributes:
-        release: The schema.
         tables: The requested tables, in published order.
         cells: Columns ``table, cell, code``: what the columns of ``adds`` are.
         units: Geoids of the finest level with records, sorted.

@@ -68,8 +68,6 @@ def clique_ends(
 
     Args:
         form: Narrow cliques of the plan.
-        counts: The partition.
-        batch: The units.
         seed: Of the solvers.
         effort: Deterministic seconds for each region.
         follow: Whoever hears of the ends while they are found.
@@ -77,10 +75,6 @@ def clique_ends(
     Returns:
         Columns ``geoid, level, table, cell`` and the ends, a row each; None where the joint
         histogram has to be asked.
-
-    Raises:
-        DisagreementError: Two engines disagree.
-        SolverError: An engine fails.
     """
     units = counts.units[batch]
     if not form.can_hold(len(units)) or not counts.is_listed[units].all():

@@ -36,15 +36,10 @@ def find_ends(
     Where the effort ends before, what the ledger has are valid bounds.
 
     Args:
-        program: The program.
         functionals: Sparse (functionals × variables), each over one connected part, none empty.
         known: A solution.
         effort: Its limit is for everything together.
         watch: Is shown the ledger after every step.
-
-    Raises:
-        DisagreementError: Two engines disagree.
-        SolverError: An engine fails.
     """
     ledger = Ledger(program, functionals, [known])
     search = EndSearch(ledger, effort, ConnectedParts.of(program))

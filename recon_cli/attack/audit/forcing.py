@@ -133,13 +133,9 @@ def forcing_counts(
     """What forces recovered counts, of those whose histogram cells can be listed.
 
     Args:
-        release: The schema.
         published: The counts of whole regions.
         tables: What the audit used.
         recovered: Cells with the value that the audit found.
-
-    Raises:
-        ContradictionError: No true counts fit the statements.
     """
     published = with_left_out(release, published)
     plan = make_interval_plan(release, tables, published.coverage)

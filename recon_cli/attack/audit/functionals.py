@@ -39,7 +39,6 @@ class DistinctFunctionals:
         """Split and deduplicate.
 
         Args:
-            program: The program.
             coefficients: Sparse (cells × variables): the counts.
         """
         _, part_of_variable = connected_parts(program.constraints.A)
@@ -67,7 +66,6 @@ class EndsSoFar:
         lower: No solution has less.
         upper: No solution has more.
         least: The least in a known solution.
-        greatest: The greatest.
     """
 
     counts: IntArray
@@ -95,7 +93,6 @@ class SummedEnds:
         lower: No solution has less.
         upper: No solution has more.
         least: The least in a known solution.
-        greatest: The greatest.
     """
 
     def __init__(self, counts: sparse.csr_array, lower: IntArray, free: BoolArray) -> None:
@@ -115,7 +112,6 @@ class SummedEnds:
         """What a component adds.
 
         Args:
-            component: See there.
             find: Finds the ends of functionals of its program.
             on_ends: Hears of the counts, as far as components were added; None: nobody does.
         """

@@ -45,7 +45,6 @@ def left_out_counts(published: Publication, coverage: Coverage) -> pl.DataFrame:
     """The counts that are left out: ``geoid, table, cell``.
 
     Args:
-        published: The counts.
         coverage: Its patterns as of `coverage_with_left_out`.
     """
     pairs = enumerate(zip(published.coverage, coverage, strict=True))

@@ -79,17 +79,10 @@ def audit_counts(
     """Feasibility intervals of the cells that are not published exactly, or left out.
 
     Args:
-        release: The schema.
-        published: Counts of one partition.
         tables: What an attacker uses.
-        options: See there.
 
     Returns:
         Columns of `AUDIT`; nothing where all counts are exact and none is left out.
-
-    Raises:
-        ContradictionError: No true counts fit the statements.
-        SolverError: A solver could not decide, or two engines disagree.
     """
     published = with_left_out(release, published)
     if published.is_exact:
@@ -226,7 +219,6 @@ class _Partition:
 
         Args:
             names: Of the counts.
-            ends: Theirs.
         """
         withheld = Withheld.of(self.published, names, ends.high)
         required = self._required(withheld, ends.low, ends.high)

@@ -53,12 +53,7 @@ class AuditQuestion(Question):
         return self.plan.release
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Rows of ``audit/``.
-
-        Raises:
-            ContradictionError: No true counts fit the statements.
-            SolverError: A solver failed, or two engines disagree.
-        """
+        """Rows of ``audit/``."""
         release, given = self.release, part.published
         left_out = left_out_counts(given, coverage_with_left_out(release, given.coverage))
         published = with_left_out(release, given)

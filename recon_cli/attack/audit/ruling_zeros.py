@@ -50,13 +50,7 @@ class WeightedSum:
 
 @dataclass(frozen=True)
 class RulingZeros:
-    """Finds the zeros of one batch.
-
-    Attributes:
-        plan: The static half.
-        counts: The partition.
-        system: The batch.
-    """
+    """Finds the zeros of one batch."""
 
     plan: Plan
     counts: PartitionCounts

@@ -87,20 +87,14 @@ def find_witnesses(
     """Sets of records that have all published counts, and differ in given ones.
 
     Args:
-        release: The schema.
         published: Counts of one partition, some of them intervals.
         tables: Those that the records are to have the counts of.
         cells: ``geoid, table, cell``: counts that are to differ by the safety range in two of
             the sets.
-        options: See there.
 
     Yields:
         Records as of `recon_cli.attack.reconstruction.partition.reconstruct`. Counts that never
         differ may be recovered or not; nothing is said of them.
-
-    Raises:
-        ContradictionError: No true counts fit the statements.
-        SolverError: A solver could not decide, or two engines disagree.
     """
     published = with_left_out(release, published)
     plan = make_interval_plan(release, tables, published.coverage)
@@ -132,17 +126,11 @@ def differing_records(
 
     Args:
         plan: A plan for the counts, those left out among them.
-        published: The counts of one partition.
         functionals: Gives those of a batch, over its candidates.
-        options: See there.
         known: Records that have all counts; the first set, if they are given.
 
     Yields:
         As `find_witnesses`.
-
-    Raises:
-        ContradictionError: No true counts fit the statements.
-        SolverError: A solver could not decide, or two engines disagree.
     """
     counts = arrange_counts(plan, published)
     batches: list[list[pl.DataFrame]] = []
@@ -237,14 +225,11 @@ class _Part:
     """A component with a known solution.
 
     Attributes:
-        component: See there.
         program: The component, within the safety range of the known solution.
         known: The known solution.
         functionals: Sparse (functionals × candidates).
         transposed: Likewise.
         relaxation: Of the program.
-        parts: Its connected parts.
-        options: See there.
     """
 
     component: Component

@@ -70,7 +70,6 @@ class BatchClaims:
     """The groups of a batch and what is proven of them.
 
     Attributes:
-        groups: The groups.
         lower: No solution has fewer people in the group.
         upper: No solution has more; refined only where the known solutions agree.
         proof: The place in `GROUNDS` of what the bounds rest on.
@@ -96,14 +95,9 @@ def verify_batch(
     """Bound the size of every group in which the incumbent has people: Eq. (claim).
 
     Args:
-        programs: The units.
         histogram: Their histogram cells; its columns are the claims'.
         share: From which proven share on a value is inferred.
         quarantine: Units that no solver may be started on.
-
-    Raises:
-        DisagreementError: Two engines disagree.
-        SolverError: An engine fails.
     """
     batch = _Batch(programs, histogram, quarantine)
     batch.settle_groups()
@@ -339,7 +333,6 @@ def _affordable(space: _OpenUnit, size: IntArray, members: BoolArray) -> BoolArr
     """Which groups of a unit are asked for: where their sets are many, those of few columns.
 
     Args:
-        space: The unit.
         size: For each group its number of columns.
         members: (groups × the unit's cells) what is in each.
     """

@@ -27,7 +27,6 @@ def disclosing_groups(
     size that is known to be alike. *Inferential*: at least a share of the group is alike.
 
     Args:
-        groups: The groups.
         lower: For each group its proven least size.
         upper: Its proven greatest size.
         share: The proven share from which on a value counts as inferred, above 0, at most 1.

@@ -96,7 +96,6 @@ class Groups:
         """The groups of one unit, over its histogram cells, or over others of it.
 
         Args:
-            unit: The unit.
             histogram: Has the held cells.
             others: Further histogram cells.
         """

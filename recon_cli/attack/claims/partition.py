@@ -85,15 +85,12 @@ def find_claims(
     """Every claim that holds in all solutions of each unit alone: Eq. (claim).
 
     Args:
-        release: The schema.
-        published: Counts of one partition.
         tables: The tables that ``microdata`` was reconstructed from.
         microdata: Reconstructed records of the partition.
         options: What to verify.
 
     Raises:
         StageError: The records do not reproduce the published counts.
-        SolverError: Two engines disagree on a certificate.
     """
     plans = make_claim_plans(release, tables, published.coverage, is_exact=published.is_exact)
     return find_with_plans(plans, RegionData(published, microdata), options)

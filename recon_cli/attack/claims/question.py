@@ -69,11 +69,7 @@ class ClaimsQuestion(Question):
         return {"laws": list(self.laws)}
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Rows of ``claims/``, ``claim_units/`` and ``disclosures/``.
-
-        Raises:
-            SolverError: Two engines disagree.
-        """
+        """Rows of ``claims/``, ``claim_units/`` and ``disclosures/``."""
         verified = find_with_plans(self.plans, part, self.options, on_progress, quarantine)
         release, units = self.release, verified.units
         here = count_records(release, part.records, verified.columns)

@@ -108,14 +108,9 @@ def settle(
 
     Args:
         program: The program of a unit.
-        sets: The sets.
         known: Solutions, at least one.
         effort: Its limit is for everything together.
         relaxation: Of the program, if it was used before.
-
-    Raises:
-        DisagreementError: Two engines disagree.
-        SolverError: An engine fails.
     """
     ledger = Ledger(program, sets.functionals, list(known))
     numbers = np.arange(len(sets.inner))

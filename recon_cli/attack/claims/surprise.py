@@ -18,7 +18,6 @@ def count_records(release: Release, records: pl.DataFrame, columns: Sequence[str
     """How many records of each unit have the same values on the columns that claims speak of.
 
     Args:
-        release: The schema.
         records: One row per record, with every feature.
         columns: Features or partition recodes.
 
@@ -33,7 +32,6 @@ def with_labels(release: Release, records: pl.DataFrame, columns: Sequence[str])
     """Records with the unit's geoid and the columns that claims speak of.
 
     Args:
-        release: The schema.
         records: One row per record, with every feature.
         columns: Features or partition recodes.
     """
@@ -63,7 +61,6 @@ def with_surprise(
     """Claims with the probability that guessing gives them: Eq. (guess).
 
     Args:
-        release: The schema.
         claims: Of `recon_cli.attack.claims.partition.VerifiedClaims`.
         units: Likewise.
         here: Of `count_records`: all records of the regions of these units.

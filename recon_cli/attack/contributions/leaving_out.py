@@ -25,9 +25,7 @@ class LeavingOut:
     """What is left out of a publication, and how the rest is attacked.
 
     Attributes:
-        release: The schema.
         tables: Those of the whole publication.
-        coverage: What is published.
         columns: Of a whole record.
         options: How claims are verified.
         is_exact: Whether the counts are.
@@ -91,7 +89,6 @@ class LeavingOut:
 
         Raises:
             ContradictionError: No records have the counts.
-            SolverError: The solver could not decide, or two engines disagree.
         """
         rest = without(self.release, self.tables, self.coverage, left_out)
         attack = Attack.of(self.release, rest, self.columns, self.options, is_exact=self.is_exact)

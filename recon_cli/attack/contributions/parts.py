@@ -23,7 +23,6 @@ class Part:
     """Cells that are left out together.
 
     Attributes:
-        kind: What it is.
         name: Of the table, level or feature.
     """
 
@@ -37,10 +36,7 @@ def parts_of(
     """The parts of one kind that are published and hold more than numbers of people.
 
     Args:
-        release: The schema.
         tables: Those in use.
-        coverage: What is published.
-        kind: Of the parts.
     """
     names: dict[PartKind, list[str]] = {
         "tables": [table.name for table in release.tables],
@@ -64,10 +60,7 @@ def without(
     """What is published without some parts, of some tables.
 
     Args:
-        release: The schema.
         tables: Those in use; no others remain.
-        coverage: What is published.
-        left_out: The parts.
     """
     used = {table.name for table in tables}
     return tuple(_without(release, used, pattern, left_out) for pattern in coverage)
@@ -103,7 +96,6 @@ def restrict(published: Publication, coverage: Coverage) -> Publication:
     """The counts that are left where less is published.
 
     Args:
-        published: The counts of one partition.
         coverage: As from `without`, of its coverage.
     """
     cells = [

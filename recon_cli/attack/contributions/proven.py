@@ -30,7 +30,6 @@ class Attack:
     """Reconstruction and claims under one coverage, ready for any partition.
 
     Attributes:
-        reconstruction: The plan.
         claims: Those of claims.
         columns: The columns of a whole record.
         options: How to verify.
@@ -54,8 +53,6 @@ class Attack:
         """The attack; None where nothing but numbers of people is published.
 
         Args:
-            release: The schema.
-            coverage: What is published.
             columns: Of a whole record: those of the whole publication.
             options: How to verify.
             is_exact: Whether the counts are.
@@ -76,7 +73,6 @@ class Attack:
 
         Raises:
             ContradictionError: No records have the counts.
-            SolverError: The solver could not decide, or two engines disagree.
         """
         total = Proven()
         for part in published:

@@ -49,8 +49,6 @@ def attack_again(
     """What is concluded about everybody, by an attack on what is published with and without.
 
     Args:
-        release: The schema.
-        tables: The tables to attack.
         records: The confidential records of a partition: the unit's geoid and the features.
         publish: What is published of them. Where chance plays a part it should be the same in
             each call, or the difference shows the chance, too.
@@ -62,7 +60,6 @@ def attack_again(
     Raises:
         ConfigError: Nothing is gained from these tables.
         SourceError: The counts do not fit the release.
-        SolverError: The solver could not decide, or two engines disagree.
     """
     published = publish(records)
     columns = compared_columns(release, tables, published.coverage, options.gains)

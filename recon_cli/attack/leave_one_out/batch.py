@@ -86,9 +86,6 @@ def compare_batch(
         classes: What people are compared with.
         people: The candidates of their records, rising, each once.
         seconds: Deterministic seconds to settle what is certain about one person.
-
-    Raises:
-        SolverError: The solver could not decide, or two engines disagree.
     """
     comparison = _Comparison(system, sampled, classes, people)
     for component in sampled.components:

@@ -81,10 +81,6 @@ def settle_ends(
         questions: About them.
         known: (solutions × variables) solutions.
         effort: For each of them.
-
-    Raises:
-        DisagreementError: Two engines disagree.
-        SolverError: An engine fails.
     """
     program, fixed = questions.program, questions.fixed
     # As least values: of the record, and of the negative of the others.

@@ -32,7 +32,6 @@ class ModalValues:
     """The gained values of a partition's units.
 
     Attributes:
-        release: The schema.
         columns: The gained columns.
         values: Their counts by unit.
     """
@@ -48,7 +47,6 @@ class ModalValues:
         """Count the records of a partition.
 
         Args:
-            release: The schema.
             records: All records of the partition.
             columns: The gained columns.
             mode: The most frequent value anywhere, as from `gain_codes`; default that of these.

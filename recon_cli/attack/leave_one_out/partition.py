@@ -49,7 +49,6 @@ def leave_out(
     """What is concluded about people, with them in the counts and without.
 
     Args:
-        release: The schema.
         published: Exact counts of one partition.
         tables: The tables to attack.
         records: The records that were tabulated: the unit's geoid and the features.
@@ -61,7 +60,6 @@ def leave_out(
     Raises:
         ConfigError: Nothing is gained from these tables.
         SourceError: The counts are not exact, or not those of the records.
-        SolverError: The solver could not decide, or two engines disagree.
     """
     plan = make_variability_plan(release, tables, published.coverage, "exact")
     return leave_out_with_plan(plan, published, records, options)
@@ -105,7 +103,6 @@ def leave_out_with_plan(
     """`leave_out` with a plan already made; see there.
 
     Args:
-        plan: The static half.
         published: Exact counts of one partition, or of some of its regions.
         records: The records of all of the partition.
         options: Who is left out.

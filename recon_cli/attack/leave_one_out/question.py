@@ -51,9 +51,7 @@ class LeaveOneOutQuestion(Question):
         """For some tables.
 
         Args:
-            release: The schema.
             tables: Those in use.
-            coverage: What is published.
             options: Who is left out; the share is that of ``people``.
             people: How many to leave out, about; None for all.
             read_records: All records that were tabulated, part by part.
@@ -84,7 +82,6 @@ class LeaveOneOutQuestion(Question):
 
         Raises:
             SourceError: The counts are not those of the records.
-            SolverError: Two engines disagree.
         """
         rows = leave_out_with_plan(
             self.plan,

@@ -81,7 +81,6 @@ def make_classes(
     """The reference classes of a batch.
 
     Args:
-        release: The schema.
         histogram: The histogram cells of the batch's candidates.
         regions: For each candidate its region.
         gains: The columns that an attacker wants to know; all others are known.

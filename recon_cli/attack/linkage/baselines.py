@@ -221,7 +221,6 @@ def proportional_guess(
         values: Of the source that the records come from.
         records: ``unit``, and ``exact, binned`` and perhaps ``gain`` and ``id``, which tell records
             apart.
-        seed: The seed.
         purpose: Keeps the draws apart from other uses of the seed.
         leave_one_out: Never pick the record itself.
     """

@@ -41,7 +41,6 @@ def with_order(encoder: KeyEncoder, records: pl.DataFrame, seed: int, purpose: s
     Args:
         encoder: Of the partition.
         records: Columns ``unit, exact, binned``, and if there are any ``gain`` and ``id``.
-        seed: The seed.
         purpose: Files with different purposes get unrelated orders.
     """
     further = [column for each in encoder.passes for column in each.key_columns]

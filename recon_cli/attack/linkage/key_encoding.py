@@ -45,7 +45,6 @@ class KeyEncoder:
     """Encodes the records of one partition.
 
     Attributes:
-        release: The schema.
         keys: Its linking columns.
         geoids: The geounits of the truth, sorted, each once (String).
         passes: Those with columns of their own are encoded for.

@@ -30,9 +30,7 @@ class PublishedMargins:
     """What guessers know of one partition who have its published tables and nothing else.
 
     Attributes:
-        release: The schema.
         keys: Its linking columns.
-        published: Counts of the partition.
         tables: Those that guessers may use.
     """
 
@@ -63,8 +61,6 @@ def published_margin(
     of the published numbers, with the least true count for a flag; negative counts become zero.
 
     Args:
-        release: The schema.
-        published: Counts of one partition.
         tables: Those that may be used.
         columns: Features or partition recodes.
 

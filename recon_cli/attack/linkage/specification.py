@@ -86,7 +86,6 @@ class LinkageSpecification:
     """What is linked with what, the same for all partitions.
 
     Attributes:
-        release: The schema.
         keys: Its linking columns.
         truth: Name of the truth among the sources (``CEF``).
         origins: Names of the sources that have records, the truth first.
@@ -96,7 +95,6 @@ class LinkageSpecification:
         comparisons: Pairs of origins whose agreement is counted.
         baseline: The origin of the closed forms.
         modes: Origin → its most frequent gained value, over all partitions; a packed number.
-        seed: The seed.
         id: Column with a person's identifier.
         data_defined: Column of the truth that is false for records that cannot be linked.
         own_passes: Passes in place of the two by ``keys``; links are then counted by pass.
@@ -159,13 +157,10 @@ class LinkageSpecification:
         """A specification that compares every origin with the CEF and the HDF; modes come later.
 
         Args:
-            release: The schema.
             keys: What is linked on and gained.
             origins: `CEF`, the truth, and the other sources with records.
             guessers: The sources that guess.
             attackers: Attacker files, and whether each is the truth's own columns.
-            seed: The seed.
-            id: See there.
             data_defined: Likewise.
             passes: Likewise.
         """

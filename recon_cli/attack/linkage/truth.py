@@ -19,11 +19,7 @@ GROUPS = ("modal", "unique")
 
 @dataclass(frozen=True)
 class TrueColumns:
-    """Names of the columns with what is true of attackers' records in places of one level.
-
-    Attributes:
-        place: The level.
-    """
+    """Names of the columns with what is true of attackers' records in places of one level."""
 
     place: Level
 

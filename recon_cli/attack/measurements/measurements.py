@@ -63,7 +63,6 @@ def read_measurements(
     """The noisy counts of one partition.
 
     Args:
-        release: The schema.
         published: Its counts; a cell without a row is a published 0.
         tables: Which; default all.
 

@@ -28,7 +28,6 @@ class LikelyRecordsQuestion(Question):
     """Which records fit noisy counts best? Of whole partitions: coarse noise speaks of all units.
 
     Attributes:
-        schema: The schema.
         tables: Those in use.
     """
 
@@ -95,7 +94,6 @@ class EstimateQuestion(Question):
     """What is each count, from all measurements of its tree together?
 
     Attributes:
-        schema: The schema.
         level: Of the intervals, in percent.
     """
 

@@ -40,17 +40,12 @@ def solve_by_cliques(
 
     Args:
         form: Narrow cliques of the plan.
-        counts: The partition.
         region: The units of a whole region.
         seed: Of the solvers, and of who is who.
         is_likely: Whether costs count.
 
     Returns:
         None where columns have to be priced.
-
-    Raises:
-        DisagreementError: Two engines disagree.
-        SolverError: An engine fails.
     """
     number = region.stop - region.start
     if not form.can_hold(number):

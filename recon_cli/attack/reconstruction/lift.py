@@ -26,7 +26,6 @@ def lift_values(
     the allocations of people to values.
 
     Args:
-        plan: The static half.
         system: The solved batch.
         person_cell: For each person the candidate.
         values: (people × features) positions of feature values; lifted ones are overwritten.

@@ -63,8 +63,6 @@ def reconstruct(
     """Records that have exactly the published counts of ``tables`` (Eq. 4.4 and 4.5).
 
     Args:
-        release: The schema.
-        published: Counts of one partition.
         tables: Block tables only for Eq. 4.5, block and tract tables for Eq. 4.4, or any others.
         seed: Decides among solutions, the same for any split of the work.
         objective: Which solution; default ``likely`` where some law makes one likelier.
@@ -73,7 +71,6 @@ def reconstruct(
     Raises:
         ContradictionError: No records have these counts; names the cells.
         SourceError: A unit lacks the coarser geounit that the tables need.
-        SolverError: Two engines disagree.
     """
     plan = plan_for(release, published, tables)
     return reconstruct_plan(

@@ -25,9 +25,7 @@ def person_records(
     the unit or of its coarser geounits sees is null.
 
     Args:
-        plan: The static half.
         counts: The partition's counts.
-        solved: The batch and its solution.
         seed: Decides the allocation of lifted values.
 
     Returns:

@@ -86,7 +86,6 @@ class _Pack:
     """Some units with their rows and bounds.
 
     Attributes:
-        rows: Their rows.
         lower: (units × cells) least people.
         upper: (units × cells) most.
         seed: Of the solver.
@@ -121,9 +120,6 @@ def solve_priced(
 
     Returns:
         None where two engines agree that there is none.
-
-    Raises:
-        SolverError: Two engines disagree.
     """
     whole = _Pack(rows, lower, upper, seed)
     if not rows.is_coupled:

@@ -27,7 +27,6 @@ class ReconstructionQuestion(Question):
     """Which records have the published counts, and are there others?
 
     Attributes:
-        plan: The static half.
         seed: Which of several solutions.
         objective: Which kind of solution.
         verify: Whether every published cell is counted again on the records.
@@ -63,9 +62,7 @@ class ReconstructionQuestion(Question):
         """Rows of ``microdata/`` and ``blocks/``.
 
         Raises:
-            ContradictionError: No records have the published counts.
             VerificationError: The records do not reproduce a published count.
-            SolverError: A solver failed.
         """
         result = reconstruct_plan(
             self.plan,

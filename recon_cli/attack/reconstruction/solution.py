@@ -56,7 +56,6 @@ class BatchSolution:
     """A batch with one solution.
 
     Attributes:
-        system: The equations.
         bounds: What propagation proved of the system's candidates.
         cells: Histogram cells that may have people: the system's candidates where they are
             listed, else those of the solution.
@@ -102,7 +101,6 @@ def solve_system(
 
     Raises:
         ContradictionError: The batch has no solution; names the cells.
-        SolverError: Two engines disagree.
     """
     watched = quarantine_of_batch(quarantine, counts, system)
     batch = _Batch(plan, published, counts, system, seed, watched)
@@ -146,12 +144,8 @@ class _Batch:
     """What the regions of a batch have in common.
 
     Attributes:
-        plan: The static half.
-        published: The partition.
         counts: The same as arrays.
-        system: The equations.
         seed: Of the solver.
-        watched: The quarantine.
     """
 
     plan: Plan
@@ -234,7 +228,6 @@ class _DenseRegions:
     """The regions of a batch whose candidates are not listed.
 
     Attributes:
-        batch: The batch.
         listed: The other regions, solved.
         is_likely: Whether costs count.
     """

@@ -148,14 +148,10 @@ def measure_batch(
     Eq. (solvar) of docs/method.md; a diameter is at most twice a solvar by Eq. (twice).
 
     Args:
-        space: The solutions.
         histogram: The histogram cells that count.
         regions: For each unit its region, rising.
         budget: How hard to try.
         quarantine: Keeps solvers from units that kill them; those get what propagation proves.
-
-    Raises:
-        SolverError: Two engines disagree on a certificate.
     """
     bounds = propagate(space.rows, space.incumbent)
     sums = histogram.sums

@@ -115,9 +115,6 @@ def with_open_ends(
     Args:
         intervals: The geoid column, ``columns``, ``lower``, ``upper`` (`OPEN` where nothing
             bounds), perhaps ``exact``.
-        plan: The plan.
-        counts: The partition.
-        system: The batch.
         columns: Columns of its histogram cells.
     """
     beyond = unbounded_histogram(plan, system, columns).frame(plan, counts, system)

@@ -31,9 +31,7 @@ def encode_incumbent(
     """People in each candidate of a batch, counted from reconstructed records.
 
     Args:
-        plan: The static half.
         counts: The partition's counts.
-        system: The batch.
         microdata: Records; those of other units are passed over.
         missing: For each unit whether it was quarantined, so that people may be missing.
         rows: What they must meet; None for the rows of the system.

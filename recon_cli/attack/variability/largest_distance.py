@@ -39,7 +39,6 @@ class LargestDistances:
     """Sums of distances over the histogram cells of units.
 
     Attributes:
-        units: The units.
         reached: For each of them a distance that a solution has.
         bound: A distance that no solution exceeds.
         solutions: Solutions of the component that were found on the way.

@@ -95,15 +95,11 @@ def measure_variability(
     """How far other solutions can be from ``microdata``, and what is in all of them.
 
     Args:
-        release: The schema.
-        published: Counts of one partition.
         tables: The tables that ``microdata`` was reconstructed from.
         microdata: Reconstructed records of the partition.
-        options: What to measure.
 
     Raises:
         StageError: The records do not reproduce the published counts.
-        SolverError: Two engines disagree on a certificate.
     """
     plan = make_variability_plan(
         release, tables, published.coverage, options.mode, is_exact=published.is_exact
@@ -117,7 +113,6 @@ def flag_certain(
     """Which records are in every solution: the first ``lower`` of each cell, Eq. (certain).
 
     Args:
-        release: The schema.
         microdata: The records that were measured.
         measurement: What was found.
 
@@ -188,7 +183,6 @@ class _Batch:
     """A batch to be measured.
 
     Attributes:
-        known: The batch.
         options: What to measure.
     """
 
@@ -200,7 +194,6 @@ class _Batch:
 
         Raises:
             StageError: The records do not reproduce the published counts.
-            SolverError: Two engines disagree on a certificate.
         """
         with self.known.errors_named():
             if self.known.system.is_listed.all():

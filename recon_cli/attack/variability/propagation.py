@@ -35,7 +35,6 @@ def propagated_intervals(
     """Valid intervals of the histogram cells of whole regions, without a solver.
 
     Args:
-        release: The schema.
         published: The regions.
         tables: The tables in use.
 

@@ -33,7 +33,6 @@ class VariabilityQuestion(Question):
     """How far can any other solution be, and which records do all of them share?
 
     Attributes:
-        plan: The static half.
         options: What is measured.
     """
 
@@ -60,11 +59,7 @@ class VariabilityQuestion(Question):
         return self.plan.release
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Rows of ``solvar/``, ``intervals/``, ``certainty/`` and ``regions/``.
-
-        Raises:
-            SolverError: Two engines disagree.
-        """
+        """Rows of ``solvar/``, ``intervals/``, ``certainty/`` and ``regions/``."""
         found = measure_with_plan(self.plan, part, self.options, on_progress, quarantine)
         units = _with_uniques(self.release, found.units, part.records)
         methods = units["method"].value_counts().iter_rows()

@@ -42,7 +42,6 @@ def with_nonmodal(release: Release, persons: pl.DataFrame, mode: int) -> pl.Data
     """Add ``nonmodal``; see `recon_cli.attack.linkage.baselines.is_modal`.
 
     Args:
-        release: The schema.
         persons: The CEF of one partition.
         mode: The most frequent gained value of all partitions, see `modal_answer`.
     """
@@ -57,7 +56,6 @@ def modal_answer(release: Release, answers: pl.DataFrame) -> int:
     """The most frequent race and ethnicity, as `with_nonmodal` takes it.
 
     Args:
-        release: The schema.
         answers: From `count_answers`, over all partitions.
     """
     encoder = KeyEncoder(release, default_keys(release), pl.Series([], dtype=pl.String))

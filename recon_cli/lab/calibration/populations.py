@@ -58,7 +58,6 @@ def calibrate(run: Run) -> Calibrated:
     Raises:
         ConfigError: A section is missing or wrong.
         StageError: The work folder cannot be written, or is in use.
-        WorkerError: A worker died.
     """
     config = run.config.section(Calibrate)
     measures, people = [], 0

@@ -26,7 +26,6 @@ def publish_all(release: Release, persons: pl.DataFrame, places: pl.DataFrame) -
     """Everything that the release would publish of some records.
 
     Args:
-        release: The schema.
         persons: The records.
         places: The unit's geoid and ``population`` of every unit, inhabited or not.
     """
@@ -56,7 +55,6 @@ def zero_solvar(release: Release, published: Publication, tables: Sequence[str])
     """The unit's geoid and ``zero_solvar`` of each unit.
 
     Args:
-        release: The schema.
         published: The counts of some whole regions.
         tables: Names of the tables in use.
     """

@@ -28,7 +28,6 @@ def compose_experiment(title: str, results: pl.DataFrame) -> ReportDocument:
     """The page of subset sums.
 
     Args:
-        title: Of the experiment.
         results: Rows of `recon_cli.lab.dinur_nissim.subset_sums.describe`.
     """
     last = results.row(-1, named=True)

@@ -30,7 +30,6 @@ class Assigner:
     """Finds cells of a release by code, by words and by what the user says.
 
     Attributes:
-        release: The release.
         mapping: What the user says.
     """
 

@@ -37,7 +37,6 @@ class DimensionColumns:
     """Columns that say what a row counts.
 
     Attributes:
-        name: Its name.
         code: Place of the column with its codes.
         label: Place of the column with their labels, if there is one.
     """
@@ -52,12 +51,10 @@ class CountSheet:
     """A sheet with roles.
 
     Attributes:
-        sheet: The sheet.
         skip: Number of rows above the first row of counts.
         headers: Names of its columns.
         place: Columns that the geoid is made of.
         geoid: The geoid of a row, from those columns.
-        counts: Columns of counts.
         dimensions: Columns that say what the counts of a row are of; none in a wide sheet.
         flags: Columns that say why a count is not there.
         where: Place of a column → the values whose rows are counts, unless the user says so.

@@ -63,8 +63,6 @@ def place_column(sheet: Sheet, headers: Sequence[str], header: int, mapping: Fil
     """The column with the places: the one that is named, or told by its header or its words.
 
     Args:
-        sheet: The sheet.
-        headers: Of its columns.
         header: Index of the last header row.
         mapping: What the user says.
 

@@ -43,8 +43,6 @@ class SheetReader:
     """Reads one sheet.
 
     Attributes:
-        roles: The sheet with its roles.
-        release: The release.
         mapping: What the user says.
         has_statements: Whether texts in place of counts, and negative ones, are for a law to read.
     """

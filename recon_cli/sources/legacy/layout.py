@@ -142,7 +142,6 @@ def legacy_layout(release: Release, name: str | None = None) -> Layout:
     """The checked legacy layout of ``release``.
 
     Args:
-        release: The schema.
         name: Which layout is expected; None for the one that there is.
 
     Raises:

@@ -20,7 +20,6 @@ class PositionedCounts:
     Attributes:
         row: Place of the geounit among the sorted units.
         column: In the segment.
-        value: The count.
         spans: Segment number → where its counts start and end.
     """
 

@@ -50,7 +50,6 @@ def read_sheet(document: Document, sheet: str | None = None) -> Sheet:
     """Read delimited text or a sheet of a workbook.
 
     Args:
-        document: What to read.
         sheet: Of a workbook: the name of the sheet, unless the document is one.
 
     Raises:

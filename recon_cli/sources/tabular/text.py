@@ -32,7 +32,6 @@ def text_sheet(document: Document, delimiter: str | None = None) -> Sheet:
     UTF-8 and UTF-16 are told by their bytes, what is neither is Latin-1.
 
     Args:
-        document: The text.
         delimiter: Default that of comma, tab, semicolon and bar which most lines have most of.
 
     Raises:

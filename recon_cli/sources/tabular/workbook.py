@@ -55,7 +55,6 @@ def workbook_sheet(document: Document, name: str | None) -> Sheet:
     """Read one sheet of a workbook.
 
     Args:
-        document: The workbook.
         name: Of the sheet; the only one with cells if None.
 
     Raises:

@@ -28,7 +28,6 @@ class PlaceRow:
 
     Attributes:
         number: In the sheet, from 1.
-        cells: Its cells.
         path: The place, and what it is part of, the largest first; empty for all together.
         is_total: Whether it names no place of its own below the last of its path.
     """
