@@ -45,7 +45,7 @@ PURPOSES: Mapping[str, Sequence[str]] = {
     "Stages": ("ingest", "reconstruct", "solvar", "link", "score", "report"),
     "Ask": (
         *("show", "verify", "audit", "claims", "check", "prove"),
-        *("contributions", "leave-one-out", "confidence", "estimate"),
+        *("contributions", "leave-one-out", "attribute", "confidence", "estimate"),
     ),
     "Protect": ("protect", "compare", "account"),
     "Plan": ("capacity", "frontier", "risk"),

@@ -165,6 +165,14 @@ LINK = Stage(
     options=("draws",),
     purpose="Match sources with attacker files, and confirm on the truth.",
 )
+#: People whom somebody knows are nobody else's business: all that it makes is private.
+ATTRIBUTE = Stage(
+    "attribute",
+    reads=("tables", "geounits", "microdata", "blocks", "solvar", "intervals"),
+    folders=(f"{private_folder('attribute')}/attributed",),
+    section="attribute",
+    function="recon_cli.stages.attribute:attribute",
+)
 #: It reads what its section names.
 RISK = Stage(
     "risk release",
@@ -223,6 +231,7 @@ STAGES = (
     CONTRIBUTIONS,
     CONFIDENCE,
     LEAVE_ONE_OUT,
+    ATTRIBUTE,
     LINK,
     RISK,
     SCORE,
@@ -234,7 +243,7 @@ STAGES = (
 def _of_published() -> frozenset[str]:
     names, folders = {INGEST.name}, set(INGEST.folders)
     for stage in STAGES:
-        if stage.reads and folders.issuperset(stage.reads):
+        if stage.reads and folders.issuperset(stage.reads) and stage is not ATTRIBUTE:
             names.add(stage.name)
             folders.update(stage.folders)
     return frozenset(names)

@@ -76,6 +76,7 @@ prove:
 contributions:
 confidence: {solutions: 5}
 leave_one_out: {records: stays.csv}
+attribute: {attackers: {LIST: {path: list.csv, id: person}}}
 link: {cef: stays.csv, id: person, attackers: {LIST: list.csv}}
 score: {bootstrap: 5}
 risk:

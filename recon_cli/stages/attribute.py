@@ -1,0 +1,285 @@
+"""`recon attribute`: people whom somebody knows, and the tables → ``private/attribute/``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from recon_cli.config.sections.attribute import Attribute
+from recon_cli.errors import ConfigError, SourceError, StageError
+from recon_cli.evaluate.fresh import Missing, WorkFolder
+from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import ATTRIBUTE, SOLVAR
+from recon_cli.stages.reconstructed import Reconstructed, open_reconstructed
+from recon_cli.store import Manifest, Transaction, read_published
+from recon_cli.store.files import key_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from recon_cli.explain.facts import Facts, PublishedCell, Scope
+    from recon_cli.sources.records import RecordFile, Slice
+
+RESULT = "attributed"
+
+
+def attribute(run: Run) -> MadeStage:
+    """Say of the people of attackers' files which columns every solution settles.
+
+    Raises:
+        ConfigError: A file or a column is not there.
+        SourceError: A file cannot be read, or has values that are not the release's.
+        StageError: ``tables/``, ``microdata/`` or ``intervals/`` is missing, damaged or out of
+            date.
+    """
+    config = run.config.section(Attribute)
+    made = open_reconstructed(run)
+    made.require_bounded(ATTRIBUTE.command)
+    solvar = WorkFolder(run.work).fresh(SOLVAR)
+    if isinstance(solvar, Missing):
+        raise StageError(f"{run.work}: {solvar.why}; run {solvar.remedy}")
+    files = dict(_files(run, config))
+    slices = {name: file.slices() for name, file in files.items()}
+    seed = run.seed_of(config)
+    settings = {
+        "id": config.id,
+        "reasons": config.reasons,
+        "attackers": {
+            name: given.model_dump(mode="json", exclude={"path"}) for name, given in _named(config)
+        },
+        "tables": made.table_names,
+    }
+    digests = {
+        name: {partition: each.digest for partition, each in parts.items()}
+        for name, parts in slices.items()
+    }
+    folders = (made.tables, made.geounits, made.microdata, made.blocks, solvar)
+    recipe = run.recipe(
+        ATTRIBUTE,
+        settings,
+        seed=seed,
+        shared={
+            **{folder.path.name: folder.manifest.key for folder in folders},
+            "attackers": key_of(digests),
+        },
+    )
+    return MadeStage(recipe, lambda stage: _make(stage, _People(run, made, files, slices, seed)))
+
+
+def _named(config: Attribute) -> list[tuple[str, Any]]:
+    return sorted(config.attackers.items())
+
+
+def _files(run: Run, config: Attribute) -> Iterator[tuple[str, RecordFile]]:
+    from recon_cli.sources.records import open_records  # noqa: PLC0415 - loads polars
+    from recon_cli.sources.translation import Translation  # noqa: PLC0415
+
+    for name, given in _named(config):
+        columns = dict(given.columns)
+        if given.id is not None and given.id != config.id:
+            columns[given.id] = config.id
+        translation = Translation(columns, given.values, given.sheet)
+        where = f"attribute.attackers.{name}"
+        try:
+            translation.check(run.release, (config.id,))
+            file = open_records(name, given.path, run.release, translation)
+            columns_there = file.columns()
+        except (ConfigError, SourceError) as error:
+            raise type(error)(f"{where}: {error}") from error
+        if config.id not in columns_there:
+            raise ConfigError(f"{where}: no column {config.id!r}, which says who somebody is")
+        yield name, file
+
+
+@dataclass(frozen=True)
+class _People:
+    """Whom somebody knows, and what is known of the tables."""
+
+    run: Run
+    made: Reconstructed
+    files: Mapping[str, RecordFile]
+    slices: Mapping[str, Mapping[str, Slice]]
+    seed: int
+
+    def require_places(self) -> None:
+        """Refuse a file most of whose people are in places that the tables do not have.
+
+        Raises:
+            SourceError: Names the file.
+        """
+        place = self.made.release.geoid_column
+        for name, given in _named(self.run.config.section(Attribute)):
+            found, slices = 0, self.slices[name]
+            for partition in slices.keys() & set(self.made.blocks.partitions):
+                units = self.made.blocks.read(partition, columns=(place,))
+                people = self.files[name].read(partition, (place,))
+                found += people.join(units, on=place, how="semi").height
+            people_there = sum(each.rows for each in slices.values())
+            elsewhere = people_there - found
+            if elsewhere > given.may_leave_out * people_there:
+                raise SourceError(
+                    f"attribute.attackers.{name}: {elsewhere:,} of {people_there:,} people are in "
+                    "places that the tables do not have (may_leave_out allows that)"
+                )
+
+    def found(self, partition: str) -> pl.DataFrame:
+        """The settled columns of the people of a partition."""
+        import polars as pl  # noqa: PLC0415 - loaded where there is something to do
+
+        from recon_cli.evaluate.attributed import attributed, labelled  # noqa: PLC0415
+        from recon_cli.evaluate.disclosing import possible_cells  # noqa: PLC0415
+        from recon_cli.evaluate.proven import known_columns  # noqa: PLC0415
+
+        release, made = self.made.release, self.made
+        columns = known_columns(release, made.microdata)
+        who = self.run.config.section(Attribute).id
+        records = made.microdata.read(partition)
+        intervals = WorkFolder(self.run.work).open(SOLVAR, "intervals").read(partition)
+        cells = possible_cells(intervals, records, columns)
+        features = [feature.name for feature in release.features]
+        parts = []
+        for name, file in self.files.items():
+            if partition not in self.slices[name]:
+                continue
+            wanted = list(dict.fromkeys([release.geoid_column, who, *columns, *features]))
+            try:
+                people = labelled(release, file.read(partition, wanted), columns)
+            except SourceError as error:
+                raise SourceError(f"attribute.attackers.{name}: {file.path}: {error}") from None
+            people = people.select(
+                pl.lit(name).alias("attacker"),
+                pl.col(who).cast(pl.String).alias("id"),
+                release.geoid_column,
+                *columns,
+            )
+            parts.append(attributed(cells, people, columns))
+        return pl.concat(parts) if parts else pl.DataFrame()
+
+    def because(self, partition: str, rows: pl.DataFrame) -> Iterator[str]:
+        """For each group the published counts that leave its people no other value.
+
+        Args:
+            partition: Theirs.
+            rows: A row a group: the geoid, the histogram columns, ``column``, ``settled``,
+                ``least``.
+
+        Returns:
+            Empty where such counts of the place itself were not found.
+        """
+        from recon_cli.attack.unit_status import MISSING  # noqa: PLC0415
+        from recon_cli.explain.counterexamples import Claim  # noqa: PLC0415
+        from recon_cli.explain.excluded import find_exclusion  # noqa: PLC0415
+        from recon_cli.explain.facts import Scope, facts_around, record_counts_of  # noqa: PLC0415
+        from recon_cli.explain.minimal_explanation import (  # noqa: PLC0415
+            SearchEffort,
+            find_explanation,
+        )
+        from recon_cli.pipeline.disagreement_log import log_disagreements  # noqa: PLC0415
+        from recon_cli.report.unit_kinds import kind_masks  # noqa: PLC0415
+
+        made, release = self.made, self.made.release
+        published = read_published(self.run.work, release, partition)
+        records = made.microdata.read(partition)
+        blocks = made.blocks.read(partition)
+        unsolved = set(blocks.filter(blocks["status"].is_in(MISSING))[release.geoid_column])
+        effort = SearchEffort(seed=self.seed).quick
+
+        @cache
+        def facts_of(unit: str) -> Facts:
+            return facts_around(release, published, made.used, unit, Scope.UNIT)
+
+        for row in rows.iter_rows(named=True):
+            unit = row[release.geoid_column]
+            at = release.histogram.index(row["column"])
+            known = tuple(row.get(name) for name in release.histogram)
+            masks = {
+                _text(label): kind_masks(release, (*known[:at], label, *known[at + 1 :]))
+                for label in release.column_groups(row["column"]).labels
+            }
+            claim = Claim(masks.pop(row["settled"]), row["least"])
+            facts = facts_of(unit)
+            excluded = find_exclusion(facts, tuple(masks.values()), claim)
+            if excluded is None or (excluded.needs_people and unit in unsolved):
+                yield ""
+                continue
+            cells = excluded.cells
+            if excluded.needs_people:
+                people = record_counts_of(release, records, facts.units)
+                with log_disagreements(self.run.work):
+                    forced = find_explanation(
+                        partial(_same, facts), people, claim, effort, Scope.UNIT
+                    ).cells
+                cells = tuple(dict.fromkeys((*cells, *forced))) if forced else ()
+            yield "; ".join(dict.fromkeys(_said(cell, unit) for cell in cells))
+
+
+def _same(facts: Facts, _scope: Scope) -> Facts:
+    """The unit's own facts, whatever is asked for: no others are looked at."""
+    return facts
+
+
+def _text(value: object) -> str:
+    """A label as the column of a frame that is cast to text has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _said(cell: PublishedCell, unit: str) -> str:
+    """A published cell with what is known of its count."""
+    from recon_cli.explain.facts import EVERYWHERE  # noqa: PLC0415
+    from recon_cli.frames import OPEN  # noqa: PLC0415
+
+    if cell.geoid == EVERYWHERE:
+        return "a structural zero of the schema"
+    code = cell.table.codes[cell.cell.number - 1]
+    where = "" if cell.geoid == unit else f" of {cell.geoid}"
+    if cell.greatest == cell.count:
+        return f"{code}{where} = {cell.count}"
+    if cell.greatest == OPEN:
+        return f"{code}{where} is at least {cell.count}"
+    return f"{code}{where} is from {cell.count} to {cell.greatest}"
+
+
+def _make(stage: Transaction, known: _People) -> Manifest:
+    import polars as pl  # noqa: PLC0415 - loaded where there is something to do
+
+    from recon_cli.spreadsheet import csv_bytes  # noqa: PLC0415
+    from recon_cli.store.files import parquet_bytes  # noqa: PLC0415
+    from recon_cli.store.protection import laws_of  # noqa: PLC0415
+
+    known.require_places()
+    made, left = known.made, known.run.config.section(Attribute).reasons
+    parts = []
+    for partition in made.microdata.partitions:
+        found = known.found(partition)
+        if found.is_empty():
+            continue
+        group = [name for name in found.columns if name not in ("attacker", "id")]
+        groups = found.select(group).unique(maintain_order=True)
+        reasons = [*known.because(partition, groups.head(left))]
+        left -= len(reasons)
+        reasons += [""] * (groups.height - len(reasons))
+        because = groups.with_columns(because=pl.Series(reasons, dtype=pl.String))
+        parts.append(found.join(because, on=group, how="left", nulls_equal=True))
+    columns = ["attacker", "id", made.release.geoid_column, "column", "value", "least", "because"]
+    rows = (
+        pl.concat(parts).rename({"settled": "value"}).select(columns)
+        if parts
+        else pl.DataFrame(schema={**dict.fromkeys(columns, pl.String), "least": pl.Int64})
+    )
+    rows = rows.sort(columns[:4])
+    folder = ATTRIBUTE.folders[0]
+    stage.staging.write_extra(folder, f"{RESULT}.parquet", parquet_bytes(rows))
+    stage.staging.write_extra(folder, f"{RESULT}.csv", csv_bytes(rows))
+    return stage.publish(
+        [],
+        notes={
+            "people": sum(each.rows for parts in known.slices.values() for each in parts.values()),
+            "settled_people": rows.select("attacker", "id").n_unique() if rows.height else 0,
+            "settled": rows.height,
+            "laws": list(laws_of(made.tables, known.run.release)),
+            "assumes_zeros": made.release.has_assumptions,
+        },
+    )
