@@ -172,6 +172,7 @@ ATTRIBUTE = Stage(
     folders=(f"{private_folder('attribute')}/attributed",),
     section="attribute",
     function="recon_cli.stages.attribute:attribute",
+    purpose="Find what the tables prove of people whom somebody knows.",
 )
 #: It reads what its section names.
 RISK = Stage(

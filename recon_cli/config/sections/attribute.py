@@ -1,4 +1,13 @@
-"""``attribute:`` people whom somebody knows, and what the tables prove of them."""
+"""``attribute:`` people whom somebody knows, and what the tables prove of them.
+
+Of each person in the attackers' files some columns are known. Writes private/attribute/: who has
+which further value in every solution, and the published counts that leave no other. Names stay
+there: what is printed are numbers, and no page shows any.
+
+Example:
+  recon attribute -c school.yaml
+  recon attribute --set attribute.attackers.LIST=list.csv
+"""
 
 from __future__ import annotations
 
