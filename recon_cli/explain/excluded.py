@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recon_cli.arrays import BoolArray
 from recon_cli.explain.counterexamples import Claim
-from recon_cli.explain.facts import BoolArray, Facts, PublishedCell
+from recon_cli.explain.facts import Facts, PublishedCell
 from recon_cli.explain.minimal_explanation import reading_cost
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import bits
