@@ -24,7 +24,7 @@ from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.objectives import LinearFunctionals, interval_ends
 
-#: Wall-clock seconds for the second engine to confirm one end; after that the end stays open.
+#: Seconds for the second engine to confirm one end; after that the end stays open.
 _CONFIRMATION = 60.0
 
 

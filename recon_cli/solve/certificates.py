@@ -16,9 +16,15 @@ from scipy import sparse
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.program import IntegerProgram
 
-#: Wall-clock seconds: SCIP has no repeatable measure of its effort. Confirmations take
-#: milliseconds mostly, so that this limit decides nothing on ordinary programs.
+#: Seconds for a confirmation; most take milliseconds.
 _SECONDS = 600.0
+#: Seconds of one node of SCIP's tree, by the number of coefficients, to the power of 3/2: nodes
+#: are what it counts that a loaded machine does not change.
+_NODE = 5e-8
+#: Wall-clock seconds for each of these, after which even a node is not waited for.
+_PATIENCE = 5.0
+#: More than any tree has.
+_MOST_NODES = 1e15
 
 
 def confirm_infeasible(program: IntegerProgram, seconds: float = _SECONDS) -> bool:
@@ -29,7 +35,7 @@ def confirm_infeasible(program: IntegerProgram, seconds: float = _SECONDS) -> bo
 
     Args:
         program: A program that CP-SAT finds infeasible.
-        seconds: Wall-clock seconds for SCIP.
+        seconds: For SCIP, counted in nodes of its tree, so that they are the same everywhere.
 
     Raises:
         DisagreementError: SCIP finds a solution.
@@ -50,9 +56,10 @@ def confirm_infeasible(program: IntegerProgram, seconds: float = _SECONDS) -> bo
     for variable in range(len(lower)):
         model.set_var_integrality(variable, True)
     solver = model_builder_helper.ModelSolverHelper("scip")
-    solver.set_time_limit_in_seconds(seconds)
+    solver.set_time_limit_in_seconds(_PATIENCE * seconds)
+    nodes = 1 + int(min(seconds / (_NODE * max(A.nnz, 1) ** 1.5), _MOST_NODES))
     # Ctrl-C is for the program: SCIP would take it for a reason to stop, and that for an answer.
-    solver.set_solver_specific_parameters("misc/catchctrlc = FALSE")
+    solver.set_solver_specific_parameters(f"misc/catchctrlc = FALSE\nlimits/totalnodes = {nodes}")
     solver.solve(model)
     status, outcomes = solver.status(), model_builder_helper.SolveStatus
     if status == outcomes.INFEASIBLE:

@@ -25,7 +25,7 @@ from recon_cli.solve.rounding import rounded_solution
 _LIMIT = 60.0
 #: Random vertices that are rounded before CP-SAT is asked.
 _ATTEMPTS = 4
-#: Wall-clock seconds for the second engine.
+#: Seconds for the second engine.
 _SECONDS = 60.0
 
 

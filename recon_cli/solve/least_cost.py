@@ -28,7 +28,7 @@ _SAFE = 2.0**60
 #: How far above the relaxation the least cost is looked for: as a share of the cost of what is
 #: not whole at its vertex, and so many times as far where it is not there.
 _SHARE, _FURTHER = 8, 4
-#: Wall-clock seconds for the second engine.
+#: Seconds for the second engine.
 _CONFIRMATION = 20.0
 #: What a whole number may be missed by.
 _ROUNDING = 1e-6

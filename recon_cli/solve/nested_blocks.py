@@ -89,7 +89,7 @@ def reach_in_blocks(ledger: Ledger, blocks: Sequence[IntArray], effort: Effort) 
     search.reach_ends(0)
 
 
-#: Wall-clock seconds for the second engine to confirm one end; after that the end stays open.
+#: Seconds for the second engine to confirm one end; after that the end stays open.
 _CONFIRMATION = 60.0
 #: Deterministic seconds of an engine for one end.
 _ENGINE = 2.0

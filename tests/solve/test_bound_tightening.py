@@ -13,7 +13,7 @@ from recon_cli.errors import DisagreementError
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import GROUNDS, Confirmation, Grounds, Ledger
 from recon_cli.model.program import IntegerProgram, activity_bounds
-from recon_cli.solve import bound_tightening
+from recon_cli.solve import bound_tightening, certificates
 from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort
@@ -117,6 +117,20 @@ def test_the_second_engine_tells_time_from_disagreement() -> None:
     assert not confirm_infeasible(infeasible, seconds=0.0)
     with pytest.raises(DisagreementError, match="SCIP finds a solution"):
         confirm_infeasible(open_cycle()[0])
+
+
+def test_the_second_engine_is_limited_by_what_it_does_and_not_by_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Halves of some numbers: no engine sees that there are none without a tree.
+    numbers = np.random.default_rng(1).integers(1, 100, (3, 20))
+    half = numbers.sum(axis=1) // 2
+    upper = np.ones(20, dtype=np.int64)
+    constraints = LinearConstraints(sparse.csr_array(numbers), half, half)
+    infeasible = IntegerProgram(constraints, np.zeros(20, dtype=np.int64), upper)
+    monkeypatch.setattr(certificates, "_PATIENCE", 1e12)
+    assert not confirm_infeasible(infeasible, seconds=1e-9)
+    assert confirm_infeasible(infeasible, seconds=10.0)
 
 
 def test_bound_tightening_needs_a_solution() -> None:

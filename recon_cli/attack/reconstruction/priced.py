@@ -47,7 +47,7 @@ _PROOF = 1.0
 _FIRST, _NEAR = 400, 0.6
 #: Further columns of a unit at a time, until all within the gap are there.
 _NEXT = 800
-#: Columns up to which, and wall-clock seconds for which, a second engine is asked.
+#: Columns up to which, and seconds for which, a second engine is asked.
 _CONFIRMED, _SECONDS = 4_000, 10.0
 #: A value so near to an integer is one.
 _INTEGRAL = 1e-6

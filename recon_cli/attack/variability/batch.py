@@ -44,7 +44,7 @@ from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.nested_blocks import reach_in_blocks
 from recon_cli.solve.objectives import LinearFunctionals
 
-#: Wall-clock seconds for the second engine to confirm that nothing moves; after that it may.
+#: Seconds for the second engine to confirm that nothing moves; after that it may.
 _CONFIRMATION = 60.0
 
 
