@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.machine import REFERENCE, ROOT
 from benchmarks.nation import AUDIT, EXACT, MAKING
+from benchmarks.office.__main__ import MARKS as MARKS_OF_OFFICES
 from benchmarks.peer.ratios import DEFINITIONS
 from benchmarks.projection import BLOCKS, PEOPLE, project
 from benchmarks.startup import MARKS
@@ -17,6 +18,8 @@ Result = Mapping[str, Any]
 
 #: Core-hours that the nation may take.
 _TARGETS = {"reconstruct": 3, "solvar relaxed": 10, "solvar exact": 120, "link + score": 6}
+#: What a record says of every command.
+_COSTS = {"wall_seconds", "cpu_seconds", "peak_mb"}
 _ENGINES = {"highs": "HiGHS", "cpsat": "CP-SAT"}
 
 _HEAD = """# What it costs
@@ -41,7 +44,12 @@ def render(results: Mapping[str, Result]) -> str:
         parts.append(_startup(results["startup"]))
     if growth:
         parts += [_growth(growth), _projection(growth)]
-    for name, section in (("peer", _peer), ("workers", _workers), ("hard", _hard)):
+    for name, section in (
+        ("office", _office),
+        ("peer", _peer),
+        ("workers", _workers),
+        ("hard", _hard),
+    ):
         if name in results:
             parts.append(section(results[name]))
     return "\n".join(parts)
@@ -68,6 +76,46 @@ def _startup(result: Result) -> str:
             f"{result['loop_seconds']:.2f} CPU seconds in the same minute.\n",
             _table(["command", "CPU s", "wall s", "mark", "MB"], rows),
             "",
+            *_circumstances([result]),
+        ]
+    )
+
+
+def _office(result: Result) -> str:
+    rows = [
+        [
+            step,
+            f"{cost['cpu_seconds']:.1f}",
+            f"{MARKS_OF_OFFICES[step]:g}",
+            f"{cost['peak_mb']:,.0f}",
+            ", ".join(f"{number:,} {name}" for name, number in cost.items() if name not in _COSTS),
+        ]
+        for step, cost in result["commands"].items()
+    ]
+    published = "; ".join(
+        f"{name}: {made['counts']:,} counts of {made['people']:,} people, {made['protected']:,} "
+        "protected"
+        for name, made in result["offices"].items()
+    )
+    others = [
+        [name, f"{made['counts']:,}", f"{made.get('asked', made['counts']):,}",
+         f"{made['seconds']:,.1f}"]
+        for name, made in result["baselines"].items()
+    ]  # fmt: skip
+    return "\n".join(
+        [
+            "## Offices' tables\n",
+            "Made-up offices with few dense places whose districts add up (`python -m "
+            f"benchmarks.office`). {published}. Whole processes on one core. *Mark*: CPU seconds "
+            "that are aimed at on a quiet core. Ten million additions in Python took "
+            f"{result['loop_seconds']:.2f} CPU seconds in the same minute. Every interval holds "
+            "the true count.\n",
+            _table(["office and command", "CPU s", "mark", "MB", "came out"], rows),
+            "\nOther ways to the intervals of the sixty schools, without start-up; where only some "
+            "counts were asked, seconds are projected to all.\n",
+            _table(["way", "distinct counts", "asked", "CPU s"], others),
+            "\nThe examples of the R packages `sdcTable` and `GaussSuppression` were not run: the "
+            "packages were not at hand.\n",
             *_circumstances([result]),
         ]
     )

@@ -244,6 +244,18 @@ def _members(sizes: Sequence[int], masks: Sequence[int]) -> IntArray:
     return inside.ravel()
 
 
+def records(office: Office, people: IntArray) -> pl.DataFrame:
+    """A row a person, with the unit."""
+    unit, cell = np.nonzero(people)
+    copies = people[unit, cell]
+    values = np.unravel_index(np.repeat(cell, copies), office.sizes)
+    named = {
+        name: np.array(words)[at]
+        for (name, words), at in zip(office.features.items(), values, strict=True)
+    }
+    return pl.DataFrame({"geoid_unit": np.array(office.geoids)[np.repeat(unit, copies)], **named})
+
+
 def stars(office: Office, counts: IntArray) -> BoolArray:
     """Which counts are starred, of all cells of one geounit after the other."""
     width = sum(sum(table.groups) for table in office.tables)
@@ -277,7 +289,7 @@ def rounded(office: Office, counts: IntArray) -> IntArray:
 
 
 def write(office: Office, folder: Path) -> dict[str, int]:
-    """Write a run: schema, tidy counts, the law, and the same counts exactly.
+    """Write a run: schema, tidy counts, the law, the same counts exactly, and whom they count.
 
     Returns:
         How many ``people``, ``counts`` and ``protected`` counts there are.
@@ -301,6 +313,7 @@ def write(office: Office, folder: Path) -> dict[str, int]:
         published = pl.Series("count", rounded(office, counts)).cast(pl.String)
         law = f"statements:\n  - {{law: {{rounded: {{base: {BASE}}}}}}}\n"
     frame.write_csv(folder / "exact.csv")
+    records(office, people).write_csv(folder / "records.csv")
     frame.with_columns(published).write_csv(folder / "counts.csv")
     frame.select("geoid").unique(maintain_order=True).write_csv(folder / "geounits.csv")
     (folder / "schema.yaml").write_text(office.schema())
