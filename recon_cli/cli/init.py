@@ -153,10 +153,10 @@ def _names(names: Mapping[str, str]) -> str:
     """Geoid and name as CSV."""
     import polars as pl  # noqa: PLC0415
 
-    from recon_cli.spreadsheet import harmless  # noqa: PLC0415
+    from recon_cli.spreadsheet import csv_bytes  # noqa: PLC0415
 
     table = pl.DataFrame({"geoid": list(names), "name": list(names.values())}).sort("geoid")
-    return harmless(table).write_csv()
+    return csv_bytes(table).decode()
 
 
 def _facts(found: RecognisedFiles) -> list[Fact]:
