@@ -102,7 +102,7 @@ def test_a_defect_keeps_its_type_and_shows_the_workers_traceback() -> None:
 
 
 def test_a_result_that_does_not_pickle_is_an_error_not_a_death() -> None:
-    with pytest.raises((AttributeError, pickle.PicklingError), match="pickle|local object"):
+    with pytest.raises((AttributeError, pickle.PicklingError), match=r"pickle|local object"):
         run_items(shards.unpicklable_result, lambda: None, numbers(2), workers=2)
 
 
