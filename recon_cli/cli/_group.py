@@ -11,7 +11,8 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -25,13 +26,23 @@ from recon_cli.cli._signals import (
     drop_output,
     stoppable,
 )
-from recon_cli.cli._umask import private_umask
 from recon_cli.errors import ReconError, Unpublished
 from recon_cli.garbage import collect_seldom
 from recon_cli.memory_shortage import as_shortage
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.stage import load
 from recon_cli.version import __version__
+
+
+@contextmanager
+def private_umask() -> Iterator[None]:
+    """Let what libraries make in this process and its children be for their owner alone, too."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
 
 #: Where a subcommand leaves its verbosity for the error handler.
 VERBOSITY = "recon_cli.verbosity"

@@ -15,10 +15,9 @@ from typing import Final, Literal
 from filelock import FileLock, Timeout
 
 from recon_cli.errors import FetchError, SourceError
-from recon_cli.fetch.acceptance import accept
+from recon_cli.fetch.acceptance import FILE as SUMS
+from recon_cli.fetch.acceptance import Checksums, accept
 from recon_cli.fetch.catalogue import Catalogue, CatalogueFile
-from recon_cli.fetch.checksums import FILE as SUMS
-from recon_cli.fetch.checksums import Checksums
 from recon_cli.fetch.transfer import WAITS, ResumingDownloader
 from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.schema import Release

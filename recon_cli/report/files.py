@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 
+import vl_convert
+
+from recon_cli.report.charts import Chart
 from recon_cli.report.document import ReportDocument
+from recon_cli.report.drawing import NARROW, WIDE, draw, page_style, svg_file
 from recon_cli.report.headline import Headline
-from recon_cli.report.html import html_page
-from recon_cli.report.images import render_picture
-from recon_cli.report.markdown import markdown_page
 from recon_cli.report.markup import to_text
+from recon_cli.report.page import render_page
 
 
 def report_files(document: ReportDocument, page: str) -> dict[str, bytes]:
@@ -38,3 +42,41 @@ def _gaps(document: ReportDocument) -> list[str]:
     return [
         f"{section.title}: {gap.why}" for section in document.sections for gap in section.missing
     ]
+
+
+def html_page(document: ReportDocument) -> str:
+    """The page: text, charts for a wide and a narrow window, tables; no scripts."""
+    charts = {
+        figure.name: (draw(figure.chart, WIDE), draw(figure.chart, NARROW))
+        for figure in document.figures
+    }
+    return render_page("report.html.j2", document=document, charts=charts, chart_style=page_style())
+
+
+#: Pixels of a PNG for one of the drawing.
+_SCALE = 2.0
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A chart on white paper.
+
+    Attributes:
+        svg: As SVG text.
+        png: As PNG bytes.
+    """
+
+    svg: str
+    png: bytes
+
+
+def render_picture(chart: Chart) -> Picture:
+    """The picture of a chart."""
+    svg = svg_file(chart)
+    return Picture(svg, vl_convert.svg_to_png(svg, scale=_SCALE))
+
+
+def markdown_page(document: ReportDocument) -> str:
+    """The page as Markdown; its pictures are ``chart-<name>.png`` in the same folder."""
+    text = render_page("report.md.j2", document=document)
+    return re.sub(r"\n{3,}", "\n\n", text)

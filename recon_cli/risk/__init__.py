@@ -12,7 +12,6 @@ Source: Kazan & Reiter, on Bayesian disclosure risk of the 2020 Census's noisy c
 '0.5237, ratio 1.05'
 """
 
-from recon_cli.risk.composition import compose
 from recon_cli.risk.expectation import (
     ExpectedRisk,
     expected,
@@ -20,7 +19,7 @@ from recon_cli.risk.expectation import (
     expected_two_level,
 )
 from recon_cli.risk.levels import MeasuredLevel, chain_log_odds
-from recon_cli.risk.one_level import log_odds, posterior, unique_log_odds
+from recon_cli.risk.one_level import compose, log_odds, posterior, unique_log_odds
 from recon_cli.risk.postprocessing import postprocessed, projection
 from recon_cli.risk.siblings import each_sibling_evidence
 from recon_cli.risk.two_levels import Flat, Poisson, TwoLevels, Uniform, two_level

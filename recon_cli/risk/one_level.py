@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -83,3 +83,20 @@ def require_positive(name: str, value: float) -> None:
     """
     if not (value > 0 and np.isfinite(value)):
         raise ValueError(f"{name}: a number above 0 is expected, found {value:g}")
+
+
+def compose(releases: Iterable[FloatArray], p: float) -> FloatArray:
+    """Log-odds after several releases, each posterior the next prior. Eq. (composition).
+
+    Args:
+        releases: Log-odds of each release by itself, all from the prior ``p``.
+        p: The prior.
+
+    Raises:
+        ValueError: ``p`` is not above 0 and below 1.
+    """
+    start = logit(p)
+    total: FloatArray = np.asarray(start)
+    for odds in releases:
+        total = total + (odds - start)
+    return total

@@ -28,9 +28,9 @@ from recon_cli.capacity.entropy import (
     noisy_bits,
     records_entropy,
 )
-from recon_cli.capacity.equations import count_equations
 from recon_cli.capacity.indistinguishable import Farthest, farthest_records, hiding_sd
 from recon_cli.capacity.prior import MarginShare, fit_prior
+from recon_cli.capacity.question import count_equations
 from recon_cli.capacity.rank import matrix_rank
 from recon_cli.errors import ConfigError
 from recon_cli.model.grain import refine

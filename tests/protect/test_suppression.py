@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import recon_cli as recon
 from recon_cli.errors import ConfigError
-from recon_cli.protect.contributions import largest_contributions
 from recon_cli.protect.counts import count_records, tidy_counts
-from recon_cli.protect.primary import PrimaryRules, primary_cells
+from recon_cli.protect.primary import PrimaryRules, largest_contributions, primary_cells
 from recon_cli.protect.suppression import (
     SuppressionOptions,
     suppress_counts,

@@ -19,7 +19,6 @@ import recon_cli as recon
 from recon_cli.arrays import FloatArray
 from recon_cli.noise.density import discrete_gaussian
 from recon_cli.risk import expectation
-from recon_cli.risk.composition import compose
 from recon_cli.risk.expectation import (
     expected,
     expected_known_siblings,
@@ -29,7 +28,7 @@ from recon_cli.risk.expectation import (
     summarize,
 )
 from recon_cli.risk.levels import MeasuredLevel, chain_log_odds
-from recon_cli.risk.one_level import log_odds, posterior, unique_log_odds
+from recon_cli.risk.one_level import compose, log_odds, posterior, unique_log_odds
 from recon_cli.risk.postprocessing import postprocessed, projection
 from recon_cli.risk.published_sampler import published_log_odds, published_upper_law
 from recon_cli.risk.release import Adversaries, KnownUpper, add_evidence

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from recon_cli.cli import main
-from recon_cli.config.mapping import Mapping
+from recon_cli.config.sections.ingest import Mapping
 from recon_cli.errors import SourceError
 from recon_cli.scaffold.places import draft_geoids
 from recon_cli.scaffold.survey import Survey, rounding_base
