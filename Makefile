@@ -87,6 +87,9 @@ format: dev          ## fix style and formatting
 fixtures: dev        ## regenerate the shipped fixtures
 	$(BIN)/python fixtures/make_fixtures.py
 	$(BIN)/python fixtures/make_hospital.py
+	$(BIN)/python -m benchmarks.offices write schools fixtures/offices
+	$(BIN)/python -m benchmarks.offices write wards fixtures/offices
+	$(BIN)/python -m benchmarks.offices write convictions fixtures/offices/convictions
 
 bench: dev           ## measure every stage, and the study's formulation beside ours
 	$(BIN)/python -m benchmarks.growth --folder work/bench

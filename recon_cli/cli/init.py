@@ -160,13 +160,18 @@ def _names(names: Mapping[str, str]) -> str:
 
 
 def _facts(found: RecognisedFiles) -> list[Fact]:
+    from recon_cli.scaffold import grid_lines  # noqa: PLC0415
+
     about = list(found.about[:3])
+    drafted = found.mapping if found.draft is not None else {}
+    grid = list(grid_lines(drafted, found.schema))
     if len(found.about) > 3:
         about.append(f"and {len(found.about) - 3} more")
     return [
         ("source", f"{found.source}, {len(found.paths)} path{'s' * (len(found.paths) > 1)}"),
         ("release", f"{found.release} ({found.schema.title})"),
         *(("about" if not i else "", line) for i, line in enumerate(about)),
+        *(("read as" if not i else "", line) for i, line in enumerate(grid)),
         *([] if found.protection is None else [("law", f"{found.protection}, as it is there")]),
         *(("not told" if not i else "", line) for i, line in enumerate(found.doubts)),
     ]

@@ -14,6 +14,13 @@ from recon_cli.sources.formats.wide import label_parts
 
 #: Begins the name of a feature that nothing names; a number follows.
 _NAMELESS: Final = "feature_"
+#: Categories that say by themselves what they are of.
+_SEXES: Final[Mapping[str, str]] = {
+    "male": "male", "men": "male", "man": "male", "boy": "male",
+    "female": "female", "women": "female", "woman": "female", "girl": "female",
+}  # fmt: skip
+#: Categories that may be of any feature.
+_OF_ANYTHING: Final = frozenset(("yes", "no", "true", "false", "other", "none", "unknown"))
 #: More labels are not looked at to see whether they put two categories side by side.
 _MOST_PHRASES: Final = 40
 #: Words of a label, outermost first.
@@ -77,20 +84,44 @@ def settle_names(grid: Grid, known: Sequence[Axis]) -> Grid:
 
     Args:
         grid: A table's.
-        known: The axes of the tables before it: the same categories are the same feature.
+        known: The axes of the tables before it: the same categories are the same feature, whatever
+            their order, their case and the header above them, unless they could be of any.
     """
     axes: list[Axis] = []
+    labels: list[Mapping[str, str]] = []
     for axis in grid.axes:
-        same = [each for each in known if each.labels == axis.labels and each.rest == axis.rest]
-        if same and (axis.is_nameless or axis.name == same[0].name):
-            axes.append(replace(axis, name=same[0].name))
+        own = {_canonical(label): label for label in axis.labels}
+        same = next((each for each in known if _is_same(axis, each) and each not in axes), None)
+        if same is not None:
+            axes.append(replace(same, has_total=axis.has_total))
+            labels.append({own[_canonical(label)]: label for label in same.labels})
             continue
+        labels.append({label: label for label in axis.labels})
         taken = {each.name for each in (*known, *axes)}
         stem = "feature" if axis.is_nameless else axis.name
         fresh = (f"{stem}_{number}" for number in itertools.count(1 if axis.is_nameless else 2))
         name = axis.name if axis.name not in taken else next(n for n in fresh if n not in taken)
         axes.append(replace(axis, name=name))
-    return replace(grid, axes=tuple(axes))
+    cells = tuple(
+        tuple(
+            None if label is None else own[label] for own, label in zip(labels, cell, strict=True)
+        )
+        for cell in grid.cells
+    )
+    return Grid(tuple(axes), cells)
+
+
+def _is_same(axis: Axis, known: Axis) -> bool:
+    """Whether two axes are one feature: the same categories, which are of nothing else."""
+    one, two = ({_canonical(label) for label in each.labels} for each in (axis, known))
+    if one != two or len(one) < len(axis.labels) or bool(axis.rest) != bool(known.rest):
+        return False
+    return axis.is_nameless or axis.name == known.name or not one <= _OF_ANYTHING
+
+
+def _canonical(label: str) -> str:
+    word = plain(label)
+    return _SEXES.get(word.removesuffix("s"), word)
 
 
 def axes_of_dimensions(
@@ -201,6 +232,8 @@ def _usual_name(labels: Sequence[str]) -> str:
     known = {plain(label).removesuffix("s") for label in labels}
     if known and all(re.fullmatch(r"(year|grade|class) \d+", each) for each in known):
         return next(iter(known)).partition(" ")[0]
+    if known and known <= set(_SEXES):
+        return "sex"
     return "age" if labels and all(map(interval, labels)) else ""
 
 

@@ -20,6 +20,7 @@ from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
 from recon_cli.errors import ConfigError
 from recon_cli.publication import PROTECTION
+from recon_cli.scaffold.meaning import meanings
 from recon_cli.scaffold.recognition import RecognisedFiles
 from recon_cli.scaffold.suppression import drafted_reading, narrower_laws
 from recon_cli.statement.suppression import threshold_of
@@ -75,7 +76,15 @@ def compose(found: RecognisedFiles, target: Path) -> str:
         asked = name in _ASKED and (found.is_protected or name != "audit")
         if name in SECTIONS and (asked or name in _OFFERED):
             lines += ["", *_section(name, chosen.get(name, {}), asked=asked)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(_with_meanings(lines, found)) + "\n"
+
+
+def _with_meanings(lines: Sequence[str], found: RecognisedFiles) -> Iterator[str]:
+    """With what each column was taken for behind its code, where the schema is a draft."""
+    said = {} if found.draft is None else meanings(found.schema)
+    for line in lines:
+        about = said.get(line.rpartition(": ")[2]) if line.startswith("      ") else None
+        yield line if about is None else f"{line}  # {about}"
 
 
 def protection_file(target: Path) -> Path:
@@ -234,6 +243,8 @@ def _entry(name: str, value: object, indent: str) -> Iterator[str]:
 
 def _yaml(value: object) -> str:
     plain = list(value) if isinstance(value, tuple) else value
+    if isinstance(plain, str) and plain.isdigit():
+        return f"'{plain}'"  # 0108 is text to one version of YAML, a number to another
     text = yaml.safe_dump(plain, default_flow_style=True, allow_unicode=True, width=10**6)
     return str(text).removesuffix("...\n").strip()
 

@@ -125,7 +125,7 @@ def draft_release(
             require_cells(file, release, FileMapping())
     if geoids is not None:
         mapping["geoids"] = dict(geoids)
-        is_nested = any(len(file.sheet.levels) and PART_OF in "".join(geoids) for file in files)
+        is_nested = any(file.sheet.names for file in files) or PART_OF in "".join(geoids)
         rest = (
             ""
             if is_nested
@@ -153,6 +153,7 @@ def _tables(
     tables: dict[str, TableDraft] = {}
     columns: list[FileColumns] = []
     axes: list[Axis] = []
+    lengths: dict[str, set[int]] = {}
     seen: dict[tuple[str, ...], tuple[list[TableFile], TableDraft]] = {}
     for file in files:
         counts = _counts(file, leave_out)
@@ -166,14 +167,16 @@ def _tables(
         else:
             table, own_axes = _table(file, counts, len(tables) + 1, axes)
             axes += own_axes
-            tables.setdefault(table.name, table)
+            table = tables.setdefault(table.name, table)
             seen[headers] = [file], table
+        lengths.setdefault(table.name, set()).update(file.survey.lengths())
         if by_label:
             codes = (f"{table.name}_{i:03}" for i in range(1, len(headers) + 1))
             own = dict(zip(headers, codes, strict=True))
             of_file = {each.header: own.get(each.header) for each in file.sheet.counts}
             columns.append((file.name, of_file))
-    return list(tables.values()), columns
+    drafts = [replace(each, lengths=frozenset(lengths[name])) for name, each in tables.items()]
+    return drafts, columns
 
 
 def _require_other_places(before: TableFile, file: TableFile) -> None:

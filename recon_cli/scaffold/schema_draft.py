@@ -44,6 +44,7 @@ class TableDraft:
         cells: The pattern of its cells.
         doubts: What could not be told.
         questions: What has to be answered.
+        lengths: Of the geoids of its places; those of all places if empty.
     """
 
     name: str
@@ -53,6 +54,7 @@ class TableDraft:
     cells: list[object]
     doubts: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
+    lengths: frozenset[int] = frozenset()
 
 
 def crossed_table(name: str, code: str, grid: Grid) -> TableDraft:
@@ -220,7 +222,7 @@ def draft_schema(
     features = {name: form for table in tables for name, form in table.features.items()}
     recodes = {name: form for table in tables for name, form in table.recodes.items()}
     lengths = set(geoids.str.len_chars())
-    published = [name for name, digits in levels if digits in lengths]
+    published = [(name, digits) for name, digits in levels if digits in lengths]
     lines = [
         f"# Drafted from {title}. Check it: a wrong schema gives wrong answers.",
         *(f"# Could not be told: {doubt}." for doubt in _all_doubts(tables, doubts)),
@@ -253,9 +255,10 @@ def _all_doubts(tables: Sequence[TableDraft], doubts: Sequence[str]) -> tuple[st
     return tuple(dict.fromkeys([*(each for table in tables for each in table.doubts), *doubts]))
 
 
-def _families(tables: Sequence[TableDraft], levels: Sequence[str]) -> Iterator[str]:
+def _families(tables: Sequence[TableDraft], levels: Sequence[tuple[str, int]]) -> Iterator[str]:
     for table in tables:
-        yield f"  - levels: [{', '.join(levels)}]"
+        own = [name for name, digits in levels if digits in (table.lengths or {digits})]
+        yield f"  - levels: [{', '.join(own)}]"
         yield "    cells:"
         yield from (f"      - {_flow(cell)}" for cell in table.cells)
         yield f"    tables: {{{table.name}: {{code: {table.code!r}}}}}"

@@ -41,7 +41,7 @@ def test_labels_that_add_up_are_one_feature_and_combinations_are_of_two() -> Non
     found = grid_of_sums(LABELS, Ends(np.arange(len(low)), low, low))
     assert found is not None
     assert [(axis.name, axis.labels) for axis in found.grid.axes] == [
-        ("feature_1", ("Male", "Female")),
+        ("sex", ("Male", "Female")),
         ("age", ("0-17", "18-64", "65+")),
         ("feature_3", ("Heart", "Lung")),
     ]

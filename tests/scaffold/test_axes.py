@@ -13,7 +13,7 @@ def test_phrases_are_combinations_of_two_categories() -> None:
     grid = grid_of_phrases(("Total", *SEX_BY_AGE))
     assert grid is not None
     assert [(axis.name, axis.labels, axis.has_total) for axis in grid.axes] == [
-        ("feature_1", ("Male", "Female"), False),
+        ("sex", ("Male", "Female"), False),
         ("age", ("0-15", "16-64", "65+"), False),
     ]
     assert grid.cells[0] == (None, None)

@@ -101,7 +101,7 @@ def test_counts_that_look_rounded_are_drafted_so(
     assert "- {law: {rounded: {base: 5}}}" in draft
     schema = Path("practices.yaml").read_text(encoding="utf-8")
     assert "age: {categories: [0-15, 16-64, 65+]}" in schema
-    assert "      - total\n      - {by: feature_1, cells: [{by: age}]}\n" in schema
+    assert "      - total\n      - {by: sex, cells: [{by: age}]}\n" in schema
     done = CliRunner().invoke(main, ["run", "--until", "audit"])
     assert done.exit_code == 0, done.output
     audit = pl.read_parquet("work/practices/audit/**/*.parquet")

@@ -87,7 +87,8 @@ def workbook_of(sheets: Mapping[str, WorkbookSheet]) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in texts.items():
-            archive.writestr(zipfile.ZipInfo(name), '<?xml version="1.0"?>' + text)
+            data = '<?xml version="1.0"?>' + text
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
 
