@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from benchmarks.office.publication import (
     SCHOOLS,
     WARDS,
-    IntArray,
     Office,
     exact_counts,
     histograms,
@@ -68,7 +68,7 @@ class Counts:
     text: dict[tuple[str, str, int], str]
 
     @classmethod
-    def of(cls, office: Office, people: IntArray | None = None) -> Counts:
+    def of(cls, office: Office, people: npt.NDArray[np.int64] | None = None) -> Counts:
         """Exact, starred or rounded counts of a made-up office."""
         frame = exact_counts(office, histograms(office) if people is None else people)
         counts = frame["count"].to_numpy()
@@ -255,7 +255,7 @@ def convictions() -> Written:
     for name, table, dimensions, levels in plans:
         header = ["DATAFLOW", "FREQ", *dimensions, "GEO", "TIME_PERIOD", "OBS_VALUE", "CONF_STATUS"]
         lines = [",".join(header)]
-        cells = [[]]
+        cells: list[list[str]] = [[]]
         for dimension in dimensions:
             cells = [[*before, code] for before in cells for code in _CODES[dimension]]
         for geoid in sorted({g[:n] for g in _CONVICTIONS.geoids for n in levels}):
