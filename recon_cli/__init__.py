@@ -66,6 +66,7 @@ __all__ = [
     "Guesser",
     "KeyedChance",
     "Linkage",
+    "Pass",
     "Protection",
     "Publication",
     "ReconError",

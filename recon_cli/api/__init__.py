@@ -17,6 +17,7 @@ from recon_cli.api.reconstruction import read_published as read_published
 from recon_cli.api.reconstruction import reconstruct as reconstruct
 from recon_cli.api.reconstruction import verify as verify
 from recon_cli.attack.claims.partition import VerifiedClaims as VerifiedClaims
+from recon_cli.attack.linkage.passes import Pass as Pass
 from recon_cli.attack.linkage.specification import Guesser as Guesser
 from recon_cli.attack.reconstruction.partition import Reconstruction as Reconstruction
 from recon_cli.attack.variability.partition import Variability as Variability

@@ -13,6 +13,7 @@ from recon_cli.attack.linkage.key_encoding import KeyEncoder
 from recon_cli.attack.linkage.links import count_agreement
 from recon_cli.attack.linkage.modes import count_gains, with_modes
 from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
+from recon_cli.attack.linkage.passes import Pass
 from recon_cli.attack.linkage.published_margins import PublishedMargins
 from recon_cli.attack.linkage.specification import (
     CEF,
@@ -61,6 +62,7 @@ def link(
     guessers: Sequence[Guesser] | None = None,
     tables: Choice = None,
     keys: AttackKeys | None = None,
+    passes: Sequence[Pass] = (),
     id: str = "pik",  # noqa: A002 - the config's own word
     data_defined: str | None = None,
     seed: int = 0,
@@ -78,6 +80,7 @@ def link(
             ``published``, else of the truth.
         tables: Which tables guessers may use; default those of the finest level.
         keys: What is linked on and gained; default the schema's.
+        passes: In place of the two by ``keys``, see `Pass.of`; tallies are then by pass.
         id: Column with a person's identifier.
         data_defined: Column of the truth that is false for people whom nobody can be linked to.
         seed: Breaks ties and draws guesses.
@@ -102,6 +105,7 @@ def link(
         seed=seed,
         id=id,
         data_defined=data_defined,
+        passes=passes,
     )
     if published is None and TABLES in spec.used:
         raise ConfigError("guessers of tables need the published counts")

@@ -180,6 +180,7 @@ class ScoreFindings:
         links: Of ``links/``: its notes name sources, guessers and attackers.
         rates: As from `recon_cli.score.tables.make_rates`.
         gains: As from `recon_cli.score.gains.make_gains`.
+        passes: As from `recon_cli.score.passes.make_passes`; None with the study's two.
         own: The source that is this folder's ``microdata/``, if one is.
         labels: Name of a source or an attacker's file in the config → what the page calls it, and
             what it is called in ``rates`` and ``gains``; itself where it is not there.
@@ -189,6 +190,7 @@ class ScoreFindings:
     links: Manifest
     rates: pl.DataFrame
     gains: pl.DataFrame
+    passes: pl.DataFrame | None
     own: str | None
     labels: Mapping[str, str]
 

@@ -32,6 +32,15 @@ PEOPLE = (
     "units",
 )
 LINKS = ("putative", "confirmed", "expected")
+#: What is counted by pass, where the passes are the user's.
+LINKS_BY_PASS = (
+    "putative",
+    "confirmed",
+    "same_unit",
+    "expected_confirmed",
+    "modal_confirmed",
+    "proportional_confirmed",
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,7 @@ class Collected:
         links: By attacker, source, modal, unique: `LINKS`.
         agreement: By left and right: ``exact, agree``.
         kind: Where intervals come from.
+        passes: By attacker, source, pass, modal: `LINKS_BY_PASS`; None with the study's passes.
     """
 
     people: Sums
@@ -74,6 +84,7 @@ class Collected:
     links: Sums
     agreement: Sums
     kind: Kind
+    passes: Sums | None = None
 
 
 def collect(
@@ -127,6 +138,9 @@ def collect(
             joined(partition.agreement), ("left", "right", *PLACE), ("exact", "agree"), weights
         ),
         "draws" if draws > 1 else "bootstrap",
+        linked(partition.tallies, ("attacker", "source", "pass", "modal"), LINKS_BY_PASS)
+        if "pass" in partition.tallies.columns
+        else None,
     )
 
 
@@ -144,4 +158,5 @@ def add_up(parts: list[Collected]) -> Collected:
         concat([part.links for part in parts]),
         concat([part.agreement for part in parts]),
         parts[0].kind,
+        concat(by_pass) if (by_pass := [p.passes for p in parts if p.passes is not None]) else None,
     )

@@ -191,11 +191,16 @@ def _scores(
     names = [pl.col(name).replace(labels) for name in ("source", "against")]
     rates = rates.with_columns(names)
     gains = gains.with_columns(*names, pl.col("guesser").replace(labels))
+    passes = None
+    if "passes" in links.manifest.notes:
+        read = pl.read_parquet(io.BytesIO(folder.read_extra("passes.parquet")))
+        passes = read.with_columns(names)
     return ScoreFindings(
         folder.manifest,
         links.manifest,
         rates,
         gains,
+        passes,
         None if own is None else labels.get(own, own),
         labels,
     )

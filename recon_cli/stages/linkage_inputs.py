@@ -24,7 +24,8 @@ from recon_cli.attack.linkage.specification import (
     guesser_tables,
     parent_level,
 )
-from recon_cli.config.sections.link import AttackerFile, Link, PassSection
+from recon_cli.attack.linkage.weights import Agreement, passes_by_weight
+from recon_cli.config.sections.link import AttackerFile, Link
 from recon_cli.errors import ConfigError, SchemaError, SourceError, UnknownValueError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
@@ -122,7 +123,7 @@ def open_linkage_inputs(run: Run) -> LinkageInputs:
             seed=run.config.top.seed if config.seed is None else config.seed,
             id=config.id,
             data_defined=defined,
-            passes=[_pass(run.release, section) for section in config.passes or ()],
+            passes=_passes(run.release, config),
         )
     except ConfigError as error:
         raise ConfigError(f"link.{error}") from error
@@ -236,21 +237,18 @@ def _keys(release: Release, config: Link) -> AttackKeys:
     return keys
 
 
-def _pass(release: Release, section: PassSection) -> Pass:
-    levels = [name for name in section.same if name in release.geography.by_name]
-    if len(levels) != 1:
-        known = ", ".join(release.geography.by_name)
-        found = f"found {' and '.join(levels)}" if levels else "found none"
-        raise ConfigError(
-            f"passes.{section.name}.same: one level of geounits is expected ({known}); {found}"
-        )
-    if len(section.within) > 1:
-        raise ConfigError(
-            f"passes.{section.name}.within: {' and '.join(section.within)}: one feature may differ"
-        )
-    near, within = next(iter(section.within.items()), (None, 0))
-    same = tuple(name for name in section.same if name not in levels)
-    return Pass(section.name, release.geography.by_name[levels[0]], same, near, within)
+def _passes(release: Release, config: Link) -> tuple[Pass, ...]:
+    if config.weights is not None:
+        if config.passes is not None:
+            raise ConfigError("weights: with link.passes, which say themselves what comes first")
+        comparisons = {
+            name: [Agreement(each.same, each.m, each.u, each.within) for each in ways]
+            for name, ways in config.weights.compare.items()
+        }
+        return passes_by_weight(release, comparisons, config.weights.at_least)
+    return tuple(
+        Pass.of(release, each.name, each.same, each.within) for each in config.passes or ()
+    )
 
 
 def _origins(run: Run, config: Link) -> dict[str, RecordFile]:

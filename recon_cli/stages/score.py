@@ -20,6 +20,7 @@ from recon_cli.report.score_tables import lay_out, table_title
 from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.control import Control
 from recon_cli.score.gains import make_gains
+from recon_cli.score.passes import make_passes
 from recon_cli.score.rates import Rules
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import Sizes
@@ -34,6 +35,7 @@ from recon_cli.store.published import PROTECTION
 
 RATES = "rates"
 GAINS = "gains"
+PASSES = "passes"
 #: Confidence beside the truth, where there is a ``confidence/``.
 CALIBRATED = "confidence.csv"
 
@@ -91,7 +93,15 @@ def score(run: Run) -> MadeStage:
         collected = _collect(run, config, folders, zero, seed)
         rates = make_rates(collected, sources, replace(rules, kind=collected.kind), config.compare)
         gains = make_gains(collected, sources, replace(rules, kind=collected.kind))
-        for name, data in {**result_files(run, rates), **gain_files(gains)}.items():
+        files = {**result_files(run, rates), **gain_files(gains)}
+        if collected.passes is not None:
+            known = replace(rules, kind=collected.kind)
+            passes = make_passes(collected, notes["passes"], sources.records, known)
+            files |= {
+                f"{PASSES}.parquet": parquet_bytes(passes),
+                f"{PASSES}.csv": csv_bytes(passes, 4),
+            }
+        for name, data in files.items():
             stage.staging.write_extra("score", name, data)
         if confidence is not None:
             calibrated = calibrate_confidence(

@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import recon_cli as recon
 from recon_cli.attack.linkage.matching import Keys, match
 from recon_cli.attack.linkage.partition import LinkageCounts
 from recon_cli.attack.linkage.passes import Pass, default_passes
 from recon_cli.attack.linkage.specification import Guesser
 from recon_cli.attack.linkage.ties import confirmed_chances
 from recon_cli.attack.linkage.truth import TrueColumns
+from recon_cli.attack.linkage.weights import Agreement, passes_by_weight
 from recon_cli.errors import ConfigError
 from tests.support.attacks import KEYS, SF1, aged, attack, people, swapped
 
@@ -249,3 +251,92 @@ def test_numbers_of_a_place_are_those_of_its_geounits() -> None:
     counted, links = run((Pass("anywhere", COUNTY, ("sex", "age")),))
     assert counted.tallies["pass"].unique().to_list() == ["anywhere"]
     assert links.height > 0
+
+
+AGREEMENTS = {
+    "place": [Agreement(("block",), 0.9, 0.02), Agreement(("block_group",), 0.08, 0.05)],
+    "sex": [Agreement(("sex",), 0.97, 0.5)],
+    "age": [
+        Agreement(("age",), 0.5, 0.02),
+        Agreement((), 0.3, 0.05, {"age": 1}),
+        Agreement(("agebin",), 0.1, 0.1),
+    ],
+}
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_no_pair_outweighs_the_links_of_both_its_records(seed: int) -> None:
+    """A stable matching, by the weights of all pairs."""
+    rng = np.random.default_rng(seed)
+    at_least = float(rng.integers(-2, 9))
+    passes = passes_by_weight(SF1, AGREEMENTS, at_least)
+    keys = {e.name: Keys((e.place.name, *e.same), e.near, e.within) for e in passes}
+
+    def records() -> pl.DataFrame:
+        age = rng.integers(0, 12, int(rng.integers(25)))
+        block = rng.integers(0, 4, len(age))
+        columns = {
+            "block": block,
+            "block_group": block // 2,
+            "sex": rng.integers(0, 2, len(age)),
+            "age": age,
+            "agebin": age // 4,
+            "order": rng.permutation(len(age)),
+        }
+        return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Int64))
+
+    def weight(a: dict[str, int], b: dict[str, int]) -> float:
+        if a["block_group"] != b["block_group"]:
+            return -np.inf
+        place = 0.9 / 0.02 if a["block"] == b["block"] else 0.08 / 0.05
+        sex = 0.97 / 0.5 if a["sex"] == b["sex"] else 0.03 / 0.5
+        gap = abs(a["age"] - b["age"])
+        by_bin = 0.1 / 0.1 if a["agebin"] == b["agebin"] else 0.1 / 0.83
+        age = {0: 0.5 / 0.02, 1: 0.3 / 0.05}.get(gap, by_bin)
+        return float(np.log2(place) + np.log2(sex) + np.log2(age))
+
+    left, right = records(), records()
+    ours, theirs = left.to_dicts(), right.to_dicts()
+    best_left, best_right = np.full(len(ours), -np.inf), np.full(len(theirs), -np.inf)
+    links = match(left, right, keys)
+    for i, j, _ in links.iter_rows():
+        best_left[i] = best_right[j] = weight(ours[i], theirs[j])
+        assert best_left[i] >= at_least - 1e-9
+    falling = np.array([best_left[i] for i in links["left"]])
+    assert (np.diff(falling) <= 1e-9).all()
+    for i, a in enumerate(ours):
+        for j, b in enumerate(theirs):
+            possible = weight(a, b)
+            assert possible < at_least or possible <= max(best_left[i], best_right[j]) + 1e-9
+
+
+def test_passes_by_weight_are_named_by_what_they_ask() -> None:
+    names = [each.name for each in passes_by_weight(SF1, AGREEMENTS, 5.0)]
+    assert names[:3] == ["block sex age", "block sex age±1", "block sex agebin"]
+    assert "block_group sex age" in names
+
+
+@pytest.mark.parametrize(
+    ("ways", "at_least", "message"),
+    [
+        ([Agreement(("sex",), 0.9, 0.5), Agreement(("age",), 0.2, 0.1)], 0, "no more than 1 each"),
+        ([Agreement(("sex",), 0.5, 0.5), Agreement(("age",), 0.4, 0.5)], 0, "by u any two"),
+        ([Agreement(("sex",), 0.4, 0.5)], 0, "to disagree weighs 0.26 bits, no less than sex"),
+        ([Agreement(("sex",), 0.9, 0.5)], 50, "no way to agree in a place weighs 50 bits"),
+    ],
+)
+def test_refused_weights(ways: list[Agreement], at_least: float, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        passes_by_weight(SF1, {"place": AGREEMENTS["place"], "other": ways}, at_least)
+
+
+def test_passes_over_frames() -> None:
+    files = county(120)
+    near = recon.Pass.of(SF1, "near", ["block", "sex"], {"age": 1})
+    linkage = recon.link(SF1, files["truth"], {"rHDF": files["reconstruction"]}, passes=[near])
+    assert set(linkage.links["pass"]) == {"near"}
+    gap = linkage.links.filter(source="rHDF").join(files["truth"], on="pik", suffix="_true")
+    assert (gap["age"] == gap["age_true"]).all()
+    counted = next(iter(linkage.counted.values()))
+    assert counted.tallies["putative"].sum() == linkage.links.height

@@ -377,3 +377,47 @@ def test_refused_passes(tmp_path: Path, section: dict[str, Any], message: str) -
     config["link"]["passes"] = [{"name": "p", **section}]
     output = recon("link", "-c", write(tmp_path, config), code=2).output
     assert message in " ".join(output.split())
+
+
+def test_rates_by_pass_and_weights(tmp_path: Path) -> None:
+    config = town(tmp_path)
+    config["link"]["weights"] = {
+        "at_least": 4,
+        "compare": {
+            "place": [
+                {"same": "block", "m": 0.9, "u": 0.02},
+                {"same": "block_group", "m": 0.08, "u": 0.05},
+            ],
+            "sex": {"same": "sex", "m": 0.99, "u": 0.5},
+            "age": [
+                {"same": "age", "m": 0.6, "u": 0.013},
+                {"within": {"age": 1}, "m": 0.24, "u": 0.026},
+            ],
+        },
+    }
+    path = write(tmp_path, config)
+    recon("link", "-c", path, "-q")
+    recon("score", "-c", path, "-q")
+    links = read(tmp_path / "work", "links")
+    rates = pl.read_parquet(tmp_path / "work/score/passes.parquet").filter(panel="all")
+    shown = rates.filter(rate="precision", source="rHDF_bt", against="CEF_atkr")
+    assert shown["pass"].to_list()[:2] == ["age block sex", "age±1 block sex"]
+    assert shown["pass"].to_list()[-1] == "All"
+    mine = links.filter(source="rHDF_bt", attacker="CEF_atkr")
+    for name, confirmed, putative in shown.select("pass", "count", "of").iter_rows():
+        here = mine if name == "All" else mine.filter(pl.col("pass") == name)
+        assert (here["confirmed"].sum(), here.height) == (confirmed, putative)
+    modal = rates.filter(rate="modal", source="HDF")
+    guessed = links.filter(source="MDG").group_by("attacker").agg(pl.col("confirmed").sum())
+    for attacker, confirmed in guessed.iter_rows():
+        row = modal.filter(pl.col("pass") == "All", against=attacker)
+        assert row["count"].item() == confirmed
+    recon("report", "-c", path, "-q")
+    assert (
+        "Putative and confirmed links by pass" in (tmp_path / "work/report/report.md").read_text()
+    )
+    output = recon("link", "-c", path, "--set", "link.weights=em", code=2).output
+    assert "m and u are not estimated" in " ".join(output.split())
+    config["link"]["passes"] = [{"name": "p", "same": ["block"]}]
+    output = recon("link", "-c", write(tmp_path, config), code=2).output
+    assert "link.weights: with link.passes" in " ".join(output.split())

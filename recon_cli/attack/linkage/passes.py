@@ -7,7 +7,7 @@ See *pass* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from recon_cli.errors import ConfigError
@@ -37,6 +37,30 @@ class Pass:
     def __post_init__(self) -> None:
         if not self.key:
             object.__setattr__(self, "key", f"pass {self.name}")
+
+    @classmethod
+    def of(
+        cls, release: Release, name: str, same: Sequence[str], within: Mapping[str, int]
+    ) -> Pass:
+        """A pass by what both records share, a level of geounits among it.
+
+        Raises:
+            ConfigError: Not one level is named, or two features may differ.
+        """
+        levels = release.geography.by_name
+        named = [each for each in same if each in levels]
+        if len(named) != 1:
+            found = f"found {' and '.join(named)}" if named else "found none"
+            raise ConfigError(
+                f"passes.{name}.same: one level of geounits is expected ({', '.join(levels)}); "
+                f"{found}"
+            )
+        if len(within) > 1:
+            raise ConfigError(
+                f"passes.{name}.within: {' and '.join(within)}: one feature may differ"
+            )
+        near, by = next(iter(within.items()), (None, 0))
+        return cls(name, levels[named[0]], tuple(c for c in same if c not in levels), near, by)
 
     @property
     def number(self) -> str | None:

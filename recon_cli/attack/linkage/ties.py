@@ -21,7 +21,7 @@ NO_CHANCES = pl.DataFrame(schema={"pass": pl.String, "attacker": pl.UInt32, "cha
 def confirmed_chances(
     pairs: pl.DataFrame, source: pl.DataFrame, attackers: pl.DataFrame, passes: Sequence[Pass]
 ) -> pl.DataFrame:
-    """The chance of every attacker record that a pass gives it a link that is confirmed.
+    """The chance of every attacker record that a pass confirms a link to it: Eq. (ties).
 
     Over the ties of that pass; who is left for it is as the earlier passes left it.
 

@@ -16,8 +16,18 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo
+from pydantic_core import PydanticCustomError
 
-from recon_cli.config.model import ConfigModel, ConfigPath, Names, Section, keys_as_text, place
+from recon_cli.config.model import (
+    AnyNames,
+    ConfigModel,
+    ConfigPath,
+    Names,
+    Section,
+    as_list,
+    keys_as_text,
+    place,
+)
 
 #: What stands for a file in ``sources`` and ``attackers``.
 OWN_MICRODATA = "microdata"
@@ -86,6 +96,10 @@ class GuesserSection(ConfigModel):
     tables: Names | None = None
 
 
+#: A feature and by how much it may differ.
+Tolerance = dict[str, Annotated[int, Field(ge=0)]]
+
+
 class PassSection(ConfigModel):
     """A pass.
 
@@ -97,7 +111,53 @@ class PassSection(ConfigModel):
 
     name: str
     same: Names
-    within: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    within: Tolerance = Field(default_factory=dict)
+
+
+def _as_ways(value: object) -> object:
+    return as_list([value] if isinstance(value, dict) else value)
+
+
+class AgreementSection(ConfigModel):
+    """A way in which two records may agree, and how often they do in this way and no stricter one.
+
+    Attributes:
+        same: What both records share: a level of geounits, features and recodes.
+        within: A feature with a range of numbers, and by how much it may differ.
+        m: Share of pairs of one person's records.
+        u: Share of pairs of different people's records.
+    """
+
+    same: AnyNames = ()
+    within: Tolerance = Field(default_factory=dict)
+    m: Annotated[float, Field(gt=0, lt=1, strict=False)]
+    u: Annotated[float, Field(gt=0, lt=1, strict=False)]
+
+
+#: One or several.
+Ways = Annotated[tuple[AgreementSection, ...], Field(strict=False), BeforeValidator(_as_ways)]
+
+
+class WeightsSection(ConfigModel):
+    """Weights of agreement.
+
+    Attributes:
+        at_least: The least sum of log2(m/u), in bits, of a link.
+        compare: By name of a comparison its ways to agree, from strict to lax.
+    """
+
+    at_least: Annotated[float, Field(strict=False)]
+    compare: dict[str, Ways]
+
+
+def _given(value: object) -> object:
+    if value == "em":
+        raise PydanticCustomError(
+            "weights",
+            "m and u are not estimated: place, sex and age alone do not tell pairs of one person "
+            "from pairs of two; give at_least and compare with m and u",
+        )
+    return value
 
 
 class Link(Section):
@@ -119,6 +179,7 @@ class Link(Section):
         exact: Columns of the first pass; default the schema's.
         binned: Of the second.
         passes: Others in place of these two, from strict to lax; links are then counted by pass.
+        weights: Or passes by weights of agreement, each way to agree one, by falling weight.
         gains: What the attacker gains.
         seed: Breaks ties and draws guesses; default the run's seed.
         draws: How often ties are broken anew, for intervals across seeds.
@@ -135,6 +196,7 @@ class Link(Section):
     exact: Names | None = None
     binned: Names | None = None
     passes: Annotated[tuple[PassSection, ...], Field(min_length=1, strict=False)] | None = None
+    weights: Annotated[WeightsSection | None, BeforeValidator(_given)] = None
     gains: Names | None = None
     seed: int | None = None
     draws: Annotated[int, Field(ge=1)] = 1
