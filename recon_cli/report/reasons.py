@@ -11,7 +11,7 @@ from recon_cli.report.words import words_of
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_cell
 
-_METHODS = {"propagation": "proven by propagation of bounds", "solver": "proven by two solvers"}
+_METHODS = {"propagation": "proven by propagation of bounds", "solver": "two solvers agree"}
 
 
 def reason_of(

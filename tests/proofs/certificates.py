@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -82,3 +83,26 @@ def solutions(tables: str) -> list[tuple[int, ...]]:
         total = grid[:, [k for k in range(size) if mask >> k & 1]].sum(axis=1)
         grid = grid[(low <= total) & (total <= high)]
     return [tuple(row) for row in grid.tolist()]
+
+
+def ends(seed: int) -> Counter[str]:
+    """What comes of both ends of every sum of kinds of a tiny table, and of the next beyond.
+
+    Returns:
+        How many are certified, some of them by cases, not found, or FALSE.
+    """
+    text, possible, size = program(np.random.default_rng(seed))
+    found, outcomes = prover(text), Counter[str]()
+    for mask in range(1, 1 << size):
+        values = [sum(n for kind, n in enumerate(x) if mask >> kind & 1) for x in possible]
+        for is_least, end in ((True, min(values)), (False, max(values))):
+            beyond = end + 1 if is_least else end - 1
+            if beyond >= 0 and derived(found, f"{mask:x}", beyond, is_least=is_least):
+                outcomes["FALSE"] += 1
+            lines = derived(found, f"{mask:x}", end, is_least=is_least)
+            if lines is None or check(text, "\n".join(lines)) != [True]:
+                outcomes["not found"] += 1
+            else:
+                is_tree = any(line.startswith("if ") for line in lines)
+                outcomes["by cases" if is_tree else "certified"] += 1
+    return outcomes

@@ -11,26 +11,13 @@ from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.proofs.derivation import prove_unique
 from recon_cli.proofs.tables import PublishedTables, grain_lines, runs
 from tests.attack.test_witnesses import TOWNS, flagged
-from tests.proofs.certificates import check, derived, program, prover
+from tests.proofs.certificates import check, derived, ends, program, prover
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_ends_of_tiny_programs(seed: int) -> None:
     """All true ends of all sums of kinds; a false one is never found."""
-    text, solutions, size = program(np.random.default_rng(seed))
-    found = prover(text)
-    missing = 0
-    for mask in range(1, 1 << size):
-        values = [sum(n for k, n in enumerate(x) if mask >> k & 1) for x in solutions]
-        for is_least, end in ((True, min(values)), (False, max(values))):
-            beyond = end + 1 if is_least else end - 1
-            if beyond >= 0:
-                assert derived(found, f"{mask:x}", beyond, is_least=is_least) is None
-            lines = derived(found, f"{mask:x}", end, is_least=is_least)
-            missing += lines is None
-            if lines is not None:
-                assert check(text, "\n".join(lines)) == [True]
-    assert not missing
+    assert set(ends(seed)) <= {"certified", "by cases"}
 
 
 def test_cases_prove_what_no_sum_does() -> None:
