@@ -158,10 +158,9 @@ class RegionProver:
         self.sets: list[RecordSet] = []
         if records is not None:
             self.text.add(["in all"])
-            self._add(self._set(records))
+            self._add(self._set(records, "reconstruction"))
 
-    def _set(self, records: pl.DataFrame) -> RecordSet:
-        name = f"other{len(self.sets)}" if self.sets else "reconstruction"
+    def _set(self, records: pl.DataFrame, name: str) -> RecordSet:
         lines = list(self.written.record_lines(records))
         return RecordSet.of(name, lines, self.atoms)
 
@@ -177,30 +176,50 @@ class RegionProver:
 
         Args:
             statements: What differs.
-            others: Records of other solutions; as many are taken as show something.
+            others: Records of other solutions; those are written that show something.
         """
-        left = [each for each in statements if each.geoid in self.written.places]
-        lines: dict[Statement, str] = {}
-        for records in others if self.sets else ():
+        places = self.written.places
+        left = {each: self._units_of(each) for each in statements if each.geoid in places}
+        found: dict[Statement, tuple[RecordSet, RecordSet, str]] = {}
+        sets, ends = list(self.sets), dict[Statement, list[tuple[int, RecordSet]]]()
+        for number, records in enumerate(others if sets else (), 1):
+            sets.append(self._set(records, f"other{number}"))
+            for statement, units in left.items():
+                pair = self._far_apart(statement, units, sets, ends)
+                if (what := self._apart(statement, units, *pair)) is not None:
+                    found[statement] = (*pair, what)
+            left = {each: units for each, units in left.items() if each not in found}
             if not left:
                 break
-            other = self._set(records)
-            shown = {each: line for each in left if (line := self._difference(each, other))}
-            if shown:
-                self._add(other)
-                lines |= shown
-                left = [each for each in left if each not in shown]
-        for statement, line in lines.items():
+        needed = {each.name for pair in found.values() for each in pair[:2]}
+        for each in sets[1:]:
+            if each.name in needed:
+                self._add(each)
+        for statement, (one, other, what) in found.items():
+            place = places[statement.geoid]
+            line = f"differ {one.name} {other.name} {statement.apart} {place} {what}"
             self.differences[statement] = _Outcome(self.text.state(line), "sets", len(line) + 1)
 
-    def _difference(self, statement: Statement, other: RecordSet) -> str | None:
-        """A line that a further set differs from one that is there in what is said."""
+    def _units_of(self, statement: Statement) -> IntArray:
         place = self.written.places[statement.geoid]
-        units = np.array(sorted(self.tables.units[place]), dtype=np.int64)
-        for each in self.sets:
-            if what := self._apart(statement, units, each, other):
-                return f"differ {each.name} {other.name} {statement.apart} {place} {what}"
-        return None
+        return np.array(sorted(self.tables.units[place]), dtype=np.int64)
+
+    def _far_apart(
+        self,
+        statement: Statement,
+        units: IntArray,
+        sets: Sequence[RecordSet],
+        ends: dict[Statement, list[tuple[int, RecordSet]]],
+    ) -> tuple[RecordSet, RecordSet]:
+        """The first set and the last, or of those so far that with the least and the greatest."""
+        if not statement.what:
+            return sets[0], sets[-1]
+        predicates = self._predicates(statement.what)
+        counted = sets if statement not in ends else sets[-1:]
+        numbers = [(each.count(units, predicates), each) for each in counted]
+        numbers = sorted([*ends.get(statement, ()), *numbers], key=lambda pair: pair[0])
+        ends[statement] = [numbers[0], numbers[-1]]
+        return numbers[0][1], numbers[-1][1]
 
     def _apart(
         self, statement: Statement, units: IntArray, one: RecordSet, other: RecordSet
