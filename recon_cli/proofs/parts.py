@@ -83,7 +83,7 @@ class PartSearch:
         proof: Any = Proof(self.prover.scope.tables, [])
         proof.scope, proof.lines = self.prover.scope, [*lines, "end"]
         try:
-            proof.records()
+            proof.records({})
         except Refused:
             return []
         return lines

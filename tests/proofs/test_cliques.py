@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from recon_cli import reconcheck
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.proofs.derivation import Effort, ScopeProver
 from recon_cli.proofs.scope_rows import RowSource
@@ -19,13 +20,16 @@ CELLS = [("*", "*", "*")]
 CELLS += [(a, b, "*") for a in "12" for b in "12"] + [("*", b, c) for b in "12" for c in "12"]
 
 
-def inside(cell: tuple[str, ...]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def inside(cell: tuple[str, ...]) -> BoolArray:
     """Which kinds of records a cell counts."""
     wanted = [(0, 1) if mask == "*" else (int(mask) - 1,) for mask in cell]
-    return np.all([np.isin(VALUES[:, at], each) for at, each in enumerate(wanted)], axis=0)
+    result: BoolArray = np.ones(len(VALUES), dtype=bool)
+    for at, each in enumerate(wanted):
+        result &= np.isin(VALUES[:, at], each)
+    return result
 
 
-def tables(random: np.random.Generator) -> tuple[str, np.ndarray[Any, np.dtype[np.int64]]]:
+def tables(random: np.random.Generator) -> tuple[str, IntArray]:
     """A unit that publishes all cells, some as intervals, and all its solutions."""
     truth = random.integers(0, 3, 8) * random.integers(0, 2, 8)
     counts = [int(truth[inside(cell)].sum()) for cell in CELLS]

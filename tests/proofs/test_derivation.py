@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
 from recon_cli import reconcheck, reconstruct
 from recon_cli.model.interval_plan import make_interval_plan
-from recon_cli.proofs.derivation import prove_unique
+from recon_cli.proofs.derivation import Effort, ScopeProver, prove_unique
+from recon_cli.proofs.parts import PartSearch
+from recon_cli.proofs.record_sets import RecordSet
+from recon_cli.proofs.scope_rows import RowSource
 from recon_cli.proofs.tables import PublishedTables, grain_lines, runs
+from recon_cli.solve.cp_sat import Effort as SolverEffort
 from tests.attack.test_witnesses import TOWNS, flagged
 from tests.proofs.certificates import check, derived, ends, program, prover
+from tests.proofs.test_reconcheck import TABLES, U_RECORDS, V_RECORDS
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -79,3 +86,23 @@ def test_tables_of_a_release(seed: int) -> None:
 
 def test_runs() -> None:
     assert runs([1, 3, 4, 5, 9]) == "1,3-5,9"
+
+
+def test_parts_of_a_unit_alone_are_accepted() -> None:
+    """Of V the total alone is published, but the area allows no two girls of the first age."""
+    read: Any = reconcheck.Tables(TABLES.splitlines())
+    atoms = [[1, 2], [1, 2, 4]]
+    clique: Any = reconcheck.Clique(read, atoms, range(2))
+    scope: Any = reconcheck.Scope(read, [clique], {2})
+    found = ScopeProver.of(RowSource(read, [clique]), scope, Effort(10.0))
+    found.propagate()
+    lines = [line for line in (U_RECORDS + V_RECORDS).splitlines() if line]
+    known = RecordSet.of("known", lines, atoms)
+    search = PartSearch(found, 2, known, SolverEffort(1, 1.0))
+    count = found.scope.count(2, (read.masks(["1", "*"]),))[0]
+    others = list(search.differing(count, 1))
+    assert others
+    for other in others:
+        text = "\n".join(["in 2", "part a", *V_RECORDS.split("\n")[:-1], "end", "part b", *other])
+        assert check(TABLES, f"{text}\nend\nvary a b 1 2 1 *\n") == [True]
+    assert not list(search.differing(count, 3))
