@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from benchmarks.office.publication import (
@@ -28,6 +27,7 @@ from benchmarks.office.publication import (
     rounded,
     stars,
 )
+from recon_cli.arrays import IntArray
 from tests.support.workbooks import WorkbookSheet, workbook_of
 
 #: Where a count stands: file or sheet, row and column from 1 and 0.
@@ -68,7 +68,7 @@ class Counts:
     text: dict[tuple[str, str, int], str]
 
     @classmethod
-    def of(cls, office: Office, people: npt.NDArray[np.int64] | None = None) -> Counts:
+    def of(cls, office: Office, people: IntArray | None = None) -> Counts:
         """Exact, starred or rounded counts of a made-up office."""
         frame = exact_counts(office, histograms(office) if people is None else people)
         counts = frame["count"].to_numpy()

@@ -144,9 +144,13 @@ def _ask(questions: tuple[str, ...], *, yes: bool) -> None:
     from recon_cli.errors import ConfigError  # noqa: PLC0415
 
     for question in () if yes else questions:
-        if not sys.stdin.isatty():
+        if not _is_terminal():
             raise ConfigError(f"{question}; mend the file, or take it so: --yes")
         click.confirm(f"{question}; take it so?", abort=True, err=True)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 def _names(names: Mapping[str, str]) -> str:

@@ -133,8 +133,15 @@ def axes_of_dimensions(
         labels = [label for _, label in categories[name]]
         own = tuple(label for label in labels if not is_total(label))
         if own and len(labels) > 1:
-            axes.append(Axis(slug(_bare(name)), own, len(own) < len(labels)))
+            axes.append(with_rest(Axis(slug(_bare(name)), own, len(own) < len(labels))))
     return axes
+
+
+def with_rest(axis: Axis) -> Axis:
+    """One category is yes or no: there are others who are not in it."""
+    if len(axis.labels) > 1 or axis.rest:
+        return axis
+    return replace(axis, has_total=True, rest=f"not_{slug(axis.labels[0])}")
 
 
 def label_paths(sheet: CountSheet) -> list[Path]:

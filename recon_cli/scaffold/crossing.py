@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import FloatArray
-from recon_cli.scaffold.axes import Axis, Grid, Path, feature_axis, slug
+from recon_cli.scaffold.axes import Axis, Grid, Path, feature_axis, slug, with_rest
 from recon_cli.sources.formats.vocabulary import is_total, plain
 
 
@@ -148,15 +148,7 @@ def _crossed(paths: Sequence[Path], name: str) -> Grid | None:
         replace(axis, has_total=axis.has_total or any(cell[i] is None for cell in cells))
         for i, axis in enumerate(axes)
     )
-    return Grid(tuple(map(_with_rest, told)), tuple(cells))
-
-
-def _with_rest(axis: Axis) -> Axis:
-    """One category is yes or no: there are others who are not in it."""
-    if len(axis.labels) > 1 or axis.rest:
-        return axis
-    name = slug(axis.labels[0])
-    return Axis(axis.name, axis.labels, has_total=True, rest=f"not_{name}")
+    return Grid(tuple(map(with_rest, told)), tuple(cells))
 
 
 def _side_by_side(words: Sequence[Path], ends: Ends) -> ToldGrid | None:
@@ -176,10 +168,10 @@ def _side_by_side(words: Sequence[Path], ends: Ends) -> ToldGrid | None:
         return None
     axes = [
         *(
-            _with_rest(feature_axis(name, ["total", *(words[i][1] for i in own)], 1))
+            with_rest(feature_axis(name, ["total", *(words[i][1] for i in own)], 1))
             for name, own in groups.items()
         ),
-        *(_with_rest(Axis(slug(words[i][0]), words[i], has_total=True)) for i in alone),
+        *(with_rest(Axis(slug(words[i][0]), words[i], has_total=True)) for i in alone),
     ]
     if len({axis.name for axis in axes}) < len(axes):
         return None

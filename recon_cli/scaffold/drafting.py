@@ -223,7 +223,9 @@ def _geoids(files: Sequence[TableFile]) -> Mapping[str, str] | None:
     texts = {file.sheet.sheet.label: file.survey.geoids.to_list() for file in files}
     places = pl.concat([file.survey.geoids for file in files]).unique().sort()
     if any(file.sheet.names for file in files):
-        return coded_geoids(places.to_list()) or None
+        headers = {header.casefold() for file in files for header in file.sheet.headers}
+        said = not headers.isdisjoint(("geoid", "geo_id", "geocode"))
+        return coded_geoids(places.to_list(), said=said) or None
     if any(PART_OF in place for place in places):
         return nested_geoids(texts)
     return draft_geoids(places, said=_names_codes(files))
@@ -317,7 +319,7 @@ def _categories(file: TableFile) -> dict[str, list[tuple[str, str]]]:
 
 def _counts(file: TableFile, leave_out: Collection[str]) -> tuple[CountColumn, ...]:
     """Columns that may be counts of those whom a total counts: never more than it."""
-    able = tuple(each for each in _whole_numbers(file) if each.header not in leave_out)
+    able = _whole_numbers(file, leave_out)
     totals = [i for i, each in enumerate(able) if is_total(each.header)]
     if file.form.name not in _BY_LABEL or len(totals) != 1:
         return able
@@ -341,7 +343,7 @@ def _remedy(column: CountColumn) -> str:
     )
 
 
-def _whole_numbers(file: TableFile) -> tuple[CountColumn, ...]:
+def _whole_numbers(file: TableFile, leave_out: Collection[str]) -> tuple[CountColumn, ...]:
     """Columns that may be counts: no periods, and not mostly numbers that are not whole.
 
     Raises:
@@ -349,6 +351,8 @@ def _whole_numbers(file: TableFile) -> tuple[CountColumn, ...]:
     """
     able = []
     for each in file.sheet.counts:
+        if each.header in leave_out:
+            continue
         odd = [found for found in file.survey.odd.get(each.at, ()) if found.is_number]
         often = sum(found.times for found in odd)
         if PERIOD.fullmatch(each.header) or (_RATE.search(each.header) and odd):

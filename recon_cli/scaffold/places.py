@@ -92,13 +92,17 @@ def _path(text: str) -> tuple[str, ...]:
     return () if text == WHOLE else tuple(text.split(PART_OF))
 
 
-def coded_geoids(codes: Sequence[str]) -> dict[str, str]:
+def coded_geoids(codes: Sequence[str], *, said: bool) -> dict[str, str]:
     """Geoids in place of codes that cannot be geoids as they are; empty if all can be.
 
     All places together have no code: then every geoid is ``A`` and the code.
+
+    Args:
+        codes: Of all places.
+        said: Whether the header says that they are geoids: then they are, of whatever form.
     """
     series = pl.Series("geoid", sorted({*codes} - {WHOLE}), dtype=pl.String)
-    if not _are_codes(series):
+    if not (_are_codes(series) or (said and series.str.contains(_CODE).all())):
         return nested_geoids({"": codes})
     return {WHOLE: "A", **{code: f"A{code}" for code in series}} if WHOLE in codes else {}
 

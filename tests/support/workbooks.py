@@ -57,10 +57,12 @@ def workbook_of(sheets: Mapping[str, WorkbookSheet]) -> bytes:
         + "/>"
         for i, (name, sheet) in enumerate(sheets.items(), start=1)
     )
-    parts = [relation(i, "worksheet", f"s{i}.xml") for i in range(1, len(sheets) + 1)]
+    parts = [
+        relation(i, "worksheet", f"worksheets/sheet{i}.xml") for i in range(1, len(sheets) + 1)
+    ]
     parts.append(relation(len(sheets) + 1, "styles", "styles.xml"))
     overrides = "".join(
-        f'<Override PartName="/xl/s{i}.xml" ContentType="{_KIND}.worksheet+xml"/>'
+        f'<Override PartName="/xl/worksheets/sheet{i}.xml" ContentType="{_KIND}.worksheet+xml"/>'
         for i in range(1, len(sheets) + 1)
     )
     styles = "".join(
@@ -82,7 +84,10 @@ def workbook_of(sheets: Mapping[str, WorkbookSheet]) -> bytes:
         "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}"><fonts><font/></fonts><fills><fill/>'
         "</fills><borders><border/></borders><cellStyleXfs><xf/></cellStyleXfs><cellXfs>"
         f"{styles}</cellXfs></styleSheet>",
-        **{f"xl/s{i}.xml": _sheet(sheet) for i, sheet in enumerate(sheets.values(), start=1)},
+        **{
+            f"xl/worksheets/sheet{i}.xml": _sheet(sheet)
+            for i, sheet in enumerate(sheets.values(), start=1)
+        },
     }
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

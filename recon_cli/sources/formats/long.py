@@ -12,7 +12,12 @@ from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import header_rows, numbers_in
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.formats.place import guessed_place, is_code_header, place_column
+from recon_cli.sources.formats.place import (
+    guessed_place,
+    is_code_header,
+    is_place_header,
+    place_column,
+)
 from recon_cli.sources.tabular import Document, Sheet, read_sheet
 from recon_cli.statement.suppression import is_marker
 
@@ -62,7 +67,10 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
     dimensions = tuple(
         DimensionColumns(header, i)
         for i, header in enumerate(headers)
-        if header and i not in (place, value, *flags) and not _names(sheet, rows[-1], place, i)
+        if header
+        and i not in (place, value, *flags)
+        and not _names(sheet, rows[-1], place, i)
+        and not (is_place_header(header) and _is_of_the_place(sheet, rows[-1], place, i))
     )
     return CountSheet(
         sheet,
@@ -136,6 +144,12 @@ def _names(sheet: Sheet, header: int, place: int, column: int) -> bool:
     pairs = {(row[place], row[column]) for row in sheet.head[header + 1 :]}
     places = {place for place, _ in pairs}
     return 1 < len(places) == len(pairs) == len({word for _, word in pairs})
+
+
+def _is_of_the_place(sheet: Sheet, header: int, place: int, column: int) -> bool:
+    """Whether a column has one word for each place: what it is part of."""
+    pairs = {(row[place], row[column]) for row in sheet.head[header + 1 :]}
+    return 1 < len({place for place, _ in pairs}) == len(pairs)
 
 
 FORMAT: Final = Format("long", "a row a count, with dimensions", recognises, read)

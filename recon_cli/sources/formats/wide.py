@@ -13,7 +13,7 @@ from recon_cli.sources.formats.geoids import from_geo_id
 from recon_cli.sources.formats.header import header_rows, joined_headers
 from recon_cli.sources.formats.layout import lay_out
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.formats.place import GEOIDS, place_column
+from recon_cli.sources.formats.place import GEOIDS, is_code_header, place_column
 from recon_cli.sources.tabular import Document, Sheet, read_sheet
 
 _LABEL: Final = re.compile(r"!!|;|:")
@@ -51,7 +51,7 @@ def _flat(sheet: Sheet, mapping: FileMapping) -> CountSheet | None:
         and (
             header in mapping.columns
             or table_of(words[i][-1] if words[i] else "") is not None
-            or not _is_words([row[i] for row in body])
+            or not (is_code_header(header) or _is_words([row[i] for row in body]))
         )
     ]
     return CountSheet(

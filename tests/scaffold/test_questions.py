@@ -1,0 +1,93 @@
+"""What `recon init` refuses by row, and what it asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from recon_cli.cli import main
+from recon_cli.config import Ingest, load_config
+from recon_cli.schema import load_release
+from tests.support.command_line import recon
+
+ROWS = ["Oak,31,14,17", "Elm,25,13,12", "Ash,40,22,18", "Yew,12,5,7"]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def office(*rows: str, header: str = "School,All pupils,Boys,Girls") -> None:
+    Path("office.csv").write_text("\n".join([header, *rows, ""]))
+
+
+@pytest.mark.parametrize("wrong", ["-3", "2.5", "14%"])
+def test_one_number_that_is_no_count_is_refused_by_row(wrong: str) -> None:
+    office(*ROWS[:2], f"Ash,40,{wrong},18", ROWS[3])
+    refused = " ".join(recon("init", "office.csv", code=4).stderr.split())
+    assert f"office.csv: row 4, column Boys: '{wrong}' is no count" in refused
+    assert "recon init --leave-out Boys" in refused
+    assert not Path("recon.yaml").exists()
+    recon("init", "office.csv", "--leave-out", "Boys")
+    mapping = load_config(Path("recon.yaml")).section(Ingest).mapping
+    assert mapping is not None
+    assert mapping.columns["Boys"] is None
+    assert "4" in recon("ingest").stdout
+
+
+def test_a_column_of_rates_is_left_out_and_named() -> None:
+    rows = [f"{row},{rate}" for row, rate in zip(ROWS, ("45.2", "52", "55.0", "41.7"), strict=True)]
+    office(*rows, header="School,All pupils,Boys,Girls,Boys per cent")
+    assert "whether 'Boys per cent' are counts" in " ".join(
+        recon("init", "office.csv").stdout.split()
+    )
+
+
+def test_a_total_that_differs_in_one_row_is_a_question() -> None:
+    office(*ROWS[:2], "Ash,90,22,18", ROWS[3])
+    refused = " ".join(recon("init", "office.csv", code=2).stderr.split())
+    assert "row 4: Boys, Girls do not add up to All pupils, as in all other rows" in refused
+    assert "--yes" in refused
+    recon("init", "office.csv", "--yes")
+    assert Path("recon.yaml").exists()
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 1)])
+def test_a_question_is_asked_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+) -> None:
+    office(*ROWS[:2], "Ash,90,22,18", ROWS[3])
+    monkeypatch.setattr("recon_cli.cli.init._is_terminal", lambda: True)
+    done = CliRunner().invoke(main, ["init", "office.csv"], input=answer)
+    assert done.exit_code == code, done.output
+    assert "take it so?" in done.output
+    assert Path("recon.yaml").exists() == (code == 0)
+
+
+def test_persons_are_everybody_and_one_category_is_yes_or_no() -> None:
+    rows = [
+        f"{place},{sex},{meals},{count}"
+        for place, counts in (("E01", (9, 4, 5, 3, 1, 2)), ("E02", (7, 3, 4, 2, 2, 0)))
+        for (meals, sex), count in zip(
+            ((m, s) for m in ("Total", "Eligible") for s in ("Persons", "Men", "Women")),
+            counts,
+            strict=True,
+        )
+    ]
+    office(*rows, header="Area code,Sex,Meals,Count")
+    recon("init", "office.csv")
+    features = {each.name: each.values for each in load_release("office.yaml").features}
+    assert features == {"sex": ("men", "women"), "meals": ("eligible", "not_eligible")}
+    assert "12 cells, all equal" in recon("run", "--until", "reconstruct").stdout
+
+
+def test_the_same_feature_under_two_headers_is_one() -> None:
+    Path("a.csv").write_text("Area,Total,Boys,Girls\nOak,9,4,5\nElm,7,3,4\nAsh,6,6,0\n")
+    Path("b.csv").write_text("Area,All,Female,Male\nOak,9,5,4\nElm,7,4,3\nAsh,6,0,6\n")
+    recon("init", "a.csv", "b.csv")
+    release = load_release("a.yaml")
+    assert [(each.name, each.values) for each in release.features] == [("sex", ("boys", "girls"))]
+    assert "all equal" in recon("run", "--until", "reconstruct").stdout
