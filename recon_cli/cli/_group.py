@@ -2,7 +2,7 @@
 
 A module ``init.py`` in this package whose ``command`` is a click command is ``recon init``; those
 of most stages are made from what `recon_cli.pipeline.stages` declares.
-Command modules import the heavy parts inside their functions, so that ``--help`` is quick.
+``--help`` imports none of them: what a command does is said here, or where its stage is declared.
 """
 
 from __future__ import annotations
@@ -63,8 +63,26 @@ PURPOSES: Mapping[str, Sequence[str]] = {
     "Data": ("synth", "tabulate", "releases"),
     "Lab": ("lab",),
 }
-#: The stages whose commands are made of what they declare; those in groups, by their groups.
-_STAGES = {each.name: each for each in STAGES if each.purpose and " " not in each.name}
+#: The stages that are commands; those of groups, their groups know.
+_STAGES = {each.name: each for each in STAGES if " " not in each.name}
+#: Command → what it does, as its own help begins; that of a stage's, its declaration has.
+_PURPOSE: Mapping[str, str] = {
+    "init": "Write a commented config for published files.",
+    "fetch": "Download published files from the publisher's site.",
+    "run": "Run every stage that the config has a section for, in order.",
+    "status": "Show the status of every stage of a work folder.",
+    "merge": "Publish a stage whose shards are all done.",
+    "purge": "Remove what a run made from its work folder.",
+    "show": "Show one geounit: its tables, its people, and why records are certain.",
+    "verify": "Compare the records with every published cell.",
+    "check": "Judge the published tables by the rules of the config: broken, kept or undecided.",
+    "protect": "Protect records or their counts before they are published.",
+    "account": "Add up what all products of the same people spend.",
+    "risk": "State what noisy counts let an adversary believe about a person.",
+    "releases": "List the packaged release schemas, or show one.",
+    "lab": "Measure the tool itself, and show why it works.",
+    **{name: stage.purpose for name, stage in _STAGES.items()},
+}
 #: More characters than a first sentence has.
 _WHOLE = 200
 
@@ -109,18 +127,18 @@ class Recon(ModuleCommands):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Those of modules and those of stages."""
-        return sorted([*super().list_commands(ctx), *_STAGES])
+        return sorted({*super().list_commands(ctx), *_STAGES})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a stage or a module."""
-        if cmd_name in _STAGES:
-            made: click.Command = load("recon_cli.cli._stage:stage_command")(_STAGES[cmd_name])
-            return made
-        return super().get_command(ctx, cmd_name)
+        """The command of a module, or of a stage that has none."""
+        if cmd_name in _command_names(self.package) or cmd_name not in _STAGES:
+            return super().get_command(ctx, cmd_name)
+        made: click.Command = load("recon_cli.cli._stage:stage_command")(_STAGES[cmd_name])
+        return made
 
     def purpose(self, ctx: click.Context, name: str) -> str:
-        """As a stage declares it, for which nothing is imported."""
-        return _STAGES[name].purpose if name in _STAGES else super().purpose(ctx, name)
+        """What is said here, for which nothing is imported."""
+        return _PURPOSE.get(name) or super().purpose(ctx, name)
 
     def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
         """By what a person wants, in this order; what is in no list comes last."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from recon_cli.cli._group import VERBOSITY
-
-if TYPE_CHECKING:
-    from recon_cli.config import RunConfig
-    from recon_cli.config.keys import Key
-    from recon_cli.pipeline.run import Run
-    from recon_cli.progress import Reporter
+from recon_cli.cli._output import console
+from recon_cli.config import RunConfig, load_config
+from recon_cli.config.keys import Key, named_keys, top_keys
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard
+from recon_cli.progress import ConsoleReporter, Reporter, SilentReporter
 
 
 class GivenPath(click.Path):
@@ -47,8 +48,6 @@ class Configured(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options, and the keys of the config."""
-        from recon_cli.config.keys import named_keys, top_keys  # noqa: PLC0415 - slow imports
-
         super().format_options(ctx, formatter)
         keys = [key for section in self.sections for key in named_keys(section)]
         with formatter.section("Config keys"):
@@ -127,8 +126,6 @@ class RunOptions:
         Raises:
             ConfigError: Something in it or in a setting is wrong.
         """
-        from recon_cli.config import load_config  # noqa: PLC0415 - slow imports when needed
-
         return load_config(
             self.config, settings=self.settings, work=self.work, workers=self.workers
         )
@@ -140,9 +137,6 @@ class RunOptions:
             ConfigError: Something in the config or in a setting is wrong.
             SchemaError: The release schema is malformed.
         """
-        from recon_cli.pipeline.run import Run  # noqa: PLC0415 - slow imports when needed
-        from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard  # noqa: PLC0415
-
         config = self.load()
         release = config.load_release()
         shard = ALL_PIECES
@@ -154,9 +148,6 @@ class RunOptions:
 
     def reporter_on_terminal(self, place: str = "") -> Reporter:
         """Shows progress to people; ``place`` is which stage of how many."""
-        from recon_cli.cli._output import console  # noqa: PLC0415
-        from recon_cli.progress import ConsoleReporter, SilentReporter  # noqa: PLC0415
-
         if self.verbosity < 0:
             return SilentReporter()
         return ConsoleReporter(partial(console, stderr=True), self.verbosity > 0, place)
@@ -221,8 +212,6 @@ force_option = click.option("--force", is_flag=True, help="Run again what is up 
 
 def _yaml(value: str | float | Path | Sequence[str]) -> str:
     """A value as YAML text, quoted so that it stays text (JSON strings are YAML)."""
-    import json  # noqa: PLC0415
-
     if isinstance(value, int | float):
         return str(value)
     return json.dumps(str(value) if isinstance(value, str | Path) else list(value))

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from recon_cli.pipeline.run import StageOutcome
+from recon_cli.report.words import percent, percentage
+from recon_cli.store import Manifest
+
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console, RenderableType
-
-    from recon_cli.pipeline.run import StageOutcome
-    from recon_cli.store import Manifest
 
 Fact = tuple[str, str]
 
@@ -76,8 +77,6 @@ def share(part: int, whole: int) -> str:
     >>> share(48, 260), share(0, 0), share(999999, 1000000)
     ('48 (18.5%)', '0', '999,999 (more than 99.9%)')
     """
-    from recon_cli.report.words import percentage  # noqa: PLC0415 - imports the schema's model
-
     return f"{part:,} ({percentage(part, whole)})" if whole else f"{part:,}"
 
 
@@ -203,7 +202,6 @@ def _fact_a_line(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) 
 
 
 def _cell(value: object, *, is_share: bool) -> str:
-    from recon_cli.report.words import percent  # noqa: PLC0415 - imports the schema's model
 
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"

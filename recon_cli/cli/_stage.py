@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -17,21 +18,21 @@ from recon_cli.cli._options import (
     shard_option,
     tables_value,
 )
+from recon_cli.config import SECTIONS
+from recon_cli.config.keys import meanings_of
+from recon_cli.pipeline.execution import run_stage
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import stage_named
 from recon_cli.protections import PROTECTIONS
 from recon_cli.stage import Stage, load
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from recon_cli.pipeline.run import Run, StageOutcome
-
-    Summary = Callable[[Run, StageOutcome], None]
+Summary = Callable[[Run, StageOutcome], None]
 
 
 def stage_command(stage: Stage) -> click.Command:
     """The command that runs a stage and prints its summary."""
-    section = load("recon_cli.config:SECTIONS")[stage.section]
-    meanings = load("recon_cli.config.keys:meanings_of")(section)
+    section = SECTIONS[stage.section]
+    meanings = meanings_of(section)
     kinds = section.model_json_schema()["properties"] if stage.options else {}
 
     def run(options: RunOptions, *, force: bool, shard: str | None = None, **given: Any) -> None:
@@ -74,9 +75,8 @@ def _kind(schema: dict[str, Any]) -> click.ParamType[Any] | None:
 
 def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:
     """Run a stage and print its summary."""
-    stage = load("recon_cli.pipeline.stages:stage_named")(short_name)
     run = options.run(force=force)
-    outcome = load("recon_cli.pipeline.execution:run_stage")(stage, run)
+    outcome = run_stage(stage_named(short_name), run)
     if options.verbosity >= 0:
         print_summary(run, outcome)
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
+import polars as pl
 
 from recon_cli.cli._options import OUTPUT_FILE, ConfiguredCommand, RunOptions, run_options
 from recon_cli.cli._output import Fact, show, show_table
+from recon_cli.config.sections.account import Account
 from recon_cli.errors import ConfigError
+from recon_cli.noise.account import Product, Spend, Total, grouped, tight_epsilon
 from recon_cli.plurals import plural
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.config.sections.account import Account
-    from recon_cli.noise.account import Product, Spend, Total
+from recon_cli.spreadsheet import csv_bytes
+from recon_cli.stages.account import account_of
+from recon_cli.store.files import write_named
 
 
 @click.command(cls=ConfiguredCommand, sections=("account",))
@@ -44,10 +44,6 @@ def command(
       recon account -c register.yaml
       recon account -c register.yaml --by level
     """
-    from recon_cli.config.sections.account import Account  # noqa: PLC0415 - loads pydantic
-    from recon_cli.noise.account import Total, grouped  # noqa: PLC0415 - loads numpy
-    from recon_cli.stages.account import account_of  # noqa: PLC0415
-
     run = options.run()
     section = run.config.section(Account)
     kept = account_of(run.work, section)
@@ -65,7 +61,6 @@ def command(
 
 
 def _facts(section: Account, products: Sequence[Product], record: str) -> Iterator[Fact]:
-    from recon_cli.noise.account import Total, tight_epsilon  # noqa: PLC0415 - loads numpy
 
     bounded = [each for p in products for each in p.spends if each.budget is not None]
     unbounded = [p for p in products if any(each.budget is None for each in p.spends)]
@@ -114,7 +109,6 @@ def _said(total: Total) -> tuple[str, str]:
 
 
 def _print(rows: Sequence[Sequence[str]], header: list[str]) -> None:
-    import polars as pl  # noqa: PLC0415 - slow to load
 
     show_table(pl.DataFrame(rows, schema=header, orient="row"), header)
 
@@ -126,9 +120,6 @@ def _write(path: Path, products: Sequence[Product]) -> None:
         ConfigError: The name does not end in ``.csv``.
         StageError: It cannot be written.
     """
-    from recon_cli.spreadsheet import csv_bytes  # noqa: PLC0415 - loads polars
-    from recon_cli.store.files import write_named  # noqa: PLC0415
-
     if path.suffix != ".csv":
         raise ConfigError(f"--to {path}: a name that ends in .csv is expected")
     rows = [(p.stage, p.work, p.made_of, *_row(each)) for p in products for each in p.spends]
@@ -142,7 +133,6 @@ def _row(spend: Spend) -> tuple[str, str, float, float | None]:
 
 
 def _frame(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
-    import polars as pl  # noqa: PLC0415 - slow to load
 
     header = ["product", "work", "made_of", "level", "query", "rho", "epsilon"]
     return pl.DataFrame(rows, schema=header, orient="row")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +14,10 @@ from recon_cli.cli._options import (
     RunOptions,
     run_options,
 )
-
-if TYPE_CHECKING:
-    from recon_cli.rules.finding import Verdict
+from recon_cli.report.check import check_json, check_junit, verdict_lines
+from recon_cli.rules.finding import Verdict, verdict_of
+from recon_cli.stages.check import GivenConfig, check
+from recon_cli.store.files import require_writable, write_named
 
 #: Exit codes of verdicts, apart from those of errors.
 BROKEN, UNDECIDED = 20, 21
@@ -61,14 +61,6 @@ def command(
     else a stage's, 1 to 11.
     """  # noqa: D301 - click wants the character itself
     started = time.monotonic()
-    from recon_cli.report.check import (  # noqa: PLC0415 - slow imports
-        check_json,
-        check_junit,
-        verdict_lines,
-    )
-    from recon_cli.rules.finding import verdict_of  # noqa: PLC0415
-    from recon_cli.stages.check import GivenConfig, check  # noqa: PLC0415
-    from recon_cli.store.files import require_writable, write_named  # noqa: PLC0415
 
     is_printed = str(json_file) == "-"
     for path in (None if is_printed else json_file, junit_file):

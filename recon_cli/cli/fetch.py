@@ -6,17 +6,16 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from recon_cli.cli._options import ConfiguredCommand, GivenPath, RunOptions, run_options
 from recon_cli.cli._output import show
-
-if TYPE_CHECKING:
-    from recon_cli.config.sections.fetch import Fetch
-    from recon_cli.fetch import Delivery
-    from recon_cli.pipeline.run import Run
+from recon_cli.config import DEFAULT_FILE
+from recon_cli.config.sections.fetch import Fetch
+from recon_cli.fetch import DEFAULT_RELEASE, Delivery, Order, deliver, load_catalogue
+from recon_cli.fetch.census_api import SITE, ApiOrder, ask, queries
+from recon_cli.pipeline.run import Run
 
 
 @click.command(cls=ConfiguredCommand, sections=("fetch",))
@@ -58,9 +57,6 @@ def command(
       recon fetch 34021 --tables P1,P12 \
         --release dhc_2020
     """
-    from recon_cli.config.sections.fetch import Fetch  # noqa: PLC0415 - imports pydantic
-    from recon_cli.fetch import Order, deliver, load_catalogue  # noqa: PLC0415
-
     if everything == bool(states):
         raise click.UsageError("say which STATE, such as al, Alabama or 01; or --all")
     if levels and not tables:
@@ -85,8 +81,6 @@ def _fetch_tables(
     run: Run, wanted: Fetch, counties: Sequence[str], tables: Sequence[str], levels: Sequence[str]
 ) -> None:
     """Ask the API, and print what came of it."""
-    from recon_cli.fetch.census_api import SITE, ApiOrder, ask, queries  # noqa: PLC0415
-
     order = ApiOrder(wanted.to, wanted.mirror or SITE, force=run.force, reporter=run.reporter)
     asked = queries(run.release, tables, levels, counties)
     paths = [ask(order, query) for query in asked]
@@ -96,9 +90,6 @@ def _fetch_tables(
 
 def _with_release(options: RunOptions) -> RunOptions:
     """Without a config file: the default release, unless one is set."""
-    from recon_cli.config import DEFAULT_FILE  # noqa: PLC0415
-    from recon_cli.fetch import DEFAULT_RELEASE  # noqa: PLC0415
-
     if options.config is not None or Path(DEFAULT_FILE).exists():
         return options
     return replace(options, settings=(f"release={DEFAULT_RELEASE}", *options.settings))

@@ -7,15 +7,26 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+import polars as pl
 
 from recon_cli.cli._options import OUTPUT_FILE, GivenPath
 from recon_cli.cli._output import Fact, show
-
-if TYPE_CHECKING:
-    from recon_cli.scaffold import RecognisedFiles
+from recon_cli.errors import ConfigError
+from recon_cli.scaffold import (
+    RecognisedFiles,
+    compose,
+    compose_protection,
+    grid_lines,
+    names_file,
+    protection_file,
+    recognise,
+    schema_file,
+)
+from recon_cli.sources import FileMapping
+from recon_cli.spreadsheet import csv_bytes
+from recon_cli.store.files import write_named
 
 _DEFAULT = "recon.yaml"
 
@@ -88,18 +99,6 @@ def command(
       recon init tables/*.csv --release mine.yaml \
         --to audit.yaml
     """
-    from recon_cli.errors import ConfigError  # noqa: PLC0415
-    from recon_cli.scaffold import (  # noqa: PLC0415 - imports polars
-        compose,
-        compose_protection,
-        names_file,
-        protection_file,
-        recognise,
-        schema_file,
-    )
-    from recon_cli.sources import FileMapping  # noqa: PLC0415
-    from recon_cli.store.files import write_named  # noqa: PLC0415
-
     said = FileMapping(
         header=header,
         place=place,
@@ -141,8 +140,6 @@ def _ask(questions: tuple[str, ...], *, yes: bool) -> None:
     Raises:
         ConfigError: There is nobody to ask.
     """
-    from recon_cli.errors import ConfigError  # noqa: PLC0415
-
     for question in () if yes else questions:
         if not _is_terminal():
             raise ConfigError(f"{question}; mend the file, or take it so: --yes")
@@ -155,16 +152,11 @@ def _is_terminal() -> bool:
 
 def _names(names: Mapping[str, str]) -> str:
     """Geoid and name as CSV."""
-    import polars as pl  # noqa: PLC0415
-
-    from recon_cli.spreadsheet import csv_bytes  # noqa: PLC0415
-
     table = pl.DataFrame({"geoid": list(names), "name": list(names.values())}).sort("geoid")
     return csv_bytes(table).decode()
 
 
 def _facts(found: RecognisedFiles) -> list[Fact]:
-    from recon_cli.scaffold import grid_lines  # noqa: PLC0415
 
     about = list(found.about[:3])
     drafted = found.mapping if found.draft is not None else {}

@@ -8,6 +8,7 @@ import click
 
 from recon_cli.cli._options import MERGE, ConfiguredCommand, RunOptions, run_options
 from recon_cli.cli._stage import run_and_print
+from recon_cli.pipeline.stages import STAGES
 
 
 @click.command(cls=ConfiguredCommand)
@@ -26,8 +27,6 @@ def command(options: RunOptions, *, stage: str) -> None:
       recon reconstruct -c al.yaml --shard 2/2
       recon merge reconstruct -c al.yaml
     """
-    from recon_cli.pipeline.stages import STAGES  # noqa: PLC0415 - slow imports when needed
-
     known = [each.short_name for each in STAGES if each.can_shard]
     if stage not in known:
         raise click.BadParameter(f"{stage!r} is not one of {', '.join(known)}", param_hint="STAGE")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from recon_cli.cli._options import ConfiguredCommand, RunOptions, run_options
-from recon_cli.cli._output import readable_bytes, show
-
-if TYPE_CHECKING:
-    from recon_cli.cli._output import Fact
-    from recon_cli.store.purge import Purge
+from recon_cli.cli._output import Fact, readable_bytes, show
+from recon_cli.pipeline.stages import STAGES
+from recon_cli.store.purge import Purge, find_purge, purge
 
 
 @click.command(cls=ConfiguredCommand)
@@ -30,9 +26,6 @@ def command(options: RunOptions, *, yes: bool) -> None:
       recon purge -c al.yaml
       recon purge --work work/al --yes
     """
-    from recon_cli.pipeline.stages import STAGES  # noqa: PLC0415 - slow imports when needed
-    from recon_cli.store.purge import find_purge, purge  # noqa: PLC0415
-
     work = options.work if options.work is not None else options.load().work
     if work is None:
         raise click.UsageError("give --config FILE or --work FOLDER")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import click
 
 from recon_cli.cli._output import show
-
-if TYPE_CHECKING:
-    from recon_cli.schema import Feature, Release
+from recon_cli.schema import Feature, Release, load_release, packaged_releases
 
 
 @click.command()
@@ -24,8 +21,6 @@ def command(name: str | None) -> None:
       recon releases
       recon releases sf1_2010
     """
-    from recon_cli.schema import load_release, packaged_releases  # noqa: PLC0415 - imports polars
-
     if name is None:
         packaged = [load_release(each) for each in packaged_releases()]
         show("packaged releases", [(each.name, each.title) for each in packaged])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
+import polars as pl
 
 from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import show_table
 from recon_cli.cli._stage import run_and_print
-
-if TYPE_CHECKING:
-    from recon_cli.risk.expectation import ExpectedRisk
+from recon_cli.errors import ConfigError
+from recon_cli.noise.budget import exact, precision, prior_of
+from recon_cli.risk import expectation
+from recon_cli.risk.expectation import ExpectedRisk
+from recon_cli.risk.two_levels import Flat, TwoLevels
 
 
 @click.group()
@@ -67,10 +69,6 @@ def expected(
       recon risk expected --rho block=2.56*165/4099*3945/4097 --prior 1/2 --prior 1/864
       recon risk expected --rho block=0.0992 --rho obg=0.2465 --upper-count 5
     """
-    import polars as pl  # noqa: PLC0415 - slow imports when needed
-
-    from recon_cli.errors import ConfigError  # noqa: PLC0415
-
     try:
         rhos = _budgets(budgets)
         rows = [
@@ -100,7 +98,6 @@ def release(options: RunOptions, *, force: bool) -> None:
 
 
 def _budgets(texts: tuple[str, ...]) -> list[float]:
-    from recon_cli.noise.budget import exact, precision  # noqa: PLC0415
 
     if len(texts) > 2:
         raise ValueError("--rho: one or two levels are expected")
@@ -117,7 +114,6 @@ def _grid(text: str | None) -> list[float]:
     """Thirteen values of ρ, in equal steps of its logarithm or of itself."""
     if text is None:
         return []
-    from recon_cli.noise.budget import exact, precision  # noqa: PLC0415
 
     parts = text.split(":")
     if len(parts) != 3 or parts[2] not in {"log", "lin"}:
@@ -132,9 +128,6 @@ def _grid(text: str | None) -> list[float]:
 def _risks(
     rhos: list[float], priors: tuple[str, ...], siblings: int, count: int
 ) -> Iterator[tuple[str, ExpectedRisk]]:
-    from recon_cli.noise.budget import prior_of  # noqa: PLC0415
-    from recon_cli.risk import expectation  # noqa: PLC0415
-    from recon_cli.risk.two_levels import Flat, TwoLevels  # noqa: PLC0415
 
     for p in map(prior_of, priors):
         yield "one level", expectation.expected(rhos[0], p)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
+from recon_cli.cli._run_log import RunLog, log_to
+from recon_cli.pipeline.execution import plan, run_stages
+from recon_cli.pipeline.order import dependencies, select, stages_of
+from recon_cli.pipeline.run import Run
+from recon_cli.progress import JsonLinesReporter
 from recon_cli.protections import PROTECTIONS
-
-if TYPE_CHECKING:
-    from recon_cli.pipeline.run import Run
-    from recon_cli.progress import JsonLinesReporter
-    from recon_cli.store import Stage
+from recon_cli.store import Stage
 
 
 @click.command(cls=ConfiguredCommand)
@@ -85,22 +85,16 @@ def command(
     Nothing else is written to stderr, but for an
     error message when FILE is given.
     """  # noqa: D301 - click wants the character itself
-    from recon_cli.pipeline.order import select, stages_of  # noqa: PLC0415 - slow imports
-
     run = options.run(force=force)
     configured = stages_of(run.config)
     chosen = select(configured, first, last, only)
     if dry_run:
         from recon_cli.cli._plan import print_plan  # noqa: PLC0415
-        from recon_cli.pipeline.execution import plan  # noqa: PLC0415
-        from recon_cli.pipeline.order import dependencies  # noqa: PLC0415
 
         print_plan(plan(run, chosen, dependencies(configured, run.config)), force=force)
     elif log_json is None:
         _run(run, options, chosen, None)
     else:
-        from recon_cli.cli._run_log import log_to  # noqa: PLC0415
-
         with log_to(None if log_json == "-" else Path(log_json)) as events:
             _run(run, options, chosen, events)
 
@@ -112,9 +106,6 @@ def _run(
     run: Run, options: RunOptions, stages: Sequence[Stage], events: JsonLinesReporter | None
 ) -> None:
     """Run stages; each prints its summary, and at the end there is a total."""
-    from recon_cli.cli._run_log import RunLog  # noqa: PLC0415 - slow imports when needed
-    from recon_cli.pipeline.execution import run_stages  # noqa: PLC0415
-
     log = RunLog(run, options, events)
     log.run_started(stages)
     run_stages(stages, run, log)

@@ -14,6 +14,11 @@ from recon_cli.cli._options import (
     force_option,
     run_options,
 )
+from recon_cli.cli._summaries import score as summary
+from recon_cli.pipeline.execution import run_stage
+from recon_cli.pipeline.stages import SCORE
+from recon_cli.stages.score import read_rates
+from recon_cli.stages.scores_page import write_page
 
 
 @click.command(cls=ConfiguredCommand, sections=("score",))
@@ -47,11 +52,6 @@ def command(
     """
     if notes is not None and page is None:
         raise click.UsageError("--notes goes with --page")
-    from recon_cli.cli._summaries import score as summary  # noqa: PLC0415 - imports polars
-    from recon_cli.pipeline.execution import run_stage  # noqa: PLC0415 - slow imports when needed
-    from recon_cli.pipeline.stages import SCORE  # noqa: PLC0415
-    from recon_cli.stages.score import read_rates  # noqa: PLC0415
-    from recon_cli.stages.scores_page import write_page  # noqa: PLC0415
 
     run = options.setting(score__compare=compare).run(force=force)
     outcome = run_stage(SCORE, run)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from recon_cli.cli._geounit import print_view
 from recon_cli.cli._options import OUTPUT_FILE, ConfiguredCommand, RunOptions, run_options
 from recon_cli.cli._output import console
-
-if TYPE_CHECKING:
-    from recon_cli.stages.why import Why
+from recon_cli.stages.show import view_geounit, view_release
+from recon_cli.stages.why import Why
+from recon_cli.store.files import write_named
 
 
 @click.command(cls=ConfiguredCommand)
@@ -42,9 +42,6 @@ def command(
       recon show 01841000100 -c configs/toy.yaml
       recon show 018410001001002 --why 4 --html b.html
     """
-    from recon_cli.cli._geounit import print_view  # noqa: PLC0415 - imports rich
-    from recon_cli.stages.show import view_geounit, view_release  # noqa: PLC0415 - imports polars
-
     if place is None and rows:
         raise click.UsageError("--why needs a GEOID: rows are those of one geounit")
     run = options.run()
@@ -53,7 +50,6 @@ def command(
         print_view(console(), view)
         return
     from recon_cli.report.show_page import show_page  # noqa: PLC0415 - imports jinja2
-    from recon_cli.store.files import write_named  # noqa: PLC0415
 
     write_named(html, show_page(view).encode())
     if options.verbosity >= 0:
@@ -61,7 +57,6 @@ def command(
 
 
 def _why(rows: tuple[str, ...]) -> Why:
-    from recon_cli.stages.why import Why  # noqa: PLC0415 - slow imports when needed
 
     if not rows:
         return Why()

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from recon_cli.cli._options import ConfiguredCommand, RunOptions, run_options
 from recon_cli.cli._output import duration, readable_bytes, show_facts, terminal_width
-
-if TYPE_CHECKING:
-    from recon_cli.pipeline.run import Run
-    from recon_cli.pipeline.status import FolderStatus
-    from recon_cli.schema import Release
-    from recon_cli.store import Manifest, StageStatus
+from recon_cli.config import DEFAULT_FILE
+from recon_cli.errors import ReconError
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.status import FolderStatus, status_of_folder, status_of_run
+from recon_cli.plurals import plural
+from recon_cli.progress.tally import flow, outcomes
+from recon_cli.schema import Release, load_release, packaged_releases
+from recon_cli.stages.run_words import words_of_run
+from recon_cli.store import Manifest, StageStatus, State
+from recon_cli.version import __version__
 
 #: Totals that are shown, and what they are called.
 _FIGURES = {
@@ -52,8 +55,6 @@ def command(options: RunOptions, *, as_json: bool) -> None:
     null stands for what is not known of a stage
     that was never published.
     """
-    from recon_cli.pipeline.status import status_of_folder, status_of_run  # noqa: PLC0415
-
     run = None if _only_work(options) else options.run()
     work = options.work if run is None else run.work
     if work is None:
@@ -69,14 +70,11 @@ def command(options: RunOptions, *, as_json: bool) -> None:
 
 def _only_work(options: RunOptions) -> bool:
     """Whether there is a work folder and no config."""
-    from recon_cli.config import DEFAULT_FILE  # noqa: PLC0415 - slow imports only when needed
-
     given = options.config is not None or options.settings or options.work is None
     return not given and not Path(DEFAULT_FILE).exists()
 
 
 def _print_json(work: Path, folders: Sequence[FolderStatus]) -> None:
-    from recon_cli.version import __version__  # noqa: PLC0415
 
     stages = [_as_json(each) for each in folders]
     text = {"work": str(work), "version": __version__, "stages": stages}
@@ -105,7 +103,6 @@ def _as_json(folder: FolderStatus) -> dict[str, object]:
 
 
 def _print(work: Path, folders: Sequence[FolderStatus], run: Run | None) -> None:
-    from recon_cli.progress.tally import flow  # noqa: PLC0415 - slow imports when needed
 
     click.secho(str(work), bold=True)
     if not folders:
@@ -124,7 +121,6 @@ def _print(work: Path, folders: Sequence[FolderStatus], run: Run | None) -> None
 
 
 def _state(status: StageStatus) -> str:
-    from recon_cli.store import State  # noqa: PLC0415
 
     text = str(status.state)
     if status.state is not State.DONE and status.finished:
@@ -135,16 +131,11 @@ def _state(status: StageStatus) -> str:
 
 def _zero(run: Run | None) -> str:
     """What the units have that no other solution differs in."""
-    from recon_cli.stages.run_words import words_of_run  # noqa: PLC0415
-
     return "no variability" if run is None else words_of_run(run).zero
 
 
 def _figures(manifest: Manifest, release: Release | None, zero: str) -> list[str]:
     """People, units, how they came out, and what else counts."""
-    from recon_cli.plurals import plural  # noqa: PLC0415
-    from recon_cli.progress.tally import outcomes  # noqa: PLC0415
-
     totals = manifest.totals
     unit = "unit" if release is None else release.geography.unit.name
     people = plural("person" if release is None else release.record)
@@ -173,9 +164,6 @@ def _making(manifest: Manifest, size: int) -> list[str]:
 
 def _release(run: Run | None, manifest: Manifest | None) -> Release | None:
     """The schema that a stage was made with, where it is at hand."""
-    from recon_cli.errors import ReconError  # noqa: PLC0415
-    from recon_cli.schema import load_release, packaged_releases  # noqa: PLC0415
-
     if run is not None:
         return run.release
     if manifest is None or manifest.release.name not in packaged_releases():

@@ -15,6 +15,9 @@ from recon_cli.cli._options import (
     tables_value,
 )
 from recon_cli.cli._stage import print_for_study, run_and_print
+from recon_cli.cli._summaries.tabulate import print_written
+from recon_cli.stages.tabulate import write_tables
+from recon_cli.store.study import has_study_name
 
 
 @click.command(cls=ConfiguredCommand, sections=("tabulate",))
@@ -57,9 +60,6 @@ def command(
         tabulate__tables=tables_value(tables),
         tabulate__levels=None if levels is None else tuple(levels.split(",")),
     )
-    from recon_cli.cli._summaries.tabulate import print_written  # noqa: PLC0415 - imports polars
-    from recon_cli.stages.tabulate import write_tables  # noqa: PLC0415 - likewise
-    from recon_cli.store.study import has_study_name  # noqa: PLC0415 - likewise
 
     if options.load().top.work is not None:
         run_and_print("tabulate", options, force=force)

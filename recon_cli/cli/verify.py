@@ -9,6 +9,9 @@ import click
 from recon_cli.cli._options import ConfiguredCommand, RunOptions, run_options, tables_value
 from recon_cli.cli._output import seconds, show
 from recon_cli.errors import VerificationError
+from recon_cli.plurals import plural
+from recon_cli.report.words import agreement
+from recon_cli.stages.verify import verify
 
 #: Mismatches that are written out.
 _SHOWN = 20
@@ -28,10 +31,6 @@ def command(options: RunOptions, *, tables: str | None) -> None:
       recon verify -c al.yaml
       recon verify --tables block+tract
     """
-    from recon_cli.plurals import plural  # noqa: PLC0415
-    from recon_cli.report.words import agreement  # noqa: PLC0415
-    from recon_cli.stages.verify import verify  # noqa: PLC0415 - imports polars
-
     run = options.run()
     verdict = verify(run, tables_value(tables))
     people = plural(run.release.record).replace("_", " ")

@@ -17,6 +17,7 @@ SYNTH = Stage(
     folders=("persons", "households", "places"),
     section="synth",
     function="recon_cli.stages.synth:synth",
+    purpose="Generate a synthetic population like that of the 2010 Census.",
 )
 ATTACKER = Stage(
     "synth attacker",
@@ -46,6 +47,7 @@ TABULATE = Stage(
     public=("tabulated",),
     section="tabulate",
     function="recon_cli.stages.tabulate:tabulate",
+    purpose="Count records in every published cell.",
 )
 CAPACITY = Stage(
     "capacity",
@@ -188,6 +190,7 @@ SCORE = Stage(
     folders=("score",),
     section="score",
     function="recon_cli.stages.score:score",
+    purpose="Make the result tables: who is re-identified, against guessing.",
 )
 #: Its protections have work folders of their own, in ``compare/``.
 COMPARE = Stage(

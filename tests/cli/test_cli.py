@@ -345,6 +345,14 @@ def test_the_list_of_commands_says_whole_sentences() -> None:
     assert whole in " ".join(listed.split())
 
 
+@pytest.mark.parametrize("name", main.list_commands(None))  # type: ignore[arg-type]
+def test_the_list_of_commands_says_what_each_says_itself(name: str) -> None:
+    context = click.Context(main)
+    command = main.get_command(context, name)
+    assert command is not None
+    assert main.purpose(context, name) == command.get_short_help_str(limit=200)
+
+
 @pytest.mark.parametrize("command", ["ingest", "reconstruct", "verify"])
 def test_output_fits_a_narrow_terminal_without_colour(
     config: Path, command: str, monkeypatch: pytest.MonkeyPatch

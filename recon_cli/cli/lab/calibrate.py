@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import click
+import polars as pl
 
 from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.cli._output import show
+from recon_cli.lab.calibration.populations import calibrate
 
 
 @click.command(cls=ConfiguredCommand, sections=("calibrate",))
@@ -23,10 +25,6 @@ def command(options: RunOptions, *, force: bool) -> None:
       recon lab calibrate -c configs/nation.yaml \
         --set calibrate.seeds=[7] --set synth.people=3000000
     """
-    import polars as pl  # noqa: PLC0415 - slow imports only when a stage runs
-
-    from recon_cli.lab.calibration.populations import calibrate  # noqa: PLC0415
-
     done = calibrate(options.run(force=force))
     if options.verbosity < 0:
         return

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import get_args
 
 import click
+import polars as pl
+import polars.selectors as cs
 
 from recon_cli.cli._options import GivenPath
 from recon_cli.cli._output import show, show_table
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.lab.dinur_nissim.presets import Experiment
-    from recon_cli.lab.dinur_nissim.subset_sums import AnswerNoise
-    from recon_cli.report.document import ReportDocument
+from recon_cli.errors import ConfigError
+from recon_cli.lab.dinur_nissim import presets
+from recon_cli.lab.dinur_nissim.page import compose_experiment, compose_one_sum
+from recon_cli.lab.dinur_nissim.presets import Experiment, Setting
+from recon_cli.lab.dinur_nissim.subset_sums import AnswerNoise, Kind
+from recon_cli.report.document import ReportDocument
+from recon_cli.report.files import report_files
+from recon_cli.spreadsheet import csv_bytes
+from recon_cli.store.files import disk, make_folder, write_bytes
 
 PAGE = "dinur-nissim.html"
 _ONE_SUM = "5-6"
@@ -76,13 +80,6 @@ def command(
       recon lab dinur-nissim --bits 200 --queries 1x,4x,16x --noise laplace:0.5
       recon lab dinur-nissim --figure 5-7 --trials 1
     """
-    import polars as pl  # noqa: PLC0415 - slow imports when needed
-
-    from recon_cli.errors import ConfigError  # noqa: PLC0415
-    from recon_cli.lab.dinur_nissim import presets  # noqa: PLC0415
-    from recon_cli.lab.dinur_nissim.page import compose_experiment, compose_one_sum  # noqa: PLC0415
-    from recon_cli.store.files import disk, make_folder  # noqa: PLC0415
-
     if figure == _ONE_SUM:
         results = presets.one_sum(trials or 1000, seed)
         _write(to, results, compose_one_sum(results))
@@ -99,11 +96,6 @@ def command(
 
 
 def _write(to: Path, results: pl.DataFrame, document: ReportDocument) -> None:
-    import polars.selectors as cs  # noqa: PLC0415
-
-    from recon_cli.report.files import report_files  # noqa: PLC0415
-    from recon_cli.spreadsheet import csv_bytes  # noqa: PLC0415
-    from recon_cli.store.files import write_bytes  # noqa: PLC0415
 
     write_bytes(to / "results.csv", csv_bytes(results))
     for name, data in report_files(document, PAGE).items():
@@ -116,7 +108,6 @@ def _write(to: Path, results: pl.DataFrame, document: ReportDocument) -> None:
 
 
 def _asked(bits: int, queries: str, noises: tuple[str, ...], decoder: str) -> Experiment:
-    from recon_cli.lab.dinur_nissim.presets import Experiment, Setting  # noqa: PLC0415
 
     chosen = tuple(_noise(text) for text in noises)
     settings = tuple(Setting(bits, m, chosen) for m in _numbers(queries, bits))
@@ -138,9 +129,6 @@ def _numbers(text: str, bits: int) -> list[int]:
 
 
 def _noise(text: str) -> AnswerNoise:
-    from typing import get_args  # noqa: PLC0415
-
-    from recon_cli.lab.dinur_nissim.subset_sums import AnswerNoise, Kind  # noqa: PLC0415
 
     kind, _, size = text.partition(":")
     if kind not in get_args(Kind):
