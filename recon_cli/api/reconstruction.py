@@ -264,6 +264,7 @@ def audit_counts(
     seed: int = 0,
     effort: float = 120.0,
     safety: int | None = None,
+    ask: Iterable[str] = (),
 ) -> pl.DataFrame:
     """What the other counts give away of each suppressed, rounded, perturbed or left out one.
 
@@ -276,10 +277,11 @@ def audit_counts(
         safety: How far apart two possible counts of a safe cell are at least; None for what the
             law of each requires: that all counts stay possible which the flag of a small one
             admits, or ``below`` where a flag may hide any count; 1 without a threshold.
+        ask: Levels of whose geounits every cell of the tables is asked for, published there or not.
 
     Returns:
-        A row a cell that is published as an interval, or left out of a table that is published
-        of its geounit: ``geoid, level, table, cell``; ``low`` and
+        A row a cell that is published as an interval, asked for, or left out of a table that is
+        published of its geounit: ``geoid, level, table, cell``; ``low`` and
         ``high``, what its own statement proves (null: open); ``least`` and ``greatest``, what all
         solutions allow (null: no bound), and ``width``, how far apart these are; ``is_exact``,
         solutions reach both; ``suppression``: ``primary``, ``complementary`` or ``unknown`` of
@@ -293,7 +295,7 @@ def audit_counts(
         SolverError: A solver could not decide, or two engines disagree.
     """
     used = chosen_tables(release, published, tables)
-    options = AuditOptions(seed, effort, safety)
+    options = AuditOptions(seed, effort, safety, tuple(ask))
     parts = split(release, published)
     return pl.concat(audit.audit_counts(release, part, used, options) for part in parts)
 

@@ -70,11 +70,14 @@ class AuditOptions:
             and may be too wide.
         safety: How far apart two possible counts of a safe cell are at least; None for what its
             law requires, see `recon_cli.attack.audit.safety_ranges`.
+        ask: Levels of whose geounits every cell of the tables in use is asked for, published there
+            or not.
     """
 
     seed: int
     effort: float
     safety: int | None = None
+    ask: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -44,11 +44,11 @@ def command(
     """Run every stage that the config has a section for, in order.
 
     A bare `solvar:` is a section, too. The order follows from what the stages read and make:
-    synth and attacker; PROTECTIONS; tabulate, ingest; capacity, audit, frontier; reconstruct,
-    estimate; solvar, claims, prove, contributions, confidence, leave-one-out, attribute; link,
-    risk, score; compare, report. A stage that is up to date is skipped; --force runs the chosen
-    stages again. If the command is killed, the same command continues from there and makes the same
-    files.
+    synth and attacker; PROTECTIONS; tabulate, ingest; capacity, audit, slivers, frontier;
+    reconstruct, estimate; solvar, claims, prove, contributions, confidence, leave-one-out,
+    attribute; link, risk, score; compare, report. A stage that is up to date is skipped; --force
+    runs the chosen stages again. If the command is killed, the same command continues from there and
+    makes the same files.
 
     Not part of a run: `recon fetch`, `recon verify` (reconstruct compares every cell before it
     publishes) and `recon lab calibrate` (it makes populations of its own).

@@ -12,6 +12,7 @@ See *clique* in docs/glossary.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -280,25 +281,67 @@ class CliqueSystem:
         return np.repeat(np.arange(len(self.units)), self.form.width)
 
 
+#: A neighbourhood is worth a program of its own where the region is so many times as large.
+_LESS: Final = 30
+
+
 def nested_blocks(
     counts: PartitionCounts, batch: slice, unit: IntArray
 ) -> tuple[tuple[IntArray, ...], ...]:
     """The columns of each unit, of each geounit that it lies in, and all of them.
 
+    Where geounits overlap nobody can be moved within one alone: there the blocks are
+    `neighbourhoods`, and all columns.
+
     Args:
         unit: For each column the place of its unit.
     """
-    levels: list[tuple[IntArray, ...]] = []
+    everything = (np.arange(len(unit)),)
+    places: list[IntArray] = []
     for parent in counts.parent.values():
         of_unit = parent[batch]
         # A unit in no geounit of a level is one by itself.
-        label = np.where(of_unit < 0, -1 - np.arange(len(of_unit)), of_unit)[unit]
+        label = np.where(of_unit < 0, -1 - np.arange(len(of_unit)), of_unit)
         values, at = np.unique(label, return_inverse=True)
-        if len(values) == 1 or (levels and len(values) == len(levels[-1])):
-            continue
-        order = np.argsort(at.ravel(), kind="stable")
-        levels.append(tuple(np.split(order, np.cumsum(np.bincount(at.ravel()))[:-1])))
-    return (*levels, (np.arange(len(unit)),))
+        if len(values) > 1 and not any(np.array_equal(at, each) for each in places):
+            places.append(at)
+    crossing = [at for at in places if any(_cross(at, other) for other in places)]
+    if crossing:
+        around = neighbourhoods(crossing, unit)
+        return (around, everything) if around else (everything,)
+    levels: list[tuple[IntArray, ...]] = []
+    for of_unit in places:
+        at = of_unit[unit]
+        order = np.argsort(at, kind="stable")
+        sizes = np.bincount(at, minlength=of_unit.max() + 1)
+        levels.append(tuple(np.split(order, np.cumsum(sizes)[:-1])))
+    return (*levels, everything)
+
+
+def _cross(at: IntArray, other: IntArray) -> bool:
+    """Whether two divisions of the same units cut each other: neither is finer."""
+    pairs = len(np.unique(np.stack([at, other]), axis=1).T)
+    return pairs > max(len(np.unique(at)), len(np.unique(other)))
+
+
+def neighbourhoods(crossing: Sequence[IntArray], unit: IntArray) -> tuple[IntArray, ...]:
+    """The columns of each area of the coarsest system, and of all areas that meet it.
+
+    Args:
+        crossing: For each system the area of each unit.
+        unit: For each column the place of its unit.
+
+    Returns:
+        None where they would be nearly everything.
+    """
+    coarsest = min(crossing, key=lambda at: len(np.unique(at)))
+    found = []
+    for area in np.unique(coarsest):
+        inside = coarsest == area
+        around = np.logical_or.reduce([np.isin(at, np.unique(at[inside])) for at in crossing])
+        found.append(np.flatnonzero(around[unit]))
+    sizes = np.array([len(columns) for columns in found])
+    return tuple(found) if sizes.mean() * _LESS < len(unit) else ()
 
 
 def _stated(

@@ -67,6 +67,13 @@ AUDIT = Stage(
     can_shard=True,
     purpose="Find what the published counts give away of each suppressed, rounded or left out one.",
 )
+SLIVERS = Stage(
+    "slivers",
+    reads=("tables", "geounits"),
+    folders=("slivers", "sliver_counts"),
+    section="slivers",
+    function="recon_cli.stages.slivers:slivers",
+)
 #: It reads the release's schema alone.
 FRONTIER = Stage(
     "frontier",
@@ -226,6 +233,7 @@ STAGES = (
     INGEST,
     CAPACITY,
     AUDIT,
+    SLIVERS,
     FRONTIER,
     RECONSTRUCT,
     ESTIMATE,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ALL = "all"
 #: The level of what overlapping areas join: units that no chain of areas with tables connects lie
 #: in different ones.
-COMPONENT = "component"
+OVERLAP = "overlap"
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,13 +151,13 @@ class AreaGeography(Geography):
     Attributes:
         systems: As declared.
         geoids: Level name → code as published → geoid; empty until the file was read.
-        component: What overlapping areas with tables join; None until then.
+        overlap: What overlapping areas with tables join; None until then.
         source: What messages call the membership file.
     """
 
     systems: tuple[AreaSystem, ...] = ()
     geoids: Mapping[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
-    component: AreaLevel | None = field(default=None, compare=False, repr=False)
+    overlap: AreaLevel | None = field(default=None, compare=False, repr=False)
     source: str = field(default="", compare=False)
 
     @classmethod
@@ -168,7 +168,7 @@ class AreaGeography(Geography):
             SchemaError: Names that are reserved, used twice, or nest in a circle.
         """
         names = [unit, *(system.name for system in systems)]
-        for name in (COMPONENT, ALL):
+        for name in (OVERLAP, ALL):
             if name in names:
                 raise SchemaError(f"geography: {name!r} is a reserved name")
         for system in systems:
@@ -196,7 +196,7 @@ class AreaGeography(Geography):
 
         Args:
             membership: A column for each level.
-            published: Names of the levels with tables: what joins units into components.
+            published: Names of the levels with tables: what joins units into overlaps.
 
         Raises:
             SchemaError: An area lies in two of a system that it is said to be within, or an area
@@ -223,13 +223,13 @@ class AreaGeography(Geography):
         while any(geoid + mark in taken for geoid in geoids[unit].values()):
             mark += "+"
         joined = pl.Series([least + mark for least in _joined(named, used)], dtype=pl.String)
-        whole = named.with_columns(joined.alias(COMPONENT))
+        whole = named.with_columns(joined.alias(OVERLAP))
         places = {name: _places(whole, name) for name in whole.columns}
         return replace(
             self,
             levels=tuple(replace(level, places=places[level.name]) for level in self._area_levels),
             geoids=geoids,
-            component=AreaLevel(COMPONENT, places=places[COMPONENT]),
+            overlap=AreaLevel(OVERLAP, places=places[OVERLAP]),
             source=membership.name,
         )
 
@@ -240,7 +240,7 @@ class AreaGeography(Geography):
     @property
     def is_bound(self) -> bool:
         """Whether the geounits are known."""
-        return self.component is not None
+        return self.overlap is not None
 
     @cached_property
     def inside_partitions(self) -> tuple[Level, ...]:
@@ -248,13 +248,13 @@ class AreaGeography(Geography):
         return super().inside_partitions if self.is_bound else self.levels
 
     def region(self, published: Iterable[str]) -> Level:
-        """The coarsest level with tables where all others nest in it; else the components."""
+        """The coarsest level with tables where all others nest in it; else the overlaps."""
         names = set(published)
         used = [level for level in self.levels if level.name in names]
-        if self.component is None:
-            return AreaLevel(COMPONENT)
+        if self.overlap is None:
+            return AreaLevel(OVERLAP)
         nests = all(used[-1].encloses(each) for each in (self.unit, *used))
-        return used[-1] if nests else self.component
+        return used[-1] if nests else self.overlap
 
     @cached_property
     def _level_of(self) -> dict[str, str]:
@@ -287,15 +287,27 @@ class AreaGeography(Geography):
     def inside(  # type: ignore[override]
         self, geoids: str | pl.Series | pl.Expr, place: str
     ) -> bool | pl.Series | pl.Expr:
-        """Whether each geounit lies in the geounit or component ``place``, or is it."""
+        """Whether each geounit lies in the geounit or overlap ``place``, or is it."""
         level = self.level_of(place)
-        if level is None and self.component is not None and self.component.has(place):
-            level = self.component
+        if level is None and self.overlap is not None and self.overlap.has(place):
+            level = self.overlap
         if level is None:
             raise ConfigError(f"no geounit {place!r} in the membership file")
         if isinstance(geoids, str):
             return level.enclosing(geoids) == place
         return level.enclosing(geoids).eq(place).fill_null(value=False)  # type: ignore[type-var]
+
+    def name_of(self, geoid: str) -> str:
+        """What texts call a geounit: its level and its code."""
+        return self._names.get(geoid, geoid)
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return {
+            geoid: f"{level} {code}"
+            for level, known in self.geoids.items()
+            for code, geoid in known.items()
+        }
 
     def find(self, text: str) -> str:
         """The geoid of a place that is given by its geoid, its code, or ``level:code``.

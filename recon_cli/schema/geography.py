@@ -151,6 +151,10 @@ class Geography:
         names = set(published)
         return [level for level in self.levels if level.name in names][-1]
 
+    def name_of(self, geoid: str) -> str:
+        """What texts call a geounit, where its level is not said."""
+        return geoid
+
     def find(self, text: str) -> str:
         """The geoid of a place as a user names it; what was given where there is none."""
         return text

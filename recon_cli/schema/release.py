@@ -162,7 +162,7 @@ class Release:
     def region(self) -> Level:
         """The coarsest level with tables: no published count couples two regions.
 
-        Where areas overlap, the components that they join units into.
+        Where areas overlap, the overlaps that they join units into.
         """
         return self.geography.region(self.published_levels)
 

@@ -46,7 +46,7 @@ def audit(run: Run) -> MadeStage:
             "release": run.release,
             "tables": selection.tables,
             "coverage": coverage,
-            "options": AuditOptions(seed, config.region_seconds, config.safety),
+            "options": AuditOptions(seed, config.region_seconds, config.safety, config.ask),
         },
         notes={"tables": [table.name for table in selection.tables], "safety": config.safety},
         grain=_GRAIN,

@@ -14,7 +14,7 @@ from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs
 from recon_cli.frames import OPEN
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, RECONSTRUCT, SOLVAR
+from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, RECONSTRUCT, SLIVERS, SOLVAR
 from recon_cli.plurals import plural
 from recon_cli.publication import Publication
 from recon_cli.report.published_tables import GeounitTables, published_tables
@@ -189,6 +189,12 @@ class Located:
         """``audit/``, if it was made from the counts that are there now."""
         folder = self.work.fresh(AUDIT, self.partition)
         return None if isinstance(folder, Missing) else folder
+
+    @cached_property
+    def slivers(self) -> pl.DataFrame | None:
+        """Rows of ``slivers/``, if it was made from the counts that are there now."""
+        folder = self.work.fresh(SLIVERS, self.partition)
+        return None if isinstance(folder, Missing) else folder.read(self.partition)
 
     @property
     def claims(self) -> Folder | None:

@@ -1,4 +1,4 @@
-"""The suppressed counts of a geounit that the audit recovered, and what forces them, in words."""
+"""What the audit recovered of a geounit, what forces it, and its slivers, in words."""
 
 from __future__ import annotations
 
@@ -9,6 +9,25 @@ from recon_cli.stages.geounit import Located
 
 #: Counts whose proof is shown.
 _SHOWN = 6
+
+
+def sliver_details(located: Located) -> list[Detail]:
+    """A line a small group that overlapping areas give away, with units of the geounit in it.
+
+    Nothing where nobody asked, or there is none.
+    """
+    if located.slivers is None:
+        return []
+    inside = located.release.geography.inside
+    found = located.slivers.explode("units").filter(inside(pl.col("units"), located.geoid))
+    rows = found.unique("geoid").sort("people", "geoid")
+    details = [
+        Detail("sliver", f"{areas} = {people:,}")
+        for areas, people in rows.head(_SHOWN).select("areas", "people").rows()
+    ]
+    if rows.height > _SHOWN:
+        details.append(Detail("slivers", f"{rows.height - _SHOWN:,} more in slivers/"))
+    return details
 
 
 def recovered_details(located: Located) -> list[Detail]:
@@ -34,10 +53,11 @@ def recovered_details(located: Located) -> list[Detail]:
     tables = located.release.select_tables(tuple(located.audit.manifest.notes["tables"]))
     found = forcing_counts(located.release, located.published, tables, chosen)
     proofs = {each.cell: each for each in found}
+    name = located.release.geography.name_of
     details = []
     for (geoid, table, cell), count in chosen.items():
         forcing = proofs.get((geoid, table, cell))
-        reason = "" if forcing is None else forcing.words(geoid)
+        reason = "" if forcing is None else forcing.words(geoid, name)
         details.append(Detail(f"recovered {table} {cell}", f"{count:,}{reason}"))
     if len(values) > len(chosen):
         more = f"{len(values) - len(chosen):,} more in audit/"

@@ -20,8 +20,9 @@ from recon_cli.report.claims import claim_sentence
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
 from recon_cli.report.words import Words, of_people, of_units, percentage
 from recon_cli.schema import Level, Table
+from recon_cli.schema.areas import ALL
 from recon_cli.stages.geounit import Located, locate
-from recon_cli.stages.recovered import recovered_details
+from recon_cli.stages.recovered import recovered_details, sliver_details
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.stages.why import Why
 from recon_cli.store.published import open_published, place_name, read_names
@@ -73,7 +74,9 @@ def view_release(run: Run) -> GeounitView:
     """
     geography = run.release.geography
     words = words_of_run(run)
-    level = geography.by_name[geography.partition]
+    level = next(each for each in reversed(geography.levels) if each.name != ALL)
+    if geography.partition != ALL:
+        level = geography.partition_level
     tables, geounits = open_published(run.work, run.release)
     names = read_names(geounits)
     parts = [_units(locate(run, name)) for name in tables.partitions]
@@ -119,7 +122,7 @@ def _frame(located: Located) -> GeounitView:
     coarser = [
         level
         for level in geography.inside_partitions
-        if level.encloses(located.level) and level != located.level
+        if level.encloses(located.level) and level != located.level and level.name != ALL
     ]
     return GeounitView(
         title=located.release.title,
@@ -201,7 +204,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
         details.append(
             Detail("not known", f"{words.listed(unseen)}: no table in use tells them apart")
         )
-    details += recovered_details(located)
+    details += [*recovered_details(located), *sliver_details(located)]
     reasons: tuple[Reason, ...] = ()
     if why.numbers != () and any(kind.lower for kind in kinds.kinds):
         from recon_cli.stages.explanations import explain_rows  # noqa: PLC0415 - loads solvers
@@ -250,6 +253,7 @@ def _whole_view(located: Located) -> GeounitView:
         *_disclosed(located, people, words),
         *details[1:],
         *recovered_details(located),
+        *sliver_details(located),
     )
     return replace(
         _frame(located),
@@ -302,7 +306,9 @@ def _sums(
     rows: pl.DataFrame, name: str, inner: Level, words: Words, names: Mapping[str, str]
 ) -> list[Member]:
     summed = (
-        rows.group_by(geoid=inner.enclosing(pl.col(name)))
+        rows.with_columns(geoid=inner.enclosing(pl.col(name)))
+        .drop_nulls("geoid")
+        .group_by("geoid")
         .agg(
             pl.coalesce("population", "placed").sum(),
             pl.col("certain").sum(),

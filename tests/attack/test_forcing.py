@@ -115,7 +115,7 @@ def _adds(release: Release, name: CellName, unit: str, person: tuple[int, ...]) 
     geoid, table, number = name
     cell = release.table_by_name[table].cells[number - 1]
     inside = all(mask >> value & 1 for mask, value in zip(cell.masks, person, strict=True))
-    if not unit.startswith(geoid) or not inside:
+    if not release.geography.inside(unit, geoid) or not inside:
         return 0
     if cell.tally is None:
         return 1

@@ -129,6 +129,8 @@ def test_kinds_in_words() -> None:
 def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     for block in blocks(text(page)):
+        if block.language == "csv" and block.file:
+            (tmp_path / block.file).write_text(block.text)
         if block.language != "yaml":
             continue
         found = yaml.safe_load(block.text)
@@ -156,6 +158,7 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
         "attackers.md",
         "protected.md",
         "hospital.md",
+        "areas.md",
     ],
 )
 def test_pages_say_what_is_printed(name: str, tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ See *certificate* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
@@ -71,12 +72,17 @@ class EndProof:
     multiple: int
     total: int
 
-    def words(self, here: str) -> str:
-        """The sum, such as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their geoid."""
+    def words(self, here: str, name: Callable[[str], str] = str) -> str:
+        """The sum, such as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their place.
+
+        Args:
+            here: A geoid.
+            name: What geoids are called.
+        """
         text = ""
         for each in self.counts:
             geoid, table, cell = each.cell
-            place = "" if geoid == here else f"{geoid} "
+            place = "" if geoid == here else f"{name(geoid)} "
             times = "" if abs(each.weight) == 1 else f"{abs(each.weight)} × "
             sign = "−" if each.weight < 0 else "+" if text else ""
             text += f"{' ' if text else ''}{sign}{' ' if text and sign else ''}"
@@ -104,19 +110,28 @@ class Forcing:
     at_most: EndProof | None
     zeros: tuple[CellName, ...] | None = ()
 
-    def words(self, here: str) -> str:
-        """What follows the count: one sum where it proves both ends, else one for each."""
+    def words(self, here: str, name: Callable[[str], str] = str) -> str:
+        """What follows the count: one sum where it proves both ends, else one for each.
+
+        Args:
+            here: A geoid, whose own counts are given without it.
+            name: What geoids are called.
+        """
         if self.at_least is None or self.at_most is None:
             return ""
-        low, high = self.at_least.words(here), self.at_most.words(here)
+        low, high = self.at_least.words(here, name), self.at_most.words(here, name)
+        zeros = self._zeros_in_words(here, name)
         if self.at_least == self.at_most:
-            return f" = {low}{self._zeros_in_words(here)}"
-        return f", at least {low}, at most {high}{self._zeros_in_words(here)}"
+            return f" = {low}{zeros}"
+        return f", at least {low}, at most {high}{zeros}"
 
-    def _zeros_in_words(self, here: str) -> str:
+    def _zeros_in_words(self, here: str, name: Callable[[str], str]) -> str:
         if self.zeros is None:
             return "; other records are ruled out by zeros that are not named"
-        names = [f"{'' if g == here else f'{g} '}{table} {cell}" for g, table, cell in self.zeros]
+        names = [
+            f"{'' if geoid == here else f'{name(geoid)} '}{table} {cell}"
+            for geoid, table, cell in self.zeros
+        ]
         if not names:
             return ""
         more = len(names) - _NAMED
@@ -137,7 +152,9 @@ def forcing_counts(
         tables: What the audit used.
         recovered: Cells with the value that the audit found.
     """
-    published = with_left_out(release, published)
+    levels = release.geography.level_names(pl.Series([geoid for geoid, _, _ in recovered]))
+    asked = dict.fromkeys(levels.unique().drop_nulls().to_list(), tables)
+    published = with_left_out(release, published, asked)
     plan = make_interval_plan(release, tables, published.coverage)
     counts = arrange_counts(plan, published)
     found = []

@@ -1,24 +1,33 @@
 """Counts that are simply left out of tables: suppressed ones without a law.
 
 Where other cells of a table are published of a geounit, one that is not was withheld. Nothing is
-stated of it, so that it may be any count, and it is audited like a flag without a rule.
+stated of it, so that it may be any count, and it is audited like a flag without a rule. So is a
+count of a table that is published of other places only, where somebody asks for it: of a unit that
+areas cut each other into.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 import polars as pl
 
 from recon_cli.frames import COUNTS, STATEMENTS
 from recon_cli.publication import Coverage, CoveragePattern, Publication
-from recon_cli.schema import Release
+from recon_cli.schema import Release, Table
 from recon_cli.schema.cell_sums import is_sum
 
+#: Level → tables of which every cell is asked for, whether published there or not.
+Asked = Mapping[str, Sequence[Table]]
+NOTHING: Final[Asked] = {}
 
-def coverage_with_left_out(release: Release, coverage: Coverage) -> Coverage:
-    """The patterns with the cells that they leave out, in the same places.
+
+def coverage_with_left_out(
+    release: Release, coverage: Coverage, asked: Asked = NOTHING
+) -> Coverage:
+    """The patterns with the cells that they leave out, and those asked for, in the same places.
 
     A cell is left out where others of its table are published, unless no geounit of the level has
     it, and it is a sum of cells that are published: then it is no part of the table there.
@@ -32,13 +41,14 @@ def coverage_with_left_out(release: Release, coverage: Coverage) -> Coverage:
         shown = [cells[number - 1] for number in sorted(known)]
         missing = (cell for cell in cells if cell.number not in known)
         known.update({cell.number for cell in missing if not is_sum(cell, shown)})
-    return tuple(
-        replace(
-            pattern,
-            cells={table: tuple(sorted(seen[pattern.level, table])) for table in pattern.cells},
-        )
-        for pattern in coverage
-    )
+
+    def cells_of(pattern: CoveragePattern) -> dict[str, tuple[int, ...]]:
+        cells = {table: tuple(sorted(seen[pattern.level, table])) for table in pattern.cells}
+        for table in asked.get(pattern.level, ()):
+            cells[table.name] = tuple(cell.number for cell in table.cells)
+        return {table.name: cells[table.name] for table in release.tables if table.name in cells}
+
+    return tuple(replace(pattern, cells=cells_of(pattern)) for pattern in coverage)
 
 
 def left_out_counts(published: Publication, coverage: Coverage) -> pl.DataFrame:
@@ -66,16 +76,16 @@ def _further(
     return [
         (table, cell)
         for table, numbers in whole.items()
-        for cell in sorted({*numbers} - {*pattern.cells[table]})
+        for cell in sorted({*numbers} - {*pattern.cells.get(table, ())})
     ]
 
 
-def with_left_out(release: Release, published: Publication) -> Publication:
-    """The publication with a statement for every count that is left out: 0 or more.
+def with_left_out(release: Release, published: Publication, asked: Asked = NOTHING) -> Publication:
+    """The publication with a statement for every count that is left out or asked for: 0 or more.
 
     As it was, where none is.
     """
-    coverage = coverage_with_left_out(release, published.coverage)
+    coverage = coverage_with_left_out(release, published.coverage, asked)
     left_out = left_out_counts(published, coverage)
     if left_out.is_empty():
         return published

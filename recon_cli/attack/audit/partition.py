@@ -84,7 +84,7 @@ def audit_counts(
     Returns:
         Columns of `AUDIT`; nothing where all counts are exact and none is left out.
     """
-    published = with_left_out(release, published)
+    published = with_left_out(release, published, dict.fromkeys(options.ask, tables))
     if published.is_exact:
         return AUDIT.to_frame()
     plan = make_interval_plan(release, tables, published.coverage)

@@ -44,7 +44,8 @@ class AuditQuestion(Question):
         options: AuditOptions,
     ) -> Self:
         """For some tables."""
-        whole = coverage_with_left_out(release, coverage)
+        asked = dict.fromkeys(options.ask, tables)
+        whole = coverage_with_left_out(release, coverage, asked)
         return cls(make_interval_plan(release, tables, whole), options)
 
     @property
@@ -56,7 +57,8 @@ class AuditQuestion(Question):
         """Rows of ``audit/``."""
         release, given = self.release, part.published
         left_out = left_out_counts(given, coverage_with_left_out(release, given.coverage))
-        published = with_left_out(release, given)
+        asked = dict.fromkeys(self.options.ask, self.plan.tables)
+        published = with_left_out(release, given, asked)
         audited = AUDIT.to_frame()
         if not published.is_exact:
             audited = audit_with_plan(self.plan, published, self.options, on_progress, quarantine)

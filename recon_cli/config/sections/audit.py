@@ -18,7 +18,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from recon_cli.config.model import Section, TableChoice
+from recon_cli.config.model import AnyNames, Section, TableChoice, check_levels
 from recon_cli.schema import Release
 
 
@@ -29,15 +29,19 @@ class Audit(Section):
         tables: What an attacker uses, as in ``reconstruct``. Default: every table.
         safety: A cell is safe if two possible counts of it are at least so far apart. Default:
             what the law of each requires (docs/protected.md).
+        ask: Levels, such as the units that areas cut each other into: of each of their geounits
+            every cell of the tables is asked for, whether published there or not.
         region_seconds: Budget of each region, in deterministic seconds.
         seed: For the solver's own choices; default the run's seed.
     """
 
     tables: TableChoice | None = None
     safety: Annotated[int, Field(ge=1)] | None = None
+    ask: AnyNames = ()
     region_seconds: Annotated[float, Field(gt=0)] = 120.0
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def check(self, release: Release) -> None:
         """Refuse unknown tables and levels."""
         release.select_tables(self.tables)
+        check_levels(self.ask, release, "ask")

@@ -16,6 +16,7 @@ from recon_cli.report.sections import (
     proofs,
     provenance,
     risk,
+    slivers,
     uniqueness,
     variability,
 )
@@ -27,6 +28,7 @@ SECTIONS: Final[tuple[Section[Any], ...]] = (
     certain.SECTION,
     contributions.SECTION,
     audit.SECTION,
+    slivers.SECTION,
     confidence.SECTION,
     attack.SECTION,
     leave_one_out.SECTION,

@@ -1,0 +1,80 @@
+"""The small groups of people that areas give away where they overlap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from recon_cli.attack.slivers import SLIVERS as COLUMNS
+from recon_cli.evaluate.findings import Findings
+from recon_cli.evaluate.fresh import Missing
+from recon_cli.pipeline.stages import SLIVERS
+from recon_cli.report.document import ReportSection, result_table
+from recon_cli.report.section import Section
+from recon_cli.report.words import Words
+from recon_cli.store import Manifest
+
+_KEY = "slivers"
+#: Rows of the table, and units that a row names.
+_ROWS, _NAMED = 20, 4
+
+
+@dataclass(frozen=True)
+class _Slivers:
+    """What `recon slivers` found.
+
+    Attributes:
+        manifest: Of ``slivers/``.
+        rows: Of it, those with fewest people first.
+    """
+
+    manifest: Manifest
+    rows: pl.DataFrame
+
+
+def _title(_: Words) -> str:
+    return "Slivers between areas"
+
+
+def _read(findings: Findings) -> _Slivers | Missing | None:
+    work = findings.work
+    if not work.holds(SLIVERS):
+        return None
+    folder = work.fresh(SLIVERS)
+    if isinstance(folder, Missing):
+        return folder
+    rows = pl.concat([COLUMNS.to_frame(), *(folder.read(name) for name in folder.partitions)])
+    return _Slivers(folder.manifest, rows.sort("people", "geoid"))
+
+
+def _render(found: _Slivers, words: Words) -> tuple[ReportSection, ...]:
+    title = _title(words)
+    totals, below = found.manifest.totals, found.manifest.notes["below"]
+    open_areas = totals["areas"] - totals["exact_areas"]
+    caution = (
+        f" Of {open_areas:,} areas the total is not published exactly; they are not used, so that "
+        "other slivers may be smaller."
+        if open_areas
+        else ""
+    )
+    text = (
+        f"**{found.rows.height:,}** groups of 1 to {below - 1} {words.people} are given away by "
+        f"sums and differences of areas whose totals are exact, {totals['people']:,} "
+        f"{words.people} in all, who may be in more than one. What the tables count of these areas "
+        f"they count of the group, too.{caution}"
+    )
+    shown = [
+        (row["areas"], _listed(row["units"]), f"{row['people']:,}")
+        for row in found.rows.head(_ROWS).iter_rows(named=True)
+    ]
+    table = result_table("Slivers", ("areas", "holds", words.people), shown, 2)
+    return (ReportSection(_KEY, title, (text,), sheets=(table,) if shown else ()),)
+
+
+def _listed(units: list[str]) -> str:
+    more = f" and {len(units) - _NAMED:,} more" if len(units) > _NAMED else ""
+    return ", ".join(units[:_NAMED]) + more
+
+
+SECTION = Section(_KEY, _title, _read, _render)

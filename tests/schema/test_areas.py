@@ -1,0 +1,162 @@
+"""Areas that need not nest: what the schema says, and what the membership file does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import recon_cli as recon
+from recon_cli.errors import ConfigError, ReconError, SchemaError, SourceError
+from recon_cli.schema import AreaGeography, Release, parse_release
+from recon_cli.sources.membership import read_membership
+
+SCHEMA = """
+release: people
+title: People by ward and by square
+features: {sex: {categories: [female, male]}}
+geography:
+  unit: atom
+  areas: [{area: ward, within: district}, {area: district}, {area: square}]
+microdata: [sex]
+histogram: [sex]
+families:
+  - {levels: [ward, square], cells: [total, {by: sex}], tables: {T1: {}}}
+"""
+LOOKUP = "atom,ward,district,square\nx1,E05,D1,S17\nx2,E05,D1,S18\nx3,E06,D1,S18\n"
+
+
+def bound(folder: Path, lookup: str = LOOKUP, schema: str = SCHEMA) -> Release:
+    path = folder / "lookup.csv"
+    path.write_text(lookup)
+    release = parse_release(schema, source="people.yaml")
+    return release.with_membership(read_membership(release, path))
+
+
+def geography(release: Release) -> AreaGeography:
+    assert isinstance(release.geography, AreaGeography)
+    return release.geography
+
+
+def test_levels_are_finest_first_whatever_the_order(tmp_path: Path) -> None:
+    levels = [level.name for level in bound(tmp_path).geography.levels]
+    assert levels == ["atom", "ward", "district", "square", "all"]
+
+
+def test_places_are_looked_up(tmp_path: Path) -> None:
+    release = bound(tmp_path)
+    by_name = release.geography.by_name
+    assert by_name["ward"].enclosing("x2") == "E05"
+    assert by_name["ward"].enclosing(pl.Series(["x1", "E06", "S18", "S17"])).to_list() == [
+        "E05",
+        "E06",
+        None,
+        "E05",
+    ]
+    assert by_name["district"].encloses(by_name["ward"])
+    assert not by_name["square"].encloses(by_name["ward"])
+    assert release.geography.inside("x3", "S18")
+    assert not release.geography.inside("E05", "S17")
+    assert release.region.name == "overlap"
+
+
+def test_a_chain_of_areas_is_one_region(tmp_path: Path) -> None:
+    lookup = "atom,ward,district,square\na,1,,5\nb,1,,6\nc,2,,6\nd,3,,7\n"
+    release = bound(tmp_path, lookup)
+    assert release.region.name == "overlap"
+    assert [release.region.enclosing(each) for each in "abcd"] == ["a+", "a+", "a+", "d+"]
+    assert release.region.enclosing("3") == "d+"
+
+
+def test_codes_that_two_levels_share_have_their_level(tmp_path: Path) -> None:
+    release = bound(tmp_path, "atom,ward,district,square\nx1,1,D,1\nx2,1,D,2\n")
+    assert release.geography.by_name["ward"].enclosing("x1") == "ward:1"
+    assert release.geography.by_name["square"].enclosing("x2") == "square:2"
+    find = geography(release).find
+    assert (find("2"), find("ward:1"), find("D")) == ("square:2", "ward:1", "D")
+    with pytest.raises(ConfigError, match="'1' is the code of ward:1 and of square:1"):
+        find("1")
+
+
+def test_rows_are_the_units_where_no_column_names_them(tmp_path: Path) -> None:
+    release = bound(tmp_path, "ward,district,square\nE05,D1,S17\nE05,D1,S17\nE06,D1,\n")
+    assert geography(release).listed([])["geoid"].to_list() == ["E05+D1+S17", "E06+D1+"]
+
+
+@pytest.mark.parametrize(
+    ("lookup", "message"),
+    [
+        (LOOKUP + "x4,E05,D2,S19\n", "ward E05 has two districts, D1 (x1), D2 (x4)"),
+        (LOOKUP + "x2,E06,D1,S18\n", "line 5: atom x2 is in wards E05 and E06"),
+        ("atom,ward,district\nx1,E05,D1\n", "no column square; table T1 is published by it"),
+        (LOOKUP + "x4,E/5,D1,S19\n", "line 5: ward 'E/5': a code has no slashes"),
+        (LOOKUP + "x_,E05,D1,S19\n", "line 5: atom 'x_': a code has no slashes"),
+        (LOOKUP + ",E05,D1,S19\n", "line 5: no atom"),
+        ("atom,ward,district,square\n", "expected a row for each atom"),
+    ],
+)
+def test_what_is_wrong_with_a_membership_file(tmp_path: Path, lookup: str, message: str) -> None:
+    with pytest.raises(ReconError) as caught:
+        bound(tmp_path, lookup)
+    assert message in str(caught.value)
+    assert "lookup.csv" in str(caught.value)
+
+
+def test_an_area_in_two_partitions_is_named(tmp_path: Path) -> None:
+    schema = SCHEMA.replace("unit: atom", "unit: atom\n  partition: district")
+    lookup = LOOKUP + "x4,E07,D2,S18\n"
+    with pytest.raises(
+        SchemaError,
+        match="partition district: square S18 lies in districts D1 and D2; use partition: all",
+    ):
+        bound(tmp_path, lookup, schema)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("within: district", "within: county", "which is no area system"),
+        ("{area: district}", "{area: district, within: ward}", "ward is within district is within"),
+        ("area: square", "area: all", "'all' is a reserved name"),
+        ("unit: atom", "levels: []", "give exactly one of levels, areas"),
+    ],
+)
+def test_what_is_wrong_with_a_schema(old: str, new: str, message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        parse_release(SCHEMA.replace(old, new), source="people.yaml")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("ward,E09,T1,1,5", "counts.csv: line 3: ward E09 is not in "),
+        (
+            "parish,E05,T1,1,5",
+            "expected one of the levels atom, ward, district, square; found parish",
+        ),
+        ("district,D1,T1,1,5", "table T1 is not published at level district"),
+    ],
+)
+def test_rows_of_counts_that_do_not_fit(tmp_path: Path, row: str, message: str) -> None:
+    release = bound(tmp_path)
+    counts = tmp_path / "counts.csv"
+    counts.write_text(f"level,geoid,table,cell,count\nward,E05,T1,1,3\n{row}\n")
+    with pytest.raises(SourceError) as caught:
+        recon.read_published(release, [counts])
+    assert message in str(caught.value)
+
+
+def test_places_need_the_membership_file() -> None:
+    release = parse_release(SCHEMA, source="people.yaml")
+    with pytest.raises(ConfigError, match="is in a membership file, which was not given"):
+        release.geography.unit.enclosing("x1")
+
+
+def test_totals_over_the_same_units_that_differ_are_a_contradiction(tmp_path: Path) -> None:
+    release = bound(tmp_path, "atom,ward,district,square\nx1,E05,D1,S17\nx2,E05,D1,S18\n")
+    rows = [("E05", "T1", 1, 5), ("S17", "T1", 1, 2), ("S18", "T1", 1, 2)]
+    counts = pl.DataFrame(rows, schema=["geoid", "table", "cell", "count"], orient="row")
+    published = recon.publish(release, counts, absent="unpublished")
+    with pytest.raises(recon.ReconError, match=r"the least change .* possible is 1 in 1 cell"):
+        recon.reconstruct(release, published)

@@ -1,0 +1,175 @@
+"""Areas from files to `recon show`; other codes or another way to write them change nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+
+import recon_cli as recon
+from recon_cli.schema import Membership, Release, parse_release
+from tests.support.command_line import recon as command
+from tests.support.populations import random_records
+
+CELLS = "cells: [total, {by: sex}, {by: old}]"
+PEOPLE = (
+    "release: people\ntitle: People\n"
+    "features: {sex: {categories: [women, men]}, old: {categories: [false, true]}}\n"
+    "geography: GEOGRAPHY\nmicrodata: [sex, old]\nhistogram: [sex, old]\nfamilies:\n"
+    f"  - {{levels: LEVELS, {CELLS}, tables: {{T: {{}}}}}}\n"
+)
+
+
+def schema(geography: str, levels: str) -> str:
+    return PEOPLE.replace("GEOGRAPHY", geography).replace("LEVELS", levels)
+
+
+NESTED = schema(
+    "{levels: [{level: plot, digits: 4}, {level: ward, digits: 3}, {level: town, digits: 1}], "
+    "partition: town}",
+    "[plot, ward]",
+)
+AREAS = schema(
+    "{unit: plot, areas: [{area: ward, within: town}, {area: town}], partition: town}",
+    "[plot, ward]",
+)
+PLOTS = [f"{town}0{ward}{plot}" for town in "AB" for ward in "12" for plot in "123"]
+
+
+def write(folder: Path, name: str, text: str, counts: pl.DataFrame, **ingest: str) -> Path:
+    (folder / f"{name}.yaml").write_text(text)
+    counts.write_csv(folder / f"{name}.csv")
+    config = {
+        "release": f"{name}.yaml",
+        "work": f"work-{name}",
+        "ingest": {"source": "tidy", "paths": [f"{name}.csv"], **ingest},
+        "reconstruct": {},
+        "solvar": {"mode": "exact"},
+        "claims": {},
+        "audit": {"ask": ["ward"]},
+    }
+    path = folder / f"{name}-recon.yaml"
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def test_a_hierarchy_written_as_areas_gives_the_same_bytes(tmp_path: Path) -> None:
+    nested = parse_release(NESTED, source="nested")
+    people = random_records(nested, 5, 60, PLOTS)
+    counts = recon.tabulate(nested, people)
+    plots = pl.DataFrame({"geoid": PLOTS})
+    plots.write_csv(tmp_path / "plots.csv")
+    lookup = plots.select(
+        plot="geoid", ward=pl.col("geoid").str.head(3), town=pl.col("geoid").str.head(1)
+    )
+    lookup.write_csv(tmp_path / "lookup.csv")
+    for name, text, ingest in (
+        ("nested", NESTED, {"geounits": "plots.csv"}),
+        ("areas", AREAS, {"membership": "lookup.csv"}),
+    ):
+        command("run", "-c", write(tmp_path, name, text, counts, **ingest))
+    of_nested = sorted((tmp_path / "work-nested").rglob("*.parquet"))
+    assert {path.parts[-3] for path in of_nested} > {"tables", "microdata", "solvar", "claims"}
+    for path in of_nested:
+        other = tmp_path / "work-areas" / path.relative_to(tmp_path / "work-nested")
+        assert path.read_bytes() == other.read_bytes(), path
+
+
+@pytest.fixture(scope="module")
+def wards(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two zonings of three atoms; every area has ten people or more, x2 two."""
+    folder = tmp_path_factory.mktemp("wards")
+    text = schema("{unit: atom, areas: [{area: ward}, {area: square}]}", "[ward, square]")
+    (folder / "people.yaml").write_text(text)
+    (folder / "lookup.csv").write_text("atom,ward,square\nx1,E5,S1\nx2,E5,S2\nx3,E6,S2\n")
+    (folder / "counts.csv").write_text(
+        "level,geoid,table,cell,count\n"
+        "ward,E5,T,1,14\nward,E5,T,2,8\nward,E5,T,3,6\nward,E5,T,4,9\nward,E5,T,5,5\n"
+        "ward,E6,T,1,11\nward,E6,T,2,5\nward,E6,T,3,6\nward,E6,T,4,4\nward,E6,T,5,7\n"
+        "square,S1,T,1,12\nsquare,S1,T,2,7\nsquare,S1,T,3,5\nsquare,S1,T,4,9\nsquare,S1,T,5,3\n"
+        "square,S2,T,1,13\nsquare,S2,T,2,6\nsquare,S2,T,3,7\nsquare,S2,T,4,4\nsquare,S2,T,5,9\n"
+    )
+    (folder / "recon.yaml").write_text(
+        "release: people.yaml\nwork: work\n"
+        "ingest: {source: tidy, paths: [counts.csv], membership: lookup.csv}\n"
+        "reconstruct:\nsolvar: {mode: exact}\nclaims:\naudit: {ask: [atom]}\n"
+        "slivers: {below: 10}\nreport:\n"
+    )
+    command("run", "-c", folder / "recon.yaml")
+    return folder
+
+
+def test_the_difference_of_two_areas_is_recovered_and_shown(wards: Path) -> None:
+    audit = pl.read_parquet(wards / "work" / "audit" / "**" / "*.parquet")
+    row = audit.filter(geoid="x2", table="T", cell=1).row(0, named=True)
+    assert (row["least"], row["greatest"], row["status"]) == (2, 2, "recovered")
+    slivers = pl.read_parquet(wards / "work" / "slivers" / "**" / "*.parquet")
+    assert slivers.rows() == [("x2", ["x2"], "ward E5 − square S1", 2)]
+    shown = " ".join(command("show", "x2", "-c", wards / "recon.yaml").output.split())
+    assert "ward E5 T 1 (14) − square S1 T 1 (12)" in shown
+    assert "ward E5 − square S1 = 2" in shown
+    assert "ward E5" in command("show", "ward:E5", "-c", wards / "recon.yaml").output
+
+
+def test_the_report_has_slivers(wards: Path) -> None:
+    text = (wards / "work" / "report" / "report.md").read_text()
+    assert "ward E5 − square S1" in text
+
+
+def test_no_place_of_that_name(wards: Path) -> None:
+    refused = command("show", "E9", "-c", wards / "recon.yaml", code=2)
+    assert "'E9' is no place of the membership file" in refused.stderr
+
+
+def overlap(codes: pl.DataFrame) -> Release:
+    text = schema("{unit: atom, areas: [{area: ward}, {area: square}]}", "[ward, square]")
+    digest = str(codes.rows())
+    return parse_release(text, source="o").with_membership(Membership("lookup", codes, digest))
+
+
+def audited(release: Release, people: pl.DataFrame, ask: str) -> pl.DataFrame:
+    published = recon.publish(release, recon.tabulate(release, people))
+    return recon.audit_counts(release, published, ask=[ask]).select(
+        "geoid", "table", "cell", "least", "greatest", "status"
+    )
+
+
+def test_other_codes_change_nothing_but_the_codes() -> None:
+    rng = np.random.default_rng(4)
+    codes = pl.DataFrame(
+        {
+            "atom": [f"x{i}" for i in range(9)],
+            "ward": [f"W{i // 3}" for i in range(9)],
+            "square": [f"S{i % 3}" for i in rng.permutation(9)],
+        }
+    )
+    people = random_records(overlap(codes), 3, 40, codes["atom"].to_list())
+    new = dict(zip(codes["atom"], rng.permutation([f"x{i}" for i in range(9)]), strict=True))
+    renamed = codes.with_columns(pl.col("atom").replace_strict(new)).sort("atom")
+    moved = people.with_columns(pl.col("geoid_atom").replace_strict(new))
+    before, after = (
+        audited(overlap(codes), people, "atom").with_columns(pl.col("geoid").replace_strict(new)),
+        audited(overlap(renamed), moved, "atom"),
+    )
+    key = ["geoid", "table", "cell"]
+    assert before.sort(key).rows() == after.sort(key).rows()
+
+
+def test_an_atom_split_in_two_equal_ones_changes_nothing_for_the_others() -> None:
+    codes = pl.DataFrame(
+        {
+            "atom": ["a", "b", "c", "d"],
+            "ward": ["W1", "W1", "W2", "W2"],
+            "square": ["S1", "S2", "S1", "S2"],
+        }
+    )
+    people = random_records(overlap(codes), 3, 12, ["a", "b", "c", "d"])
+    split = pl.concat([codes, pl.DataFrame({"atom": ["d2"], "ward": ["W2"], "square": ["S2"]})])
+    before, after = (
+        audited(overlap(each), people, "atom").filter(pl.col("geoid").is_in(["a", "b", "c"]))
+        for each in (codes, split)
+    )
+    assert before.rows() == after.rows()
