@@ -18,11 +18,11 @@ from typing import Final, Self
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.errors import ContradictionError
 from recon_cli.frames import OPEN
-from recon_cli.arrays import IntArray
 from recon_cli.progress import OnProgress
 from recon_cli.publication import Publication
 from recon_cli.schema import Level, Release, Table

@@ -47,8 +47,8 @@ def command(
     synth and attacker; PROTECTIONS; tabulate, ingest; capacity, audit, slivers, frontier;
     reconstruct, estimate; solvar, claims, prove, contributions, confidence, leave-one-out,
     attribute; link, risk, score; compare, report. A stage that is up to date is skipped; --force
-    runs the chosen stages again. If the command is killed, the same command continues from there and
-    makes the same files.
+    runs the chosen stages again. If the command is killed, the same command continues from there
+    and makes the same files.
 
     Not part of a run: `recon fetch`, `recon verify` (reconstruct compares every cell before it
     publishes) and `recon lab calibrate` (it makes populations of its own).

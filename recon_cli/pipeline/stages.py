@@ -73,6 +73,7 @@ SLIVERS = Stage(
     folders=("slivers", "sliver_counts"),
     section="slivers",
     function="recon_cli.stages.slivers:slivers",
+    purpose="Find the small groups of people that areas give away where they overlap.",
 )
 #: It reads the release's schema alone.
 FRONTIER = Stage(

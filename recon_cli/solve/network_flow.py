@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.graph.python import max_flow, min_cost_flow
 
-
 from recon_cli.arrays import IntArray
 from recon_cli.errors import SolverError
 

@@ -130,6 +130,7 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     for block in blocks(text(page)):
         if block.language == "csv" and block.file:
+            (tmp_path / block.file).parent.mkdir(exist_ok=True)
             (tmp_path / block.file).write_text(block.text)
         if block.language != "yaml":
             continue

@@ -1,4 +1,12 @@
-"""``slivers:`` which small groups of people overlapping areas give away."""
+"""``slivers:`` which small groups of people overlapping areas give away.
+
+Writes slivers/: for each unit the least populated group around it whose count is a sum and
+difference of areas' totals, if it is small; and sliver_counts/, what the tables then say of it.
+
+Example:
+  recon slivers -c recon.yaml
+  recon slivers --set slivers.below=5
+"""
 
 from __future__ import annotations
 
