@@ -37,8 +37,8 @@ ReadFound = Callable[[str], Found]
 
 
 #: Sets of records besides the reconstruction, and deterministic seconds for each.
-_SETS: Final = 100
-_SET_SECONDS: Final = 0.5
+_SETS: Final = 200
+_SET_SECONDS: Final = 2.0
 #: How many times as many kinds of records have to be there for cliques to be worth it.
 _NARROWER: Final = 4
 
