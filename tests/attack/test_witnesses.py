@@ -33,8 +33,8 @@ TOWNS = parse_release(
 )
 
 
-def flagged(seed: int, number: int) -> Publication:
-    """Counts below 3 flagged, nothing more: some are recovered, some are not."""
+def flagged(seed: int, number: int, below: int = 3) -> Publication:
+    """Small counts flagged, nothing more: some are recovered, some are not."""
     rng = np.random.default_rng(seed)
     records = pl.DataFrame(
         {
@@ -43,7 +43,7 @@ def flagged(seed: int, number: int) -> Publication:
             "age": rng.choice(["young", "middle", "old"], number, p=[0.6, 0.3, 0.1]),
         }
     )
-    law = recon.parse_law({"suppressed": {"below": 3}})
+    law = recon.parse_law({"suppressed": {"below": below}})
     protection = recon.Protection((recon.Statement(law),))
     truth = count_records(TOWNS, records)
     counts = recon.protect_counts(TOWNS, truth, protection, chance=KeyedChance.for_study(1))

@@ -9,11 +9,14 @@ import polars as pl
 import pytest
 
 from recon_cli import reconcheck, reconstruct
+from recon_cli.attack.audit.witnesses import WitnessOptions, find_witnesses
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.proofs.derivation import Effort, ScopeProver, prove_unique
 from recon_cli.proofs.parts import PartSearch
 from recon_cli.proofs.record_sets import RecordSet
+from recon_cli.proofs.region import RegionProver
 from recon_cli.proofs.scope_rows import RowSource
+from recon_cli.proofs.statements import Statement
 from recon_cli.proofs.tables import PublishedTables, grain_lines, runs
 from recon_cli.solve.cp_sat import Effort as SolverEffort
 from tests.attack.test_witnesses import TOWNS, flagged
@@ -106,3 +109,41 @@ def test_parts_of_a_unit_alone_are_accepted() -> None:
         text = "\n".join(["in 2", "part a", *V_RECORDS.split("\n")[:-1], "end", "part b", *other])
         assert check(TABLES, f"{text}\nend\nvary a b 1 2 1 *\n") == [True]
     assert not list(search.differing(count, 3))
+
+
+def test_two_sets_may_differ_though_neither_is_far_from_the_known() -> None:
+    published = flagged(0, 60, below=6)
+    plan = make_interval_plan(TOWNS, TOWNS.tables, published.coverage)
+    records = reconstruct(TOWNS, published).microdata
+    cells = published.counts.filter(pl.col("low") < pl.col("high"))
+    options = WitnessOptions(1, 1.0, safety=2)
+    others = list(find_witnesses(TOWNS, published, TOWNS.tables, cells, options))
+    written = PublishedTables(TOWNS, published, TOWNS.tables)
+    prover = RegionProver(
+        written,
+        plan.grain,
+        "all",
+        records,
+        effort=Effort(10.0),
+        part_effort=SolverEffort(1, 1.0),
+    )
+    found = [
+        RecordSet.of("s", list(written.record_lines(each)), prover.atoms)
+        for each in (records, *others)
+    ]
+    number = {table.name: at for at, table in enumerate(TOWNS.tables)}
+    chosen = None
+    for geoid, table, cell in cells.select("geoid", "table", "cell").iter_rows():
+        units = np.array(sorted(prover.tables.units[written.places[geoid]]), dtype=np.int64)
+        predicates = prover.tables.cells[number[table], cell]
+        known, *values = (each.count(units, predicates) for each in found)
+        if min(values) < known < max(values):
+            apart, what = max(values) - min(values), f"{number[table]}.{cell}"
+            chosen = Statement("audit", geoid, "", apart=apart, what=what)
+    assert chosen is not None
+    prover.show([chosen], others)
+    assert prover.result([chosen]).statements["status"].to_list() == ["shown"]
+    text = prover.result([chosen]).proof
+    assert "differ other" in text
+    assert "set other1 reconstruction" in text or "set other2 reconstruction" in text
+    assert check(written.text, text) == [True]
