@@ -156,6 +156,7 @@ class RegionProver:
         self.unique: dict[int, _Outcome] = {}
         self.differences: dict[Statement, _Outcome] = {}
         self.sets: list[RecordSet] = []
+        self._read: dict[str, tuple[Masks, ...]] = {}
         if records is not None:
             self.text.add(["in all"])
             self._add(self._set(records, "reconstruction"))
@@ -423,11 +424,13 @@ class RegionProver:
         return Count(*scope.count(place, self._predicates(what)))
 
     def _predicates(self, what: str) -> tuple[Masks, ...]:
-        if "." in what:
-            (cell,) = self.tables.cells_of(what)
-            found: tuple[Masks, ...] = self.tables.cells[cell]
-            return found
-        return (self.tables.masks(what.split()),)
+        if what not in self._read:
+            if "." in what:
+                (cell,) = self.tables.cells_of(what)
+                self._read[what] = self.tables.cells[cell]
+            else:
+                self._read[what] = (self.tables.masks(what.split()),)
+        return self._read[what]
 
     def _present(self, scope: Any, unit: int) -> dict[int, int]:
         """Unknown → records in the reconstruction."""
@@ -453,8 +456,10 @@ class RegionProver:
     def _held(self, unit: int, bounds: Iterable[Bound]) -> Iterator[Bound]:
         """The bounds that the reconstruction, the only solution of a unit, is within."""
         here = self.sets[0].within(np.array([unit]))
+        records = list(zip(here.values.tolist(), here.times.tolist(), strict=True))
         for bound in bounds:
-            number = here.count(np.array([unit]), self._predicates(bound.what))
+            what: Any = self._predicates(bound.what)
+            number = sum(times * reconcheck.holds(what, values) for values, times in records)
             if number >= bound.number if bound.is_least else number <= bound.number:
                 yield bound
 
