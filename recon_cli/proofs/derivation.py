@@ -80,7 +80,7 @@ class Effort:
 
 @dataclass
 class ScopeProver:
-    """Looks for lines in one scope of a proof.
+    """Looks for lines in one scope of a proof, each a use of Eq. (rule).
 
     Attributes:
         scope: The checker's (`recon_cli.reconcheck.Scope`), without bounds so far.
