@@ -1,12 +1,12 @@
 """Runs that are killed at random moments and started again: ``python -m benchmarks.kills``.
 
-A synthetic county with its truth and attackers' files goes through every stage from the population
-to the scores, by ``recon run`` and in shards with ``recon merge``. The parent, a worker or both get
-SIGKILL at a seeded moment of each stage; then the same command is given until it succeeds, and
-every file must be as in an undisturbed run but for times and memory in manifests. Likewise after
-SIGTERM, and after a cap on memory (RLIMIT_AS) that comes at a seeded moment; both must end the run
-within ten seconds, in one line (or the words of a library that ends the process). Exits with 1 if
-anything is not as it must be. Linux only.
+A synthetic county with its truth and attackers' files goes through every stage from the
+population to the scores, by ``recon run`` and in shards with ``recon run --merge``. The parent, a
+worker or both get SIGKILL at a seeded moment of each stage; then the same command is given until
+it succeeds, and every file must be as in an undisturbed run but for times and memory in
+manifests. Likewise after SIGTERM, and after a cap on memory (RLIMIT_AS) that comes at a seeded
+moment; both must end the run within ten seconds, in one line (or the words of a library that ends
+the process). Exits with 1 if anything is not as it must be. Linux only.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ class Trial:
             other.communicate(timeout=_START)
         for shard in shards:
             self.undisturbed(config, *shard)
-        self._kill_command(config, ("merge", stage), KILLS[0])
-        self.undisturbed(config, "merge", stage)
+        self._kill_command(config, ("run", "--merge", stage), KILLS[0])
+        self.undisturbed(config, "run", "--merge", stage)
 
     def _kill_command(self, config: Path, command: tuple[str, ...], stop: Stop) -> None:
         moment = self.rng.uniform(0, self.durations[" ".join(command)])
@@ -306,7 +306,7 @@ def _undisturbed(trial: Trial, *, sharded: bool) -> None:
             continue
         for number in (1, 2):
             trial.undisturbed(config, stage, "--shard", f"{number}/2")
-        trial.undisturbed(config, "merge", stage)
+        trial.undisturbed(config, "run", "--merge", stage)
     trial.compare(config)
 
 

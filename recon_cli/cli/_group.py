@@ -52,7 +52,7 @@ MACHINE = "recon_cli.machine"
 #: What a person wants → the commands for it, in the order in which they are used.
 PURPOSES: Mapping[str, Sequence[str]] = {
     "Begin": ("init", "fetch"),
-    "Run": ("run", "status", "merge", "purge"),
+    "Run": ("run", "status", "purge"),
     "Stages": ("ingest", "reconstruct", "solvar", "link", "score", "report"),
     "Ask": (
         *("show", "verify", "audit", "slivers", "claims", "check", "prove"),
@@ -71,7 +71,6 @@ _PURPOSE: Mapping[str, str] = {
     "fetch": "Download published files from the publisher's site.",
     "run": "Run every stage that the config has a section for, in order.",
     "status": "Show the status of every stage of a work folder.",
-    "merge": "Publish a stage whose shards are all done.",
     "purge": "Remove what a run made from its work folder.",
     "show": "Show one geounit: its tables, its people, and why records are certain.",
     "verify": "Compare the records with every published cell.",

@@ -200,12 +200,12 @@ _SHARED: tuple[Callable[[Callable[..., None]], Callable[..., None]], ...] = (
     click.option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
 )
 
-#: The shard of `recon merge`: no pieces.
+#: The shard of `recon run --merge`: no pieces.
 MERGE = "merge"
 shard_option = click.option(
     "--shard",
     metavar="K/N",
-    help="Work on the K-th of N shards; `recon merge` publishes when all are done.",
+    help="Work on the K-th of N shards; `recon run --merge` publishes when all are done.",
 )
 force_option = click.option("--force", is_flag=True, help="Run again what is up to date.")
 

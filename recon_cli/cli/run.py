@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
+from recon_cli.cli._options import (
+    MERGE,
+    ConfiguredCommand,
+    RunOptions,
+    force_option,
+    run_options,
+)
 from recon_cli.cli._run_log import RunLog, log_to
+from recon_cli.cli._stage import run_and_print
 from recon_cli.pipeline.execution import plan, run_stages
 from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import STAGES
 from recon_cli.progress import JsonLinesReporter
 from recon_cli.protections import PROTECTIONS
 from recon_cli.store import Stage
@@ -22,6 +31,9 @@ from recon_cli.store import Stage
 @click.option("--from", "first", metavar="STAGE", help="Begin with this stage.")
 @click.option("--until", "last", metavar="STAGE", help="End with this stage.")
 @click.option("--only", metavar="STAGE", help="This stage alone.")
+@click.option(
+    "--merge", metavar="STAGE", help="Publish this stage, whose shards are done; work on no piece."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would run, and why; change nothing.")
 @click.option(
     "--log-json",
@@ -37,6 +49,7 @@ def command(
     first: str | None,
     last: str | None,
     only: str | None,
+    merge: str | None,
     dry_run: bool,
     log_json: str | None,
     force: bool,
@@ -50,6 +63,10 @@ def command(
     runs the chosen stages again. If the command is killed, the same command continues from there
     and makes the same files.
 
+    For job arrays: each job works on one shard of a stage with --shard, on any machine that sees
+    the work folder; then one process merges them with --merge. It reports pieces that are missing,
+    and computes what concerns all of them: the tables of solvar, the modes of link.
+
     Not part of a run: `recon fetch`, `recon verify` (reconstruct compares every cell before it
     publishes) and `recon lab calibrate` (it makes populations of its own).
 
@@ -58,6 +75,7 @@ def command(
       recon run -c al.yaml
       recon run -c al.yaml --dry-run
       recon run -c al.yaml --from solvar --force
+      recon run -c al.yaml --merge reconstruct
       recon run -c al.yaml --log-json al.log
 
     \b
@@ -85,6 +103,11 @@ def command(
     Nothing else is written to stderr, but for an
     error message when FILE is given.
     """  # noqa: D301 - click wants the character itself
+    if merge is not None:
+        if first or last or only or dry_run or log_json or force:
+            raise click.UsageError("--merge goes with no other choice of stages, nor --force")
+        _merge(options, merge)
+        return
     run = options.run(force=force)
     configured = stages_of(run.config)
     chosen = select(configured, first, last, only)
@@ -100,6 +123,16 @@ def command(
 
 
 command.help = (command.help or "").replace("PROTECTIONS", ", ".join(PROTECTIONS))
+
+
+def _merge(options: RunOptions, stage: str) -> None:
+    """Publish a stage whose shards are all done."""
+    known = [each.short_name for each in STAGES if each.can_shard]
+    if stage not in known:
+        raise click.BadParameter(
+            f"{stage!r} is not one of {', '.join(known)}", param_hint="--merge"
+        )
+    run_and_print(stage, replace(options, shard=MERGE), force=False)
 
 
 def _run(

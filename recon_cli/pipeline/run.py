@@ -184,7 +184,7 @@ class Run:
         if self.shard.number:
             raise Unpublished(
                 f"{label}: shard {self.shard.number}/{self.shard.of} is done, {len(chosen)} of "
-                f"{len(pieces)} pieces; when all shards are: recon merge {label}"
+                f"{len(pieces)} pieces; when all shards are: recon run --merge {label}"
             )
         missing = [piece.name for piece in pieces if not stage.is_done(piece)]
         if missing:

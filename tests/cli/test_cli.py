@@ -432,6 +432,18 @@ def test_from_another_folder(config: Path, tmp_path: Path) -> None:
     assert outside(elsewhere, "--version").stdout == f"recon, version {__version__}\n"
 
 
+def test_shards_are_merged_by_run(config: Path) -> None:
+    recon("ingest", "-qc", config)
+    for number in (1, 2):
+        recon("reconstruct", "-c", config, "--shard", f"{number}/2")
+        assert not (work(config) / "microdata").exists()
+    assert "reconstruct: done" in recon("run", "-c", config, "--merge", "reconstruct").stdout
+    assert (work(config) / "microdata").is_dir()
+    refused = recon("run", "-c", config, "--merge", "ingest", code=2)
+    assert "'ingest' is not one of audit, reconstruct, " in refused.stderr
+    recon("run", "-c", config, "--merge", "reconstruct", "--force", code=2)
+
+
 def test_the_help_of_run_names_every_stage() -> None:
     said = " ".join(recon("run", "--help").stdout.split())
     order = said.partition("The order follows")[2].partition("A stage that is up")[0]
