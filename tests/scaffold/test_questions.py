@@ -91,3 +91,10 @@ def test_the_same_feature_under_two_headers_is_one() -> None:
     release = load_release("a.yaml")
     assert [(each.name, each.values) for each in release.features] == [("sex", ("boys", "girls"))]
     assert "all equal" in recon("run", "--until", "reconstruct").stdout
+
+
+def test_a_row_named_as_its_district_that_does_not_add_up_is_a_question() -> None:
+    rows = ["North,Oak,31,14,17", ",Elm,25,13,12", ",North,65,27,29", "South,Ash,9,4,5"]
+    office(*rows, ",Yew,4,3,1", header="District,School,All pupils,Boys,Girls")
+    refused = " ".join(recon("init", "office.csv", code=2).stderr.split())
+    assert "row 4: 'North' may be a place, or a total that does not add up" in refused

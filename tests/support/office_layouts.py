@@ -168,7 +168,8 @@ def _sheet(  # noqa: C901, PLR0917 - a branch for each way to lay it out
 ) -> WorkbookSheet:
     sheet = WorkbookSheet([])
     width = _left_width(style)
-    cells, spacers = _cells(draw, features)
+    is_beside = len(features) == 2 and draw.random() < 0.25
+    cells, spacers = (_beside if is_beside else _cells)(draw, features)
     columns: list[Cell | None] = []
     for i, cell in enumerate(cells):
         if i in spacers:
@@ -181,7 +182,10 @@ def _sheet(  # noqa: C901, PLR0917 - a branch for each way to lay it out
             sheet.merges.append((last, 0, last, width + len(columns) - 1))
     if sheet.rows and draw.random() < 0.7:
         sheet.rows.append([])
-    _header(draw, sheet, style, columns, features)
+    if is_beside:
+        _header_beside(draw, sheet, style, columns)
+    else:
+        _header(draw, sheet, style, columns, features)
     for place, left, indent in _places(people, style):
         row = len(sheet.rows)
         published = place if place != ("",) else None
@@ -231,7 +235,49 @@ def _cells(draw: random.Random, features: Sequence[str]) -> tuple[list[Cell], se
     return cells, {at for at in starts if draw.random() < 0.15}
 
 
-def _header(  # noqa: C901 - a branch for each way to lay it out
+def _beside(draw: random.Random, features: Sequence[str]) -> tuple[list[Cell], set[int]]:
+    """Features side by side, and a total in front of them, behind them, or nowhere."""
+    cells: list[Cell] = [((name, value),) for name in features for value in FEATURES[name]]
+    total = draw.choice(("first", "first", "last", "none"))
+    if total != "none":
+        cells.insert(0 if total == "first" else len(cells), ())
+    return cells, set()
+
+
+def _header_beside(
+    draw: random.Random, sheet: WorkbookSheet, style: _PlaceStyle, columns: Sequence[Cell | None]
+) -> None:
+    """The feature above its values, in merged cells; or the values alone, under a total."""
+    titles = _titles(style)
+    total = draw.choice(_TOTALS)
+    cells = [cell or () for cell in columns]
+    upper = [cell[0][0] if cell else total for cell in cells]
+    lower = [cell[0][1] if cell else "" for cell in cells]
+    if () in cells and draw.random() < 0.4:
+        sheet.rows.append([*titles, *(word or total for word in lower)])
+        return
+    top, width = len(sheet.rows), len(titles)
+    firsts = [word if not i or word != upper[i - 1] else "" for i, word in enumerate(upper)]
+    sheet.rows.append([*titles, *firsts])
+    sheet.rows.append([*[""] * width, *lower])
+    for word in dict.fromkeys(upper):
+        at = [width + i for i, each in enumerate(upper) if each == word]
+        bottom = top + (word == total)
+        if len(at) > 1 or bottom > top:
+            sheet.merges.append((top, at[0], bottom, at[-1]))
+    sheet.merges += [(top, i, top + 1, i) for i in range(width)]
+
+
+def _titles(style: _PlaceStyle) -> list[str]:
+    """What stands over the places and their codes."""
+    has_parent = style.nesting in ("merged", "repeated", "filled")
+    titles = ["District", style.header] if has_parent else [style.header]
+    if style.codes:
+        titles = [t for title in titles for t in (f"{title.removesuffix(' name')} code", title)]
+    return titles
+
+
+def _header(
     draw: random.Random,
     sheet: WorkbookSheet,
     style: _PlaceStyle,
@@ -239,11 +285,7 @@ def _header(  # noqa: C901 - a branch for each way to lay it out
     features: Sequence[str],
 ) -> None:
     total = draw.choice(_TOTALS)
-    titles = ["District", style.header] if _left_width(style) % 2 == 0 else [style.header]
-    if style.nesting not in ("merged", "repeated", "filled"):
-        titles = [style.header]
-    if style.codes:
-        titles = [t for title in titles for t in (f"{title.removesuffix(' name')} code", title)]
+    titles = _titles(style)
     top = len(sheet.rows)
     width = len(titles)
     mark = draw.choice(("", "", " [1]"))

@@ -13,7 +13,7 @@ from recon_cli.sources.formats.geoids import from_geo_id
 from recon_cli.sources.formats.header import header_rows, joined_headers
 from recon_cli.sources.formats.layout import lay_out
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.formats.place import GEOIDS, is_code_header, place_column
+from recon_cli.sources.formats.place import GEOIDS, guessed_place, is_code_header
 from recon_cli.sources.tabular import Document, Sheet, read_sheet
 
 _LABEL: Final = re.compile(r"!!|;|:")
@@ -40,7 +40,9 @@ def _flat(sheet: Sheet, mapping: FileMapping) -> CountSheet | None:
     rows = header_rows(sheet, mapping.header)
     words = joined_headers(sheet, rows)
     headers = tuple(": ".join(each) for each in words)
-    place = place_column(sheet, headers, rows[-1], mapping)
+    place = headers.index(mapping.place) if mapping.place in headers else guessed_place(headers)
+    if place is None:
+        return None
     body = sheet.head[rows[-1] + 1 :]
     if headers[place].casefold() not in GEOIDS or not any(row[place].isalnum() for row in body):
         return None

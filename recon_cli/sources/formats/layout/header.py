@@ -27,7 +27,9 @@ def header_rows(
     at = [number for number, _ in rows]
     cells = dict(rows)
     numeric = _numeric_columns(sheet, [row for _, row in rows])
-    first = next((n for n in at if _is_body(sheet, cells[n], numeric)), None)
+    counted = [n for n in at if _has_counts(cells[n], numeric)]
+    first = next((n for n in counted if not _is_header(sheet, cells[n], numeric)), None)
+    first = counted[0] if first is None and counted else first
     if first is None or first == at[0]:
         raise SourceError(
             f"{sheet.label}: cannot tell header and counts apart; give the numbers of the header "
@@ -61,14 +63,16 @@ def _numeric_columns(sheet: Sheet, rows: Sequence[Row]) -> list[int]:
     return found
 
 
-def _is_body(sheet: Sheet, row: Row, numeric: Sequence[int]) -> bool:
-    """Whether a row has counts, and not the numbers of a header: years of age, of school."""
+def _has_counts(row: Row, numeric: Sequence[int]) -> bool:
     filled = [row[at].strip() for at in numeric if row[at].strip()]
     counts = [cell for cell in filled if is_count(cell)]
-    if not counts or 2 * len(counts) < len(numeric) or not any(map(is_number, counts)):
-        return False
+    return 2 * len(counts) >= len(numeric) and any(map(is_number, counts))
+
+
+def _is_header(sheet: Sheet, row: Row, numeric: Sequence[int]) -> bool:
+    """Whether the numbers of a row are those of a header: years of age, of school."""
     words = [row[at].strip() for at in range(sheet.width) if at not in numeric and row[at].strip()]
-    return not (_count_up(counts) and all(map(is_place_header, words)))
+    return all(map(is_place_header, words)) and _count_up([row[at].strip() for at in numeric])
 
 
 def _count_up(cells: Sequence[str]) -> bool:

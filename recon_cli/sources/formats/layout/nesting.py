@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
+from math import isinf
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.formats.layout.columns import Columns
@@ -77,6 +78,7 @@ class _Nesting:
         self._refuse_doubles(found)
         questions += self._sums_that_differ(found)
         questions += self._outside(found)
+        questions += self._like_totals(found)
         rows = [replace(row, path=path) for row, path in zip(self.rows, found, strict=True)]
         return NestedRows(tuple(rows), tuple(notes), tuple(dict.fromkeys(questions)))
 
@@ -193,6 +195,22 @@ class _Nesting:
             if len(path) == 1 and path not in inner
         ][:1]
 
+    def _like_totals(self, paths: Sequence[Path]) -> list[str]:
+        """A question for a place that may be a total by its name, and is one in most columns."""
+        for i, path in enumerate(paths):
+            outer, name = path[:-1], path[-1] if path else ""
+            if not (may_be_total(name) or (outer and same(name, outer[-1]))):
+                continue
+            around = [k for k, each in enumerate(paths) if each[:-1] == outer and each and k != i]
+            people = self.sums.low.sum(axis=1)
+            is_greatest = len(around) > 1 and people[i] > people[around].max()
+            if is_greatest and self.sums.share_that_adds_up(i, around) > 1 / 2:
+                return [
+                    f"{self.columns.sheet.where(self.rows[i].number)}: {name!r} may be a place, or "
+                    "a total that does not add up: it is taken as a place"
+                ]
+        return []
+
     def _refuse_doubles(self, paths: Sequence[Path]) -> None:
         seen: dict[Path, int] = {}
         for line, path in zip(self.rows, paths, strict=True):
@@ -227,7 +245,8 @@ class _Nesting:
                 continue
             at, total, least, most = column
             header = ": ".join(self.columns.headers[self.columns.counts[at]])
-            found = str(least) if least == most else f"{least} to {most}"
+            found = f"at least {least}" if isinf(most) else f"{least} to {int(most)}"
+            found = str(least) if least == most else found
             questions.append(
                 f"{self.columns.sheet.where(self.rows[i].number, None)}, column {header}: "
                 f"{path[-1] if path else 'all places together'} "

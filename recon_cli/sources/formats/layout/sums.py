@@ -57,8 +57,12 @@ class CountRows:
 
     def add_up(self, total: int, parts: Sequence[int]) -> bool:
         """Whether a row can be the sum of others, in every column."""
+        return self.share_that_adds_up(total, parts) == 1
+
+    def share_that_adds_up(self, total: int, parts: Sequence[int]) -> float:
+        """In which share of the columns a row can be the sum of others."""
         low, high = self.low[list(parts)].sum(axis=0), self.high[list(parts)].sum(axis=0)
-        return bool(((low <= self.high[total]) & (self.low[total] <= high)).all())
+        return float(((low <= self.high[total]) & (self.low[total] <= high)).mean())
 
     def is_surely_sum(self, total: int, parts: Sequence[int]) -> bool:
         """Whether a row is the sum of two others or more, and hardly by chance."""
@@ -74,7 +78,7 @@ class CountRows:
 
     def first_difference(
         self, total: int, parts: Sequence[int]
-    ) -> tuple[int, int, int, int] | None:
+    ) -> tuple[int, int, int, float] | None:
         """The first column whose parts are not the total: column, total, ends of their sum."""
         rows = list(parts)
         low, high = self.low[rows].sum(axis=0), self.high[rows].sum(axis=0)
@@ -82,7 +86,7 @@ class CountRows:
         if not wrong.any():
             return None
         at = int(np.argmax(wrong))
-        return at, int(self.low[total, at]), int(low[at]), int(high[at])
+        return at, int(self.low[total, at]), int(low[at]), high[at]
 
     def blocks(self, rows: Sequence[int]) -> dict[int, list[int]]:
         """Row → the rows beside it of which it is surely the sum, if all rows are in such blocks.
