@@ -40,11 +40,15 @@ class ClaimOptions:
         seed: For the solver's own choices.
         unit_seconds: Deterministic seconds of solving for each unit.
         share: From which proven share of a group on a value counts as inferred.
+        absent: Whether to claim that nobody has some values.
+        at_most: Whether to bound from above what is claimed from below alone.
     """
 
     seed: int
     unit_seconds: float
     share: float = 0.8
+    absent: bool = False
+    at_most: bool = False
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ SOURCES: Final[Mapping[str, tuple[str, ...]]] = {
 #: Columns of ``claims/`` that are no values of people.
 _CLAIMED: Final = frozenset(
     (
-        *("k", "count", "exact", "singleton", "maximal", "trivial", "proof", "rests_on"),
-        *("law", "p_region", "p_all"),
+        *("k", "count", "at_most", "exact", "singleton", "maximal", "trivial", "proof"),
+        *("rests_on", "law", "p_region", "p_all"),
     )
 )
 #: Solutions of a unit of which no count of an area says more than that it is not exceeded.
@@ -182,8 +182,9 @@ class Reader:
         for row in claims.iter_rows(named=True):
             number, masks = row["count"], self._masks(row, columns)
             bounds = [Bound(masks, number, is_least=True)]
-            if row["exact"]:
-                bounds.append(Bound(masks, number, is_least=False))
+            most = number if row["exact"] else row.get("at_most")
+            if most is not None:
+                bounds.append(Bound(masks, most, is_least=False))
             yield Statement("claims", row[unit], claim_text(row, columns), tuple(bounds))
 
     def _audit(self, audit: pl.DataFrame) -> Iterator[Statement]:

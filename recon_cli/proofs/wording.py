@@ -8,8 +8,19 @@ from typing import Any
 
 def claim_text(claim: Mapping[str, Any], columns: Iterable[str]) -> str:
     """What a row of ``claims/`` says, as a row of ``proofs/`` has it."""
-    how = "exactly" if claim["exact"] else "at least"
-    return f"{how} {claim['count']} with {values_text(claim, columns)}"
+    return f"{size_text(claim, claim['count'])} with {values_text(claim, columns)}"
+
+
+def size_text(claim: Mapping[str, Any], people: object) -> str:
+    """Of how many people a row of ``claims/`` is.
+
+    Args:
+        people: Its ``count``, in words or not.
+    """
+    if claim["exact"]:
+        return f"exactly {people}"
+    most = claim.get("at_most")
+    return f"at least {people}" if most is None else f"at least {people}, at most {most}"
 
 
 def values_text(row: Mapping[str, Any], columns: Iterable[str]) -> str:

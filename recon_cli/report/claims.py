@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from recon_cli.proofs.wording import size_text
 from recon_cli.report.words import Words, enumerate_words, of_people, percentage
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_condition
@@ -27,11 +28,11 @@ def claim_sentence(
             masks[release.feature_index[groups.feature]] &= groups.masks[place]
     said = [describe_condition(f, mask) for f, mask in zip(release.features, masks, strict=True)]
     values = ", ".join(each for each in said if each) or f"any {words.person}"
-    how = "exactly" if claim["exact"] else "at least"
     still_open = [words.columns.get(name, name) for name in columns if claim[name] is None]
     rest = f"; {enumerate_words(still_open)} left open" if still_open else ""
     rules = "; assuming structural zeros" if claim["rests_on"] != "tables" else ""
-    return f"{how} {of_people(claim['count'], words)}: {values}{rest}{rules}; {_by_guessing(claim)}"
+    size = size_text(claim, of_people(claim["count"], words))
+    return f"{size}: {values}{rest}{rules}; {_by_guessing(claim)}"
 
 
 def _by_guessing(claim: Mapping[str, Any]) -> str:

@@ -38,7 +38,9 @@ def claims(run: Run) -> QuestionStage:
             "tables": made.used,
             "coverage": made.coverage,
             "is_exact": is_exact,
-            "options": ClaimOptions(seed, config.unit_seconds, config.share),
+            "options": ClaimOptions(
+                seed, config.unit_seconds, config.share, config.absent, config.at_most
+            ),
             "read_records": lambda columns: (
                 made.microdata.read(name, columns=columns) for name in made.microdata.partitions
             ),

@@ -371,3 +371,126 @@ def test_a_share_of_a_group_is_taken_as_it_is_written(share: float, alike: int) 
         upper = np.where(groups.subset == 0, size, 100)
         found = disclosing_groups(groups, size, upper, share)["inferential"]
         assert found.any() == found[groups.subset == 0].any() == inferred
+
+
+@examples(120)
+@given(seed=SEEDS, people=st.integers(1, 5))
+def test_absences_and_greatest_sizes_equal_enumeration(seed: int, people: int) -> None:
+    release, published = released(seed, people, exact=True)
+    try:
+        spaces = relaxed_solutions(release, published, limit=600)
+        tables_alone = relaxed_solutions(release.without_assumptions(), published, limit=600)
+    except TooManyError:
+        assume(False)
+        raise
+    microdata = reconstruct(release, published, release.tables, seed=seed).microdata
+    usual = find_claims(release, published, release.tables, microdata, OPTIONS)
+    options = replace(OPTIONS, absent=True, at_most=True)
+    result = find_claims(release, published, release.tables, microdata, options)
+    assert result.units.drop("seconds").equals(usual.units.drop("seconds"))
+    assert result.disclosures.equals(usual.disclosures)
+    some = result.claims.filter(pl.col("count") > 0)
+    assert some.drop("at_most").drop("proof").equals(usual.claims.drop("proof"))
+    columns = result.columns
+    for row in result.units.filter(pl.col("status") != "open").iter_rows(named=True):
+        unit = row[release.geoid_column]
+        found = result.claims.filter(pl.col(release.geoid_column) == unit)
+        every = [groups_of(release, each, columns, unit) for each in spaces[unit]]
+        for *values, most in found.select(*columns, "at_most").iter_rows():
+            assert most == max(each[tuple(values)] for each in every)
+        nobody = found.filter(count=0)
+        assert nobody["exact"].all()
+        if not row["population"]:
+            assert nobody.is_empty()
+            continue
+        shown = {tuple(values) for values in nobody.select(columns).iter_rows()}
+        least = least_empty(release, columns, every)
+        assert shown <= least
+        for values in least - shown:
+            assert is_stated(release, published, columns, values, unit)
+        alone = [groups_of(release, each, columns, unit) for each in tables_alone[unit]]
+        for *values, rests_on in nobody.select(*columns, "rests_on").iter_rows():
+            is_empty = not any(each[tuple(values)] for each in alone)
+            assert rests_on == ("tables" if is_empty else "tables and rules")
+
+
+@examples(60)
+@given(seed=SEEDS, people=st.integers(1, 4))
+def test_absences_and_greatest_sizes_of_intervals_hold(seed: int, people: int) -> None:
+    release, published = released(seed, people, exact=False)
+    try:
+        whole = solutions(release, published, release.tables, limit=600)
+    except TooManyError:
+        assume(False)
+        raise
+    microdata = reconstruct(release, published, release.tables, seed=seed).microdata
+    options = replace(OPTIONS, absent=True, at_most=True)
+    result = find_claims(release, published, release.tables, microdata, options)
+    closed = result.units.filter(pl.col("status") != "open")[release.geoid_column]
+    assert result.claims.filter(count=0)[release.geoid_column].is_in(closed.implode()).all()
+    for unit in closed:
+        every = [groups_of(release, each, result.columns, unit) for each in whole]
+        found = result.claims.filter(pl.col(release.geoid_column) == unit)
+        for *values, most in found.select(*result.columns, "at_most").iter_rows():
+            assert most >= max(each[tuple(values)] for each in every)
+
+
+def least_empty(
+    release: Release, columns: tuple[str, ...], every: list[Counter[Values]]
+) -> set[Values]:
+    """Values on up to four columns that nobody has in any solution, and fewer of them somebody."""
+    groups = [release.column_groups(name) for name in columns]
+    possible = {key for each in every for key, n in each.items() if n}
+    empty = set()
+    for key in itertools.product(*((None, *each.labels) for each in groups)):
+        spoken = [at for at, value in enumerate(key) if value is not None]
+        features = {groups[at].feature for at in spoken}
+        if not spoken or len(spoken) > 4 or len(features) < len(spoken) or key in possible:
+            continue
+        fewer = [tuple(None if at == gone else v for at, v in enumerate(key)) for gone in spoken]
+        if all(each in possible for each in fewer):
+            empty.add(key)
+    return empty
+
+
+def is_stated(
+    release: Release,
+    published: Publication,
+    columns: tuple[str, ...],
+    values: Values,
+    unit: str,
+) -> bool:
+    """Whether zeros of one table of the unit, or a structural zero, have all of a group."""
+    domain = set(itertools.product(*(feature.values for feature in release.features)))
+
+    def inside(masks: tuple[int, ...]) -> set[Values]:
+        return {
+            record
+            for record in domain
+            if all(
+                mask >> feature.position[value] & 1
+                for feature, mask, value in zip(release.features, masks, record, strict=True)
+            )
+        }
+
+    masks = list(release.full)
+    for name, value in zip(columns, values, strict=True):
+        if value is not None:
+            group = release.column_groups(name)
+            masks[release.feature_index[group.feature]] &= group.masks[group.labels.index(value)]
+    group = inside(tuple(masks))
+    if any(group <= inside(each) for zero in release.structural_zeros for each in zero.impossible):
+        return True
+    row = published.geounits.row(by_predicate=pl.col("geoid") == unit, named=True)
+    counts = published.counts.filter(pl.col("geoid") == unit)
+    filled = {(t, c) for t, c, n in counts.select("table", "cell", "count").iter_rows() if n}
+    pattern = published.coverage[row["pattern"]]
+    for table in release.tables:
+        zeros = [
+            inside(table.cells[number - 1].masks)
+            for number in pattern.cells.get(table.name, ())
+            if (table.name, number) not in filled and table.cells[number - 1].tally is None
+        ]
+        if zeros and group <= set.union(*zeros):
+            return True
+    return False

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.claims.disclosure import KINDS, disclosed_groups, disclosing_groups
 from recon_cli.attack.claims.groups import Groups, UnitGroups, distinct_rows, make_groups
-from recon_cli.attack.claims.settle import Sets, SettledSets, settle
+from recon_cli.attack.claims.settle import Sets, SettledSets, greatest, settle
 from recon_cli.attack.excluded_units import BatchQuarantine
+from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds, propagate
@@ -75,6 +76,9 @@ class BatchClaims:
         proof: The place in `GROUNDS` of what the bounds rest on.
         undecided: Whether effort ended before the least size was known, or before it was known
             whether all solutions agree.
+        possible: For each histogram cell whether a solution may have people in it; of units that
+            nothing is claimed of, each.
+        zero_proof: For each that none has the place in `GROUNDS` of what that rests on.
         disclosed: (kinds × known columns × units) the least number of people of whom at most so
             many columns settle another one.
         deterministic_time: For each unit its seconds.
@@ -85,23 +89,32 @@ class BatchClaims:
     upper: IntArray
     proof: IntArray
     undecided: BoolArray
+    possible: BoolArray
+    zero_proof: IntArray
     disclosed: IntArray
     deterministic_time: npt.NDArray[np.float64]
 
 
 def verify_batch(
-    programs: UnitPrograms, histogram: HistogramCells, share: float, quarantine: BatchQuarantine
+    programs: UnitPrograms,
+    histogram: HistogramCells,
+    options: ClaimOptions,
+    quarantine: BatchQuarantine,
 ) -> BatchClaims:
     """Bound the size of every group in which the incumbent has people: Eq. (claim).
 
     Args:
         histogram: Their histogram cells; its columns are the claims'.
-        share: From which proven share on a value is inferred.
+        options: What to verify.
         quarantine: Units that no solver may be started on.
     """
     batch = _Batch(programs, histogram, quarantine)
     batch.settle_groups()
-    disclosing = disclosing_groups(batch.groups, batch.lower, batch.upper, share)
+    if options.at_most:
+        batch.bound_above()
+    if options.absent:
+        batch.settle_empty_cells()
+    disclosing = disclosing_groups(batch.groups, batch.lower, batch.upper, options.share)
     disclosed = batch.least_people(disclosed_groups(batch.groups, disclosing))
     return BatchClaims(
         groups=batch.groups,
@@ -109,6 +122,8 @@ def verify_batch(
         upper=batch.upper,
         proof=batch.proof,
         undecided=batch.undecided,
+        possible=batch.possible,
+        zero_proof=batch.zero_proof,
         disclosed=disclosed,
         deterministic_time=batch.deterministic_time,
     )
@@ -151,6 +166,9 @@ class _Batch:
         self.groups = make_groups(histogram, np.flatnonzero(held > 0))
         self.cell_lower = self._by_cell(bounds.lower)
         self.cell_fixed = self._by_cell(np.where(bounds.free, 0, bounds.lower))
+        is_claimed = ~(programs.is_open | programs.is_excluded)[histogram.unit]
+        self.possible: BoolArray = ~is_claimed | (self._by_cell(bounds.upper) > 0)
+        self.zero_proof = np.zeros(len(self.possible), dtype=np.int64)
         self.held = held[self.groups.held]
         # What propagation settles is as the incumbent has it.
         self.lower = self.groups.sums(self.held)
@@ -229,6 +247,43 @@ class _Batch:
             self.upper[groups] = settled.upper[of_set] + fixed
             self.proof[groups] = settled.grounds[of_set]
             self.undecided[groups] = settled.is_undecided[of_set]
+
+    def bound_above(self) -> None:
+        """Bound from above the groups that have somebody for certain, while there is effort."""
+        for unit, space in self.open_units.items():
+            mine = space.groups
+            is_left = (self.lower > 0) & (self.lower < self.upper)
+            left = np.flatnonzero(is_left[mine.groups])
+            if not len(left) or not self.quarantine.admits(np.array([unit])):
+                continue
+            groups, members = mine.groups[left], mine.members(left)
+            fixed = mine.sums(self.cell_fixed[mine.cells])[left]
+            first, of_set = distinct_rows(members[:, space.of_variable])
+            outer = space.merged.between(members[first][:, space.of_variable])[1]
+            ledger = greatest(
+                space.merged.program,
+                outer,
+                space.solutions,
+                Effort(self.programs.seeds[unit], self._seconds_left(unit)),
+                space.relaxation,
+            )
+            self.deterministic_time[unit] += round(ledger.effort, 9)
+            self.upper[groups] = np.minimum(self.upper[groups], ledger.upper[of_set] + fixed)
+
+    def settle_empty_cells(self) -> None:
+        """Prove of cells that nobody is in, in any known solution, that nobody can be."""
+        for unit, space in self.open_units.items():
+            cells = space.groups.cells
+            width = cells.stop - cells.start
+            in_free = np.isin(np.arange(width), space.of_variable)
+            asked = np.flatnonzero(self.possible[cells] & in_free & (self.cell_fixed[cells] == 0))
+            if not len(asked) or not self.quarantine.admits(np.array([unit])):
+                continue
+            settled, of_set = self._settle(unit, np.arange(width) == asked[:, None])
+            is_empty = settled.upper[of_set] == 0
+            empty = asked[is_empty] + cells.start
+            self.possible[empty] = False
+            self.zero_proof[empty] = settled.grounds[of_set[is_empty]]
 
     def _unrefuted(self, unit: int, space: _OpenUnit, left: IntArray) -> IntArray:
         """Those of some groups that may be claimed to be of a size, or of at least some size.

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.attack.claims.absence import StatedZeros, least_absences
 from recon_cli.attack.claims.batch import BatchClaims, UnitPrograms, verify_batch
 from recon_cli.attack.claims.columns import claim_columns
 from recon_cli.attack.claims.disclosure import KINDS
@@ -54,12 +55,13 @@ class VerifiedClaims:
         columns: The columns that claims speak of.
         claims: One row a claim: the unit's geoid, ``k`` (how many columns it has), the columns
             (null where it does not speak of one), ``count`` and ``exact``: exactly, or at least,
-            so many people have these values; ``singleton`` (exactly one), ``maximal`` (no claim
-            with further columns has the same count), ``trivial`` (one published cell, or a sum of
-            one table's cells; of at most four columns), ``proof`` (``propagation``, ``rows``,
-            ``lp``, ``solver``) and ``rests_on``: ``tables``, or ``tables and rules``, where it is
-            proven only under structural zeros that are assumptions. See
-            `recon_cli.attack.claims.surprise.with_surprise` for the chances of guessing.
+            so many people have these values, with ``at_most`` if asked for; ``singleton`` (exactly
+            one), ``maximal`` (no claim with further columns has the same count), ``trivial`` (one
+            published cell, or a sum of one table's cells; of at most four columns), ``proof``
+            (``propagation``, ``rows``, ``lp``, ``solver``) and ``rests_on``: ``tables``, or
+            ``tables and rules``, where it is proven only under structural zeros that are
+            assumptions. See `recon_cli.attack.claims.surprise.with_surprise` for the chances of
+            guessing.
         units: One row a unit: its geoid, ``population``, ``claims``, ``exact_claims``,
             ``undecided`` (groups of people for which effort ended first), ``status``
             (``complete``, ``partial``, ``open``: nothing bounds its people, and what propagation
@@ -170,7 +172,7 @@ def _find_with_plan(
     published = data.published
     columns = claim_columns(plan.release, plan.tables, published.coverage)
     counts = arrange_counts(plan, published)
-    claims = [pl.DataFrame(schema=_claim_schema(plan, columns))]
+    claims = [pl.DataFrame(schema=_claim_schema(plan, columns, options))]
     units = [pl.DataFrame(schema=_unit_schema(plan))]
     disclosures = [pl.DataFrame(schema=_disclosure_schema(plan))]
     batch = max(_GROUPS >> len(columns), 1)
@@ -180,8 +182,8 @@ def _find_with_plan(
         system, programs = known.system, _programs(known, options, columns)
         histogram = histogram_of(plan, system.candidates, columns)
         with known.errors_named():
-            verified = verify_batch(programs, histogram, options.share, known.watched)
-        frames = _BatchFrames(plan, counts, system, histogram, programs, verified)
+            verified = verify_batch(programs, histogram, options, known.watched)
+        frames = _BatchFrames(plan, counts, system, histogram, programs, verified, options)
         batch_units = frames.units()
         units.append(batch_units)
         claims.append(frames.claims(trivial))
@@ -211,10 +213,12 @@ def _programs(known: KnownBatch, options: ClaimOptions, columns: tuple[str, ...]
     )
 
 
-def _claim_schema(plan: Plan, columns: tuple[str, ...]) -> pl.Schema:
+def _claim_schema(plan: Plan, columns: tuple[str, ...], options: ClaimOptions) -> pl.Schema:
     schema = pl.Schema({plan.release.geoid_column: pl.String, "k": pl.Int8})
     schema.update({name: plan.release.column_groups(name).dtype() for name in columns})
     schema.update({"count": pl.Int32()})
+    if options.at_most:
+        schema.update({"at_most": pl.Int32()})
     schema.update(dict.fromkeys(("exact", "singleton", "maximal", "trivial"), pl.Boolean()))
     schema.update({"proof": pl.String()})
     return schema
@@ -244,6 +248,7 @@ class _BatchFrames:
     histogram: HistogramCells
     programs: UnitPrograms
     verified: BatchClaims
+    options: ClaimOptions
 
     @cached_property
     def geoids(self) -> pl.Series:
@@ -267,6 +272,13 @@ class _BatchFrames:
         return np.bincount(self.programs.unit, self.programs.incumbent, units).astype(np.int64)
 
     def claims(self, trivial: TrivialGroups) -> pl.DataFrame:
+        """Rows of ``claims/``: those of some people, then those of nobody."""
+        found = [self._of_people(trivial)]
+        if self.options.absent:
+            found.append(self._of_nobody(trivial))
+        return pl.concat(found)
+
+    def _of_people(self, trivial: TrivialGroups) -> pl.DataFrame:
         verified, groups, claimed = self.verified, self.verified.groups, self.claimed
         subset, unit = groups.subset[claimed], groups.unit[claimed]
         values = self.histogram.groups[groups.cell[claimed]]
@@ -276,6 +288,7 @@ class _BatchFrames:
             self.plan.release.geoid_column: self.geoids.gather(unit),
             "k": groups.size[claimed],
             "count": count,
+            "at_most": verified.upper[claimed],
             "exact": exact,
             "singleton": exact & (count == 1),
             "maximal": self._is_maximal()[claimed],
@@ -286,8 +299,58 @@ class _BatchFrames:
         }
         return _frame(
             columns | self._labels(subset, values),
-            _claim_schema(self.plan, self.histogram.columns),
+            _claim_schema(self.plan, self.histogram.columns, self.options),
         )
+
+    def _of_nobody(self, trivial: TrivialGroups) -> pl.DataFrame:
+        """The least groups that nobody is in and that no cell of the unit says so of."""
+        release, histogram, counts = self.plan.release, self.histogram, self.counts
+        recodes = [release.column_groups(name) for name in histogram.columns]
+        labels = [len(each.labels) for each in recodes]
+        pattern = counts.pattern[self.system.units]
+        stated: dict[int, StatedZeros] = {}
+        frames = [pl.DataFrame(schema=_claim_schema(self.plan, histogram.columns, self.options))]
+        is_claimed = ~(self.programs.is_open | self.programs.is_excluded) & (self.people > 0)
+        for unit in np.flatnonzero(is_claimed).tolist():
+            cells = slice(*np.searchsorted(histogram.unit, [unit, unit + 1]).tolist())
+            is_possible = self.verified.possible[cells]
+            here = histogram.groups[cells]
+            number = int(pattern[unit])
+            if number not in stated:
+                told = trivial.cells(number) if counts.intervals is None else ()
+                stated[number] = StatedZeros.of(release, recodes, told)
+            found = least_absences(here[is_possible], labels, stated[number].features)
+            is_news = ~stated[number].hold(found, here[is_possible])
+            if counts.intervals is None:
+                patterns = np.full(len(found.subset), number)
+                is_news &= ~trivial.flags(patterns, found.subset, found.values)
+            subset, values = found.subset[is_news], found.values[is_news]
+            proof = self._proof_of_absence(cells, subset, values)
+            no = np.zeros(len(subset), dtype=np.int64)
+            columns: dict[str, Any] = {
+                release.geoid_column: self.geoids.gather(no + unit),
+                "k": np.bitwise_count(subset),
+                "count": no,
+                "at_most": no,
+                "exact": no == 0,
+                "singleton": no > 0,
+                "maximal": no > 0,
+                "trivial": no > 0,
+                "proof": pl.Series([grounds.value for grounds in GROUNDS]).gather(proof),
+            }
+            frames.append(_frame(columns | self._labels(subset, values), frames[0].schema))
+        return pl.concat(frames)
+
+    def _proof_of_absence(self, cells: slice, subset: IntArray, values: IntArray) -> IntArray:
+        """The most that the zeros of each group's cells rest on."""
+        proof = np.zeros(len(subset), dtype=np.int64)
+        settled = np.flatnonzero(self.verified.zero_proof[cells] > 0) + cells.start
+        columns = np.arange(values.shape[1])
+        is_spoken = subset[:, None] >> columns & 1 > 0
+        for cell in settled.tolist():
+            is_in = ((self.histogram.groups[cell] == values) | ~is_spoken).all(axis=1)
+            proof[is_in] = np.maximum(proof[is_in], self.verified.zero_proof[cell])
+        return proof
 
     def _labels(self, subset: IntArray, values: IntArray) -> dict[str, pl.Series]:
         """The columns of claims, null where one is not in the subset."""

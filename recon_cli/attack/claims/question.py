@@ -75,6 +75,8 @@ class ClaimsQuestion(Question):
         here = count_records(release, part.records, verified.columns)
         claims = with_surprise(release, verified.claims, units, here, self.everybody)
         law = "; ".join(self.laws) or None
+        some = claims.filter(pl.col("count") > 0)
+        absent = {"absent": claims.height - some.height} if self.options.absent else {}
         places = units.filter(is_place(release.geoid_column))
         return Answer(
             {
@@ -87,12 +89,13 @@ class ClaimsQuestion(Question):
                 "units": places.height,
                 "open": units.filter(pl.col("status") == "open").height,
                 "people": int(units["population"].sum()),
-                "claims": claims.height,
+                "claims": some.height,
                 "exact_claims": int(units["exact_claims"].sum()),
                 "maximal": int(claims["maximal"].sum()),
                 "singletons": int(claims["singleton"].sum()),
-                "on_tables_alone": int((claims["rests_on"] == TABLES).sum()),
+                "on_tables_alone": int((some["rests_on"] == TABLES).sum()),
                 "undecided": int(units["undecided"].sum()),
+                **absent,
             },
         )
 

@@ -125,6 +125,31 @@ def settle(
     return settled
 
 
+def greatest(
+    program: IntegerProgram,
+    sets: BoolArray,
+    known: tuple[IntArray, ...],
+    effort: Effort,
+    relaxation: LinearRelaxation,
+) -> Ledger:
+    """The greatest size of each set; where the effort ends before, what none is above.
+
+    Args:
+        program: The program of a unit.
+        sets: (sets × variables) what may be in each.
+        known: Solutions, at least one.
+        effort: Its limit is for everything together.
+        relaxation: Of the program.
+    """
+    ledger = Ledger(program, sparse.csr_array(sets).astype(np.int64), list(known))
+    search = EndSearch(ledger, effort, relaxation=relaxation)
+    for k in range(len(sets)):
+        if ledger.is_open(k, -1) and search.left > 0:
+            search.bound(np.array([k]), np.array([-1]))
+    search.tighten(np.flatnonzero(ledger.is_open_above), Ends.UPPER)
+    return ledger
+
+
 class _Search:
     """The steps, with the functional of each end of each set."""
 

@@ -111,6 +111,10 @@ class TrivialGroups:
         self._features = [release.feature_index[each.feature] for each in self._groups]
         self._known: dict[int, _KnownPredicates] = {}
 
+    def cells(self, pattern: int) -> tuple[Masks, ...]:
+        """The predicates of the cells that count people and are published for a pattern."""
+        return _PublishedCells.of(self._tables, self._coverage[pattern]).cells
+
     def flags(self, pattern: IntArray, subset: IntArray, groups: IntArray) -> BoolArray:
         """For each claim whether it is trivial.
 

@@ -27,6 +27,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         ("  maximal", share(totals["maximal"], totals["claims"])),
         (f"  of one {run.release.record}", share(totals["singletons"], totals["claims"])),
         *_on_tables_alone(run, totals),
+        *_absent(run, totals),
         *[("proven if", f"counts are {law}") for law in manifest.notes["laws"]],
         ("undecided", f"{totals['undecided']:,}"),
         ("complete", share(statuses.get("complete", 0), totals["units"])),
@@ -36,6 +37,13 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     show_table(
         read_disclosures(run.work), ["columns known", "identity", "attribute", "inferential"]
     )
+
+
+def _absent(run: Run, totals: Mapping[str, int]) -> list[Fact]:
+    """Where it was asked for."""
+    if "absent" not in totals:
+        return []
+    return [(f"of no {run.release.record}", f"{totals['absent']:,}")]
 
 
 def _on_tables_alone(run: Run, totals: Mapping[str, int]) -> list[Fact]:

@@ -26,8 +26,12 @@ class Claims(Section):
         unit_seconds: Budget of each unit, in deterministic seconds.
         share: From which proven share of a group on a value counts as inferred.
         seed: For the solver's own choices; default the run's seed.
+        absent: Claim too that nobody of a unit has some values, where no one table says so.
+        at_most: Bound from above, too, how many people a claim of at least so many may be about.
     """
 
     unit_seconds: Annotated[float, Field(gt=0)] = 2.0
     share: Annotated[float, Field(gt=0, le=1)] = 0.8
     seed: Annotated[int, Field(ge=0)] | None = None
+    absent: bool = False
+    at_most: bool = False
