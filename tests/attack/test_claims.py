@@ -406,8 +406,8 @@ def test_absences_and_greatest_sizes_equal_enumeration(seed: int, people: int) -
         shown = {tuple(values) for values in nobody.select(columns).iter_rows()}
         least = least_empty(release, columns, every)
         assert shown <= least
-        for values in least - shown:
-            assert is_stated(release, published, columns, values, unit)
+        for unsaid in least - shown:
+            assert is_stated(release, published, columns, unsaid, unit)
         alone = [groups_of(release, each, columns, unit) for each in tables_alone[unit]]
         for *values, rests_on in nobody.select(*columns, "rests_on").iter_rows():
             is_empty = not any(each[tuple(values)] for each in alone)
@@ -476,10 +476,12 @@ def is_stated(
     masks = list(release.full)
     for name, value in zip(columns, values, strict=True):
         if value is not None:
-            group = release.column_groups(name)
-            masks[release.feature_index[group.feature]] &= group.masks[group.labels.index(value)]
-    group = inside(tuple(masks))
-    if any(group <= inside(each) for zero in release.structural_zeros for each in zero.impossible):
+            recode = release.column_groups(name)
+            masks[release.feature_index[recode.feature]] &= recode.masks[recode.labels.index(value)]
+    members = inside(tuple(masks))
+    if any(
+        members <= inside(each) for zero in release.structural_zeros for each in zero.impossible
+    ):
         return True
     row = published.geounits.row(by_predicate=pl.col("geoid") == unit, named=True)
     counts = published.counts.filter(pl.col("geoid") == unit)
@@ -491,6 +493,6 @@ def is_stated(
             for number in pattern.cells.get(table.name, ())
             if (table.name, number) not in filled and table.cells[number - 1].tally is None
         ]
-        if zeros and group <= set.union(*zeros):
+        if zeros and members <= set.union(*zeros):
             return True
     return False

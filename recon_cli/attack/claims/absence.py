@@ -93,7 +93,7 @@ class StatedZeros:
             is_spoken = absences.subset >> j & 1 == 1
             of_group = within[is_zero][:, absences.values[:, j]]
             inside &= np.where(is_spoken, of_group, is_full[is_zero][:, None])
-        held: BoolArray = inside.any(axis=0)
+        held: BoolArray = np.logical_or.reduce(inside, axis=0)
         return held
 
 
@@ -130,9 +130,9 @@ def least_absences(possible: IntArray, labels: Sequence[int], features: Sequence
             elif math.prod(shape) > _VALUES or len(parents) < k:
                 continue
             else:
-                is_absent = np.ones(shape, dtype=bool)
+                is_absent: BoolArray = np.ones(shape, dtype=bool)
                 for at, parent in enumerate(parents):
-                    is_absent &= np.expand_dims(parent, at)
+                    is_absent = is_absent & np.expand_dims(parent, at)
                 is_absent[tuple(codes[:, chosen].T)] = False
                 places = np.argwhere(is_absent)
                 missing = np.stack([some[j][places[:, at]] for at, j in enumerate(chosen)], axis=1)
