@@ -16,7 +16,7 @@ from recon_cli.frames import COUNTS
 from recon_cli.protect.controlled import round_geounits
 from recon_cli.protect.keys import cell_keys, definition_keys, independent_keys, record_keys
 from recon_cli.publication import CoveragePattern, GeounitBatch, Publication, with_population
-from recon_cli.schema import Release, Table
+from recon_cli.schema import AreaGeography, Release, Table
 from recon_cli.statement import FLAGGED, Law, Protection, law_document
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.statement.rounding import Rounded
@@ -119,7 +119,8 @@ def count_records(
     Args:
         records: As `recon_cli.tabulation.tabulate` takes them.
         tables: Those that are published, each at its own levels; default all.
-        units: Geoids of all units, inhabited or not; default those that records are in.
+        units: Geoids of all units, inhabited or not; default those that records are in, or all of
+            the membership file.
 
     Raises:
         VerificationError: Columns, values or geoids that the schema does not know.
@@ -127,6 +128,9 @@ def count_records(
     chosen = release.tables if tables is None else tables
     counts = tabulate(release, records, chosen)
     published = {name for table in chosen for name in table.levels}
+    if isinstance(release.geography, AreaGeography):
+        published.add(release.geography.unit.name)  # the file lists them, whatever is published
+        units = release.geography.listed([])["geoid"] if units is None else units
     levels = [level for level in release.geography.levels if level.name in published]
     names = {table.name for table in chosen}
     coverage = tuple(_some(CoveragePattern.complete(release, each.name), names) for each in levels)
@@ -134,9 +138,9 @@ def count_records(
         units = records[release.geoid_column].unique()
     geounits = pl.concat(
         [
-            pl.DataFrame({"geoid": level.enclosing(units).unique().sort()}).with_columns(
-                level=pl.lit(level.name), pattern=pl.lit(number, pl.Int16)
-            )
+            pl.DataFrame(
+                {"geoid": level.enclosing(units).drop_nulls().unique().sort()}
+            ).with_columns(level=pl.lit(level.name), pattern=pl.lit(number, pl.Int16))
             for number, level in enumerate(levels)
         ]
     )

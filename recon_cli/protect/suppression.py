@@ -106,7 +106,7 @@ def suppress_counts(
             pl.col("true").fill_null(0),
             # without a row the count is zero, which is small
             pl.col("primary").fill_null(value=True),
-            digits=pl.col("geoid").str.len_chars(),
+            rank=release.geography.ranks(pl.col("geoid")),
         )
         with progress.region(linked.region) as on_share:
             hidden = pl.Series(_suppressed(linked, here, options, on_share))
@@ -181,7 +181,7 @@ def _suppressed(
 
     Args:
         linked: The region.
-        cells: Its cells with ``true``, ``primary``, ``distinct`` and ``digits`` of the geoid.
+        cells: Its cells with ``true``, ``primary``, ``distinct`` and ``rank`` of the level.
         on_share: Told now and then which share of the work is done.
     """
     distinct = (
@@ -189,7 +189,7 @@ def _suppressed(
         .agg(
             pl.col("true").first(),
             pl.col("primary").any(),
-            pl.col("digits").max(),
+            pl.col("rank").max(),
             copies=pl.len().cast(pl.Int64),
         )
         .sort("distinct")
@@ -206,7 +206,7 @@ def _suppressed(
         options.safety,
         linked.agreement if linked.agreement.shape[0] else None,
     )
-    is_fine = (distinct["digits"] == distinct["digits"].max()).to_numpy()
+    is_fine = (distinct["rank"] == distinct["rank"].max()).to_numpy()
     is_fine = np.append(is_fine, np.ones(linked.agreement.shape[0], dtype=bool))
     units = Neighbourhoods.of(linked.rows, is_fine, known)
     cost = (values * distinct["copies"].to_numpy()).astype(np.float64)

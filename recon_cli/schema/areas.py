@@ -288,6 +288,8 @@ class AreaGeography(Geography):
         self, geoids: str | pl.Series | pl.Expr, place: str
     ) -> bool | pl.Series | pl.Expr:
         """Whether each geounit lies in the geounit or overlap ``place``, or is it."""
+        if not place:  # everywhere, as every geoid begins with nothing where levels nest
+            return True if isinstance(geoids, str) else geoids.is_not_null()
         level = self.level_of(place)
         if level is None and self.overlap is not None and self.overlap.has(place):
             level = self.overlap

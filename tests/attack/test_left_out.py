@@ -6,16 +6,23 @@ import itertools
 from dataclasses import replace
 
 import polars as pl
+import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.attack.audit.left_out import coverage_with_left_out, left_out_counts
+from recon_cli.attack.audit.left_out import (
+    coverage_with_left_out,
+    left_out_counts,
+    with_left_out,
+)
 from recon_cli.frames import COUNTS
 from recon_cli.publication import CoveragePattern, Publication
 from recon_cli.schema import parse_release
 from tests.support.enumeration import TooManyError, published_rows, solutions
 from tests.support.populations import (
     publish,
+    random_overlap,
     random_records,
     random_release,
     random_units,
@@ -108,3 +115,41 @@ def test_the_audit_of_left_out_counts_equals_enumeration(seed: int) -> None:
         if is_exact and greatest is not None:
             assert (least, greatest) == (min(counts), max(counts))
         assert status != "recovered" or len(counts) == 1
+
+
+@examples(40)
+@given(seed=SEEDS, neighbourhoods=st.booleans())
+def test_every_count_of_a_unit_that_areas_cut_equals_enumeration(
+    seed: int, neighbourhoods: bool
+) -> None:
+    """Also where neighbourhoods are looked at first: what they say safe has two whole solutions."""
+    release = random_overlap(seed)
+    unit = release.geography.unit.name
+    units = random_units(release, seed, 3)
+    published = publish(release, random_records(release, seed, 3, units), units)
+    try:
+        every = solutions(release, published, release.tables, limit=300)
+    except TooManyError:
+        assume(False)
+        raise
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("recon_cli.model.cliques._LESS", 0 if neighbourhoods else 30)
+        audit = recon.audit_counts(release, published, ask=[unit])
+    of_unit = audit.filter(level=unit)
+    whole = with_left_out(release, published, {unit: release.tables})
+    values = list(itertools.product(*(feature.values for feature in release.features)))
+    domain = list(itertools.product(units, values))
+    rows = {row.cell: row for row in published_rows(release, whole, release.tables, domain)}
+    place = {record: i for i, record in enumerate(domain)}
+    shown = of_unit.select("geoid", "table", "cell", "least", "greatest", "is_exact", "status")
+    for geoid, table, cell, least, greatest, is_exact, status in shown.rows():
+        weights = rows[geoid, table, cell].weights
+        counts = {
+            sum(weights.get(place[record], 0) * n for record, n in solution) for solution in every
+        }
+        assert least <= min(counts)
+        assert greatest is None or max(counts) <= greatest
+        if is_exact and greatest is not None:
+            assert (least, greatest) == (min(counts), max(counts))
+        assert status != "recovered" or counts == {least}
+        assert status != "safe" or greatest is None or len(counts) > 1

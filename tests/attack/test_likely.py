@@ -79,7 +79,7 @@ def cost_of(release: Release, published: Publication, solution: Solution) -> flo
                 true = sum(
                     n * weight(release, table, number, values)
                     for (unit, values), n in solution
-                    if unit.startswith(geoid)
+                    if release.geography.inside(unit, geoid)
                 )
                 total += float(laws[law].cost(np.array(count), np.array(true)))
     return total

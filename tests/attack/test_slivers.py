@@ -150,3 +150,39 @@ def test_an_area_with_fewer_people_than_a_part_of_it_is_refused() -> None:
     published = recon.publish(release, counts)
     with pytest.raises(recon.ReconError, match="contradict each other"):
         find_slivers(release, published, 10)
+
+
+def test_a_zone_below_the_threshold_is_what_the_others_leave() -> None:
+    """Zone M2 is withheld; the squares that M1 and M3 lie in, less these two, give it away."""
+    people = {
+        ("M1", "c1"): 16,
+        ("M1", "c2"): 14,
+        ("M2", "c2"): 7,
+        ("M2", "c3"): 3,
+        ("M3", "c1"): 21,
+        ("M3", "c3"): 18,
+        ("M4", "c4"): 13,
+        ("M5", "c4"): 12,
+    }
+    schema = SCHEMA.replace("{area: ward, within: district}, {area: district}", "{area: ward}")
+    schema = schema.replace("ward, district, square", "ward, square")
+    codes = pl.DataFrame(
+        {
+            "atom": [f"{zone}{other}" for zone, other in people],
+            "ward": [zone for zone, _ in people],
+            "square": [other for _, other in people],
+        }
+    )
+    release = parse_release(schema, source="s").with_membership(Membership("l", codes, "d"))
+    totals: dict[str, int] = {}
+    for areas, number in people.items():
+        for area in areas:
+            totals[area] = totals.get(area, 0) + number
+    assert {area for area, number in totals.items() if number < 11} == {"M2"}
+    rows = [(area, "T1", 1, number) for area, number in totals.items() if area != "M2"]
+    counts = pl.DataFrame(rows, schema=["geoid", "table", "cell", "count"], orient="row")
+    published = recon.publish(release, counts, absent="unpublished")
+    (sliver,) = find_slivers(release, published, 11)
+    assert sliver == Sliver(
+        ("M2c2", "M2c3"), (("c1", 1), ("c2", 1), ("c3", 1), ("M1", -1), ("M3", -1)), 10
+    )

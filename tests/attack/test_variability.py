@@ -140,13 +140,13 @@ def test_exact_equals_enumeration(seed: int, people: int, hide: bool) -> None:
     start = found_histogram(microdata, release, result.columns)
     histograms = [histogram(release, solution, result.columns) for solution in every]
     check(release, published, result, start, histograms)
-    digits = release.region.digits
+    within = release.region.enclosing
     for row in result.regions.iter_rows(named=True):
         region = row["geoid"]
         inside = [
-            Counter({k: n for k, n in h.items() if k[0][:digits] == region}) for h in histograms
+            Counter({k: n for k, n in h.items() if within(k[0]) == region}) for h in histograms
         ]
-        here = Counter({k: n for k, n in start.items() if k[0][:digits] == region})
+        here = Counter({k: n for k, n in start.items() if within(k[0]) == region})
         far = max(distance(h, here) for h in inside)
         people = row["population"]
         if row["status"] == "open":

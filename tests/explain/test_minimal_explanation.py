@@ -67,7 +67,7 @@ def can_be_less(
             at = [f.position[v] for f, v in zip(release.features, values, strict=True)]
             weights = []
             for cell in cells:
-                counts = place.startswith(cell.geoid) and all(
+                counts = release.geography.inside(place, cell.geoid) and all(
                     mask >> i & 1 for mask, i in zip(cell.cell.masks, at, strict=True)
                 )
                 tally = cell.cell.tally

@@ -21,7 +21,7 @@ from recon_cli.protect.suppression import (
     suppression_protection,
 )
 from recon_cli.publication import Publication
-from recon_cli.schema import parse_release
+from recon_cli.schema import Membership, parse_release
 from tests.support.command_line import recon as command
 
 WARDS = parse_release(
@@ -79,6 +79,51 @@ def test_two_solutions_show_a_primary_cell_to_be_safe() -> None:
     again, _ = published(people(3, 60).reverse(), SuppressionOptions(PrimaryRules(3)))
     assert again.equals(protected)
     assert public.protection.laws[0].name == "suppressed"
+
+
+def test_areas_that_overlap_are_protected_together() -> None:
+    """No count below the threshold is given away by both zonings at once."""
+    schema = """
+release: areas
+title: Areas
+features: {sex: {categories: [women, men]}, age: {categories: [young, middle, old]}}
+geography: {unit: atom, areas: [{area: ward}, {area: square}]}
+microdata: [sex, age]
+histogram: [sex, age]
+families:
+  - levels: [ward, square]
+    cells: [total, {by: sex}, {by: sex, cells: [{by: age}]}]
+    tables: {T: {}}
+"""
+    rng = np.random.default_rng(2)
+    codes = pl.DataFrame(
+        {
+            "atom": [f"x{i}" for i in range(6)],
+            "ward": ["W1", "W1", "W2", "W2", "W3", "W3"],
+            "square": ["S1", "S2", "S2", "S3", "S3", "S1"],
+        }
+    )
+    release = parse_release(schema, source="areas").with_membership(Membership("l", codes, "d"))
+    records = pl.DataFrame(
+        {
+            "geoid_atom": rng.choice(
+                codes["atom"].to_list(), 60, p=[0.3, 0.05, 0.2, 0.2, 0.2, 0.05]
+            ),
+            "sex": rng.choice(["women", "men"], 60, p=[0.7, 0.3]),
+            "age": rng.choice(["young", "middle", "old"], 60, p=[0.6, 0.3, 0.1]),
+        }
+    )
+    options = SuppressionOptions(PrimaryRules(3))
+    truth = count_records(release, records)
+    protected = suppress_counts(release, truth, options)
+    law = suppression_protection(options.rules)
+    public = recon.publish(release, tidy_counts(truth, protected), protection=law)
+    assert recon.verify(release, public, records).ok
+    audit = recon.audit_counts(release, public, safety=1)
+    primary = protected.filter("primary").join(audit, on=["geoid", "table", "cell"], how="left")
+    assert primary.height > 3
+    assert set(primary["status"]) == {"safe"}
+    assert protected["count"].null_count() > primary.height
 
 
 # rules about values
