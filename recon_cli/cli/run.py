@@ -22,7 +22,6 @@ from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.progress import JsonLinesReporter
-from recon_cli.protections import PROTECTIONS
 from recon_cli.store import Stage
 
 
@@ -57,11 +56,8 @@ def command(
     """Run every stage that the config has a section for, in order.
 
     A bare `solvar:` is a section, too. The order follows from what the stages read and make:
-    synth and attacker; PROTECTIONS; tabulate, ingest; capacity, audit, slivers, frontier;
-    reconstruct, estimate; solvar, claims, prove, contributions, confidence, leave-one-out,
-    attribute; link, risk, score; compare, report. A stage that is up to date is skipped; --force
-    runs the chosen stages again. If the command is killed, the same command continues from there
-    and makes the same files.
+    STAGES. A stage that is up to date is skipped; --force runs the chosen stages again. If the
+    command is killed, the same command continues from there and makes the same files.
 
     For job arrays: each job works on one shard of a stage with --shard, on any machine that sees
     the work folder; then one process merges them with --merge. It reports pieces that are missing,
@@ -122,7 +118,7 @@ def command(
             _run(run, options, chosen, events)
 
 
-command.help = (command.help or "").replace("PROTECTIONS", ", ".join(PROTECTIONS))
+command.help = (command.help or "").replace("STAGES", ", ".join(each.short_name for each in STAGES))
 
 
 def _merge(options: RunOptions, stage: str) -> None:

@@ -1,0 +1,135 @@
+"""How large the package is, and how far a reader walks: ``python -m benchmarks.house [FOLDER]``.
+
+Prints a column of the table of docs/architecture.md; FOLDER holds another version's ``recon_cli``,
+as ``git archive COMMIT recon_cli | tar x -C FOLDER`` leaves it. A walk is the functions that
+commands over the toy county call, in the order of their first calls: whoever reads them in that
+order *returns* when the next one is in a file that was left before.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from benchmarks.machine import ROOT
+
+#: Name of a walk → the commands before it, and its own.
+WALKS = {
+    "count → record": ([], ["ingest", "reconstruct"]),
+    "certain record → headline": (["ingest", "reconstruct", "solvar"], ["report"]),
+}
+#: Run with the package's folder as path: prints ``file function`` of each function, called first.
+_TRACE = """
+import sys
+from pathlib import Path
+import recon_cli
+from recon_cli.cli import main
+home, *commands = str(Path(recon_cli.__file__).parent), *sys.argv[1:]
+called = {}
+def follow(frame, event, argument):
+    code = frame.f_code
+    if event == "call" and code.co_filename.startswith(home) and code.co_name[0] != "<":
+        called.setdefault((code.co_filename, code.co_qualname))
+sys.setprofile(follow)
+for command in commands:
+    main([command, "-q", "--workers", "1"], prog_name="recon", standalone_mode=False)
+sys.setprofile(None)
+for file, name in called:
+    print(file, name)
+"""
+
+
+def modules(folder: Path) -> dict[str, Path]:
+    """Every module by its dotted name."""
+    paths = {p.relative_to(folder).with_suffix(""): p for p in folder.glob("recon_cli/**/*.py")}
+    return {".".join(name.parts).removesuffix(".__init__"): path for name, path in paths.items()}
+
+
+def imports(tree: ast.AST, known: Collection[str]) -> Iterator[str]:
+    """Modules that are imported, wherever it stands, but for type checking."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if name in known else str(node.module)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
+            yield from imports(node, known)
+
+
+def circles(folder: Path) -> int:
+    """Groups of modules that all need each other, by imports anywhere in them."""
+    found = modules(folder)
+    place = {name: at for at, name in enumerate(found)}
+    arcs = [
+        (place[name], place[other])
+        for name, path in found.items()
+        for other in imports(ast.parse(path.read_text()), found.keys())
+        if other in place and other != name
+    ]
+    rows, columns = np.asarray(arcs).T
+    graph = sparse.csr_array((np.ones(len(arcs)), (rows, columns)), shape=(len(place),) * 2)
+    _, group = connected_components(graph, connection="strong")
+    return int((np.bincount(group) > 1).sum())
+
+
+def walk(folder: Path, before: Sequence[str], commands: Sequence[str]) -> tuple[int, int, int]:
+    """Functions, files and returns of commands over the toy county."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        (work / "recon.yaml").write_text(
+            "release: sf1_2010\nwork: out\nseed: 1\n"
+            f"ingest: {{source: sf1-legacy, paths: [{ROOT / 'fixtures' / 'toy2010.sf1.zip'}]}}\n"
+            "reconstruct: {tables: block+tract}\nsolvar:\nreport:\n"
+        )
+        run = partial(
+            subprocess.run,
+            cwd=work,
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for command in before:
+            run([sys.executable, "-m", "recon_cli", command, "-q"])
+        told = run([sys.executable, "-c", _TRACE, *commands]).stdout
+    files = [line.split()[0] for line in told.splitlines()]
+    left, returns = set(), 0
+    for last, file in pairwise(files):
+        if file != last:
+            left.add(last)
+            returns += file in left
+    return len(files), len(set(files)), returns
+
+
+def main() -> None:
+    """Print the figures of one version."""
+    folder = Path(sys.argv[1]).resolve() if sys.argv[1:] else ROOT
+    texts = [path.read_text() for path in modules(folder).values()]
+    figures = {
+        "lines": f"{sum(text.count(chr(10)) for text in texts):,}",
+        "files": str(len(texts)),
+        "imports inside functions": str(sum(text.count("PLC0415") for text in texts)),
+        "import circles": str(circles(folder)),
+    }
+    for name, (before, commands) in WALKS.items():
+        functions, files, returns = walk(folder, before, commands)
+        figures[name] = f"{functions} functions, {files} files, {returns} returns"
+    for name, figure in figures.items():
+        sys.stdout.write(f"{name}: {figure}\n")
+
+
+if __name__ == "__main__":
+    main()
