@@ -255,13 +255,22 @@ class AuditFindings:
         by_table: ``level, table, cells``, the number of cells of each status, and the ``smallest``
             width of one that is not recovered.
         by_suppression: The same of flagged counts, by ``suppression``.
-        zeros: Recovered counts that are 0.
+        recovered_counts: ``geoid, table, cell, count, is_small`` (below the threshold) of each.
+        names: Geoid → what people call the place.
+        release: The schema.
     """
 
     manifest: Manifest
     by_table: pl.DataFrame
     by_suppression: pl.DataFrame
-    zeros: int
+    recovered_counts: pl.DataFrame
+    names: Mapping[str, str]
+    release: Release
+
+    @property
+    def zeros(self) -> int:
+        """Recovered counts that are 0."""
+        return int((self.recovered_counts["count"] == 0).sum())
 
     @property
     def recovered(self) -> int:

@@ -17,9 +17,12 @@ from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.report.document import Hyperlink, KeyAnswer
 from recon_cli.report.verdict import rule_in_words
 from recon_cli.report.words import Words, enumerate_words, of_people, of_units, percentage
+from recon_cli.store import Manifest
 
 #: Tables and files that are named one by one.
 _NAMED = 8
+#: Most places that are named for their recovered counts.
+_WORST = 5
 _AGAIN = "Run this again on what you would publish: only that shows what is left."
 #: What a share of the people given away has to be before their size class is worth a hint.
 _MOST = 0.5
@@ -82,9 +85,9 @@ def _of_audit(findings: Findings, words: Words) -> tuple[KeyAnswer, ...]:
     audit = findings.audit
     if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
         return ()
-    names = tuple(audit.manifest.notes["tables"])
     return (
-        KeyAnswer("By which tables", f"{_tables_in_use(names)}."),
+        KeyAnswer("Where", _where(audit)),
+        KeyAnswer("By which tables", f"{_tables_in_use(findings, audit.manifest)}."),
         KeyAnswer(
             "What may help",
             f"Try {_advice(findings)}. {_AGAIN}" if audit.recovered else _AGAIN,
@@ -92,6 +95,14 @@ def _of_audit(findings: Findings, words: Words) -> tuple[KeyAnswer, ...]:
         KeyAnswer("How sure", _sureness(findings, words)),
         KeyAnswer("When, from what", _origin(findings)),
     )
+
+
+def _where(audit: AuditFindings) -> str:
+    """The places with most recovered counts."""
+    most = audit.recovered_counts.group_by("geoid").len("counts")
+    most = most.sort("counts", "geoid", descending=[True, False]).head(_WORST)
+    named = [f"{audit.names.get(geoid) or geoid} ({counts:,})" for geoid, counts in most.rows()]
+    return f"Most are of {enumerate_words(named)}; see the list below." if named else ""
 
 
 def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> KeyAnswer:
@@ -122,8 +133,8 @@ def _place(place: Place, words: Words) -> str:
 def _tables(
     findings: Findings, found: ReconstructionFindings, words: Words, pages: Sequence[PlacePage]
 ) -> KeyAnswer:
-    names = tuple(found.manifest.notes["tables"])
-    text = f"{_tables_in_use(names)}."
+    names = found.manifest.notes["tables"]
+    text = f"{_tables_in_use(findings, found.manifest)}."
     looked = next((page for page in pages if page.tables), None)
     if looked is not None:
         text += (
@@ -142,7 +153,9 @@ def _is_damage(findings: Findings) -> bool:
     return is_disclosed or (certain is not None and certain.records > 0)
 
 
-def _tables_in_use(names: Sequence[str]) -> str:
+def _tables_in_use(findings: Findings, manifest: Manifest) -> str:
+    of = findings.release.table_by_name
+    names = [of[name].called if name in of else name for name in manifest.notes["tables"]]
     shown = [*names[: _NAMED - 1], "…", names[-1]] if len(names) > _NAMED else list(names)
     if len(names) == 1:
         return f"One table in use: {names[0]}"

@@ -12,7 +12,7 @@ from recon_cli.evaluate.findings import (
 )
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.answers import PlacePage, make_answers
-from recon_cli.report.document import KeyFigure, ReportDocument, Term
+from recon_cli.report.document import KeyFigure, ReportDocument, ReportSection, Term
 from recon_cli.report.headline import make_headline
 from recon_cli.report.sections.registry import SECTIONS
 from recon_cli.report.words import Words, agreement_of, percentage, words_of
@@ -35,8 +35,15 @@ def compose_report(
         answers=make_answers(findings, words, pages),
         facts=_facts(findings, words),
         terms=_terms(findings, words),
-        sections=tuple(part for section in SECTIONS for part in section.compose(findings, words)),
+        sections=_in_order([part for each in SECTIONS for part in each.compose(findings, words)]),
     )
+
+
+def _in_order(sections: Sequence[ReportSection]) -> tuple[ReportSection, ...]:
+    """What was examined, then what was not, then where all of it is from."""
+    *others, provenance = sections
+    there = [each for each in others if not each.missing]
+    return (*there, *(each for each in others if each.missing), provenance)
 
 
 def _facts(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:

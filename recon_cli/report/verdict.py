@@ -51,12 +51,13 @@ def audit_verdict(audit: AuditFindings) -> str | None:
     recovered, cells = audit.recovered, audit.manifest.totals["cells"]
     if not recovered:
         return None
-    zeros = ""
+    small = int(audit.by_table["small"].sum())
+    told = f"; {small:,} are below the threshold" if small else ""
     if audit.zeros:
-        zeros = "; all of them are 0" if audit.zeros == recovered else f"; {audit.zeros:,} are 0"
+        told += "; all of them are 0" if audit.zeros == recovered else f"; {audit.zeros:,} are 0"
     return (
         f"**Yes, protected counts are given away:** {recovered:,} of {cells:,} that were "
-        f"{audit.how} ({percentage(recovered, cells)}) follow from the others{zeros}."
+        f"{audit.how} ({percentage(recovered, cells)}) follow from the others{told}."
     )
 
 

@@ -166,6 +166,7 @@ def _tables(
             same.append(file)
         else:
             table, own_axes = _table(file, counts, len(tables) + 1, axes)
+            table = replace(table, title=file.document.sheet or "")
             axes += own_axes
             table = tables.setdefault(table.name, table)
             seen[headers] = [file], table

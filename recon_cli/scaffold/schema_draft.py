@@ -45,6 +45,7 @@ class TableDraft:
         doubts: What could not be told.
         questions: What has to be answered.
         lengths: Of the geoids of its places; those of all places if empty.
+        title: Of its sheet; may be empty.
     """
 
     name: str
@@ -55,6 +56,7 @@ class TableDraft:
     doubts: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     lengths: frozenset[int] = frozenset()
+    title: str = ""
 
 
 def crossed_table(name: str, code: str, grid: Grid) -> TableDraft:
@@ -261,7 +263,8 @@ def _families(tables: Sequence[TableDraft], levels: Sequence[tuple[str, int]]) -
         yield f"  - levels: [{', '.join(own)}]"
         yield "    cells:"
         yield from (f"      - {_flow(cell)}" for cell in table.cells)
-        yield f"    tables: {{{table.name}: {{code: {table.code!r}}}}}"
+        title = f"title: {_flow(table.title)}, " if table.title else ""
+        yield f"    tables: {{{table.name}: {{{title}code: {table.code!r}}}}}"
 
 
 def _geography(

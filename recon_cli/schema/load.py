@@ -348,7 +348,8 @@ def _tables(family: FamilySpec, terms: _Terms) -> Iterator[Table]:
                 _cells(family.cells, universe, terms, f"{where}.cells"), start=1
             )
         )
-        yield Table(name, form.code or f"{name}_#", tuple(family.levels), cells)
+        code = form.code or f"{name}_#"
+        yield Table(name, code, tuple(family.levels), cells, form.title)
 
 
 def _cells(

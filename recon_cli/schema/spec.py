@@ -200,9 +200,11 @@ class TableSpec(Spec):
         code: Pattern of the cell codes; its run of ``#`` is the number of the cell, from 1.
             Default the table's name and ``_#``.
         universe: Who is counted: feature → the values that count; default everybody.
+        title: What people call it: the sheet's name, the heading over it.
     """
 
     code: str | None = None
+    title: str = ""
     universe: Condition = Field(default_factory=dict)
 
 

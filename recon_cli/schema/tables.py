@@ -34,12 +34,19 @@ class Table:
         code: Cell-code pattern; its run of ``#`` is the zero-padded cell number (``P012A###``).
         levels: Geographic levels that it is published for.
         cells: In published order.
+        title: What people call it; may be empty.
     """
 
     name: str
     code: str
     levels: tuple[str, ...]
     cells: tuple[Cell, ...]
+    title: str = ""
+
+    @property
+    def called(self) -> str:
+        """Its title, and beside it the short name."""
+        return f"{self.title} ({self.name})" if self.title else self.name
 
     def __post_init__(self) -> None:
         if len(re.findall("#+", self.code)) != 1:

@@ -20,17 +20,18 @@ class AuditSummary:
     """Audited cells, added up.
 
     Both frames have ``cells``, one column for each of `STATUSES`, and ``smallest``: the least
-    width of what is left of a count that is not recovered; null where there is none.
+    width of what is left of a count that is not recovered; null where there is none; the first
+    has ``small``, how many recovered ones are `PRIMARY`.
 
     Attributes:
         by_table: By ``level, table``, finest level first.
         by_suppression: Flagged ones by ``suppression``; no rows where no flag stands for a count.
-        zeros: Recovered counts that are 0.
+        recovered: ``geoid, table, cell, count, is_small`` of every recovered count.
     """
 
     by_table: pl.DataFrame
     by_suppression: pl.DataFrame
-    zeros: int
+    recovered: pl.DataFrame
 
 
 def read_audit(work: Path, release: Release) -> AuditSummary:
@@ -41,15 +42,27 @@ def read_audit(work: Path, release: Release) -> AuditSummary:
     tables = {table.name: at for at, table in enumerate(release.tables)}
     kinds = {PRIMARY: 0, COMPLEMENTARY: 1, UNKNOWN: 2}
     flagged = rows.drop_nulls("suppression")
+    is_small = (pl.col("suppression") == PRIMARY).fill_null(value=False)
     return AuditSummary(
-        _added_up(rows, "level", "table").sort(
+        _added_up(rows, "level", "table")
+        .join(
+            rows.filter(pl.col("status") == RECOVERED, is_small)
+            .group_by("level", "table")
+            .agg(small=pl.len().cast(pl.Int64)),
+            on=["level", "table"],
+            how="left",
+        )
+        .with_columns(pl.col("small").fill_null(0))
+        .sort(
             pl.col("level").replace_strict(levels, return_dtype=pl.Int64),
             pl.col("table").replace_strict(tables, return_dtype=pl.Int64),
         ),
         _added_up(flagged, "suppression").sort(
             pl.col("suppression").replace_strict(kinds, return_dtype=pl.Int64)
         ),
-        rows.filter(pl.col("status") == RECOVERED, pl.col("greatest") == 0).height,
+        rows.filter(pl.col("status") == RECOVERED).select(
+            "geoid", "table", "cell", count="greatest", is_small=is_small
+        ),
     )
 
 

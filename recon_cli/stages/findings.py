@@ -158,7 +158,15 @@ def _audit(run: Run, work: WorkFolder) -> AuditFindings | Missing | None:
     from recon_cli.stages.audit_summary import read_audit  # noqa: PLC0415 - loads the solver
 
     found = read_audit(run.work, run.release)
-    return AuditFindings(folder.manifest, found.by_table, found.by_suppression, found.zeros)
+    names = read_names(work.open(INGEST, "geounits"))
+    return AuditFindings(
+        folder.manifest,
+        found.by_table,
+        found.by_suppression,
+        found.recovered,
+        names,
+        run.release,
+    )
 
 
 def _scores(

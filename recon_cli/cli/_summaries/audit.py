@@ -27,6 +27,6 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     )
     found = read_audit(run.work, run.release)
     outcomes = ["counts", "recovered", "narrowed", "safe", "undecided", "smallest width"]
-    show_table(found.by_table, ["level", "table", *outcomes])
+    show_table(found.by_table.drop("small"), ["level", "table", *outcomes])
     if not found.by_suppression.is_empty():
         show_table(found.by_suppression, ["suppression", *outcomes])

@@ -8,8 +8,12 @@ from recon_cli.evaluate.findings import AuditFindings
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count, percentage
+from recon_cli.schema.description import describe_cell
+from recon_cli.score.sheet import ResultTable
 
 _KEY = "audit"
+#: Most recovered counts that are listed.
+_LISTED = 200
 _OUTCOMES = ("counts", "recovered", "narrowed", "safe", "undecided", "smallest width")
 #: Why suppressed counts are told apart no further.
 _KINDS = (
@@ -49,17 +53,51 @@ def _render(found: AuditFindings, words: Words) -> tuple[ReportSection, ...]:
         "This rests on what the release says of its own protection: if counts were suppressed or "
         "rounded in another way, it is not true of them.",
     )
-    table, kinds = _rows(found.by_table, 2), _rows(found.by_suppression, 1)
+    kinds = _rows(found.by_suppression, 1)
+    header = ("level", "table", "given away", "small ones recovered", *_OUTCOMES)
     sheets = [
-        result_table(
-            "Counts that are not published exactly", ("level", "table", *_OUTCOMES), table, 2
-        )
+        *_recovered(found),
+        result_table("Counts that are not published exactly", header, _tables(found), 3),
     ]
     if kinds:
         title_of_kinds = "Suppressed counts, by why they are"
         sheets.append(result_table(title_of_kinds, ("suppression", *_OUTCOMES), kinds))
     paragraphs = (*text, _KINDS) if kinds else text
     return (ReportSection(_KEY, title, paragraphs, sheets=tuple(sheets)),)
+
+
+def _tables(found: AuditFindings) -> list[tuple[str, ...]]:
+    """A row a level and table, with whether it is proven to give a count away."""
+    of = found.release.table_by_name
+    rows = []
+    for row in found.by_table.iter_rows(named=True):
+        verdict = "yes" if row["recovered"] else "undecided" if row["undecided"] else "not proven"
+        numbers = ("small", "cells", "recovered", "narrowed", "safe", "undecided", "smallest")
+        told = ("–" if row[name] is None else count(row[name]) for name in numbers)
+        rows.append((row["level"], of[row["table"]].called, verdict, *told))
+    return rows
+
+
+def _recovered(found: AuditFindings) -> list[ResultTable]:
+    """The recovered counts in words: small ones first, then others, zeros last; by place."""
+    rows, release = found.recovered_counts, found.release
+    if rows.is_empty():
+        return []
+    order = pl.col("is_small").not_(), pl.col("count") == 0, "geoid", "table", "cell"
+    listed = [
+        (
+            found.names.get(row["geoid"]) or row["geoid"],
+            describe_cell(release, release.table_by_name[row["table"]].cells[row["cell"] - 1]),
+            release.table_by_name[row["table"]].called,
+            "below the threshold" if row["is_small"] else "",
+            count(row["count"]),
+        )
+        for row in rows.sort(*order).head(_LISTED).iter_rows(named=True)
+    ]
+    more = len(rows) - len(listed)
+    title = "What anybody can work out" + (f": {_LISTED} of {len(rows):,} counts" if more else "")
+    header = ("place", "of whom", "table", "", "count")
+    return [result_table(title, header, listed, words=4)]
 
 
 def _apart(safety: int | None) -> str:
