@@ -10,21 +10,16 @@ from recon_cli.config import Ingest
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.progress import Task
 from recon_cli.publication import PROTECTION, UNIT_LIST
+from recon_cli.stage import load
 from recon_cli.store import (
     INGEST,
     InputFile,
     Manifest,
-    PartWriter,
-    Piece,
     Transaction,
-    coverage_bytes,
 )
 from recon_cli.store.files import file_digest
 from recon_cli.store.manifest import MANIFEST
-from recon_cli.store.pieces import PIECES, pieces_bytes
-from recon_cli.store.published import COVERAGE, NAMES, names_bytes
 from recon_cli.store.study import NOT_FOR_PUBLICATION, has_study_name
 from recon_cli.strict_yaml import parse_yaml, read_text
 
@@ -49,25 +44,8 @@ def ingest(run: Run) -> MadeStage:
     recipe = run.recipe(INGEST, settings, files=files, is_study=_is_study(config, files))
 
     def make(stage: Transaction) -> Manifest:
-        from recon_cli.stages import ingest_partitions as work  # noqa: PLC0415 - loads polars
-
-        opened = work.open_source(run.release, config)
-        source, protection = opened.source, opened.protection
-        task = Task("ingest", run.release.geography.unit.name, record=run.release.record)
-        with run.reporter.bar(task) as bar:
-            buffer = work.PartitionBuffer(run.release, PartWriter(stage.staging))
-            work.read_source(run.release, source, protection, buffer, bar)
-            pieces = buffer.finish(config.piece_people)
-        stage.staging.write_extra("tables", COVERAGE, coverage_bytes(source.coverage, run.release))
-        if protection is not None:
-            from recon_cli.store.protection import protection_files  # noqa: PLC0415
-
-            for name, content in protection_files(protection, run.release).items():
-                stage.staging.write_extra("tables", name, content)
-        stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
-        if names := work.place_names(config):
-            stage.staging.write_extra("geounits", NAMES, names_bytes(names))
-        return stage.publish(Piece(piece.partition) for piece in pieces)
+        made: Manifest = load("recon_cli.stages.ingest_partitions:publish")(run, config, stage)
+        return made
 
     return MadeStage(recipe, make)
 

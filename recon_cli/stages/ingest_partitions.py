@@ -15,22 +15,46 @@ from recon_cli.config import Ingest
 from recon_cli.errors import SourceError
 from recon_cli.frames import partition_runs
 from recon_cli.model.geounits import describe_geounits, duplicates
-from recon_cli.progress import Bar
+from recon_cli.pipeline.run import Run
+from recon_cli.progress import Bar, Task
 from recon_cli.publication import UNLISTED, Source
 from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Level, Release
 from recon_cli.stages.ingest import protection_path, unit_list_path
 from recon_cli.statement import EXACT, Protection, load_protection
-from recon_cli.store import (
-    PartWriter,
-    Piece,
-)
-from recon_cli.store.pieces import cut
+from recon_cli.store import Manifest, PartWriter, Piece, Transaction, coverage_bytes
+from recon_cli.store.pieces import PIECES, cut, pieces_bytes
+from recon_cli.store.protection import protection_files
+from recon_cli.store.published import COVERAGE, NAMES, names_bytes
 
 #: Rows that wait to be written: bounds memory, and makes parts worth a file.
 _BUFFERED_ROWS = 2_000_000
 #: Partitions that are checked and cut at the same time.
 _FINISHED_AT_ONCE = 2
+
+
+def publish(run: Run, config: Ingest, stage: Transaction) -> Manifest:
+    """Read the source, and publish ``tables/`` and ``geounits/``.
+
+    Raises:
+        ConfigError: The protection file is wrong.
+        SourceError: A file is not what it should be.
+    """
+    opened = open_source(run.release, config)
+    source, protection = opened.source, opened.protection
+    task = Task("ingest", run.release.geography.unit.name, record=run.release.record)
+    with run.reporter.bar(task) as bar:
+        buffer = PartitionBuffer(run.release, PartWriter(stage.staging))
+        read_source(run.release, source, protection, buffer, bar)
+        pieces = buffer.finish(config.piece_people)
+    stage.staging.write_extra("tables", COVERAGE, coverage_bytes(source.coverage, run.release))
+    if protection is not None:
+        for name, content in protection_files(protection, run.release).items():
+            stage.staging.write_extra("tables", name, content)
+    stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
+    if names := place_names(config):
+        stage.staging.write_extra("geounits", NAMES, names_bytes(names))
+    return stage.publish(Piece(piece.partition) for piece in pieces)
 
 
 def open_source(release: Release, config: Ingest) -> sources.OpenedSource:

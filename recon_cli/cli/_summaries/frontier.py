@@ -7,7 +7,7 @@ import polars as pl
 from recon_cli.cli._output import show, show_table, title_of
 from recon_cli.frontier.release import OPTIMUM
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.stages.frontier import PAGE, read_errors
+from recon_cli.stages.frontier_page import PAGE, read_errors
 
 
 def print_summary(run: Run, outcome: StageOutcome) -> None:

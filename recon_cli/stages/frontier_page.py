@@ -1,0 +1,49 @@
+"""The tables and the page of `recon frontier`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.config.sections.frontier import Frontier
+from recon_cli.frontier import release as core
+from recon_cli.frontier.hierarchy import hierarchy_errors
+from recon_cli.frontier.optimum import best_epsilon
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import FRONTIER
+from recon_cli.report.files import report_files
+from recon_cli.report.frontier import Frontiers, compose_frontier
+from recon_cli.spreadsheet import csv_bytes
+from recon_cli.store import Manifest, Transaction, open_folder
+from recon_cli.store.files import parquet_bytes
+
+PAGE = "frontier.html"
+
+
+def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
+    """Compute the errors, and publish ``frontier/``."""
+    law = core.NoiseLaw(config.noise, config.delta, is_replaced=config.neighbours == "replace")
+    epsilons = sorted(config.epsilon)
+    tables = run.release.select_tables(config.tables)
+    errors = core.frontier(run.release, tables, config.weights, epsilons, law)
+    one = core.one_count(epsilons, config.people, config.delta)
+    levels = hierarchy_errors(config.branching, epsilons)
+    budget = None
+    if config.price is not None:
+        error = core.weighted_error(errors, config.weights)[epsilons[0]] * epsilons[0] ** 2
+        budget = best_epsilon(1.0, config.price, error)
+    document = compose_frontier(
+        run.release, config.weights, law, Frontiers(errors, one, levels, budget)
+    )
+    for name, table in (("errors", errors), ("one_count", one), ("hierarchy", levels)):
+        stage.staging.write_extra("frontier", f"{name}.parquet", parquet_bytes(table))
+        stage.staging.write_extra("frontier", f"{name}.csv", csv_bytes(table))
+    for name, data in report_files(document, PAGE).items():
+        stage.staging.write_extra("frontier", name, data)
+    return stage.publish([], notes={"summary": list(document.headline.sentences)})
+
+
+def read_errors(work: Path) -> pl.DataFrame:
+    """Errors by table, level and strategy, see `recon_cli.frontier.release.frontier`."""
+    return pl.read_parquet(open_folder(work, FRONTIER, "frontier").read_extra("errors.parquet"))
