@@ -99,6 +99,7 @@ __all__ = [
     "reconstruct",
     "score_links",
     "tabulate",
+    "tag_records",
     "verify",
 ]
 

@@ -20,6 +20,7 @@ from recon_cli.attack.claims.partition import VerifiedClaims as VerifiedClaims
 from recon_cli.attack.linkage.passes import Pass as Pass
 from recon_cli.attack.linkage.specification import Guesser as Guesser
 from recon_cli.attack.reconstruction.partition import Reconstruction as Reconstruction
+from recon_cli.attack.tags import tag_records as tag_records
 from recon_cli.attack.variability.partition import Variability as Variability
 from recon_cli.attack.variability.partition import flag_certain as flag_certain
 from recon_cli.chance import KeyedChance as KeyedChance

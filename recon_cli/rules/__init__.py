@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     from recon_cli.rules.subject import Subject
 
 #: What a rule can be about, as its key.
-SUBJECTS: Final = ("recovered", "interval", "certain_records", "disclosed")
+SUBJECTS: Final = (
+    "recovered",
+    "interval",
+    "certain_records",
+    "disclosed",
+    "geography",
+    "categories",
+)
 
 
 def subject_model(name: str) -> type[Subject]:

@@ -65,14 +65,14 @@ class CertainRecords(Subject):
             )
         found = Finding(gaps=gaps)
         for name in proofs.microdata.partitions:
-            units = _units(proofs, name, columns, is_alone=evidence.stands_alone)
+            units = certain_units(proofs, name, columns, is_alone=evidence.stands_alone)
             if proofs.claims is not None:
                 units = _with_claims(units, evidence, proofs.claims, name, columns)
             found += found_people(units)
         return found
 
 
-def _units(
+def certain_units(
     proofs: Proofs, partition: str, columns: Sequence[str], *, is_alone: bool
 ) -> pl.DataFrame:
     """The geoid, ``people``, ``at_least`` and ``at_most`` of them certain on the columns."""

@@ -53,11 +53,16 @@ class Evidence:
         """Which cells are published of which geounits."""
         return read_coverage(self.tables, self.release)
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether every published count is as it was tabulated."""
+        return not has_statements(self.tables)
+
     @cached_property
     def stands_alone(self) -> bool:
         """See `stand_alone`."""
         unit = self.release.geography.unit.name
-        return stand_alone(self.coverage, unit, is_exact=not has_statements(self.tables))
+        return stand_alone(self.coverage, unit, is_exact=self.is_exact)
 
     def grounds(self, subject: Subject) -> Grounds:
         """What a verdict about a subject rests on."""

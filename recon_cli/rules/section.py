@@ -77,7 +77,7 @@ class Check(Section):
 
     Attributes:
         rules: Each with one subject (``recovered``, ``interval``, ``certain_records``,
-            ``disclosed``) and a limit, ``most`` or ``share``.
+            ``disclosed``, ``geography``, ``categories``) and a limit, ``most`` or ``share``.
         tables: What is published, as in ``reconstruct``; a table of these that is not in the files
             keeps no rule. Default: every table.
         seconds: Stop the stages after this time; what is not done then is undecided.

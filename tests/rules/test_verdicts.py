@@ -18,9 +18,12 @@ from benchmarks.soundness.releases import NAMES, TinyRelease, make_release
 from benchmarks.soundness.words import Possible
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.errors import ConfigError, ContradictionError, SolverError, SourceError
+from recon_cli.rules import SUBJECTS
+from recon_cli.rules.categories import Categories
 from recon_cli.rules.certain_records import CertainRecords
 from recon_cli.rules.disclosed import Disclosed
 from recon_cli.rules.finding import Finding, Judged, verdict_of
+from recon_cli.rules.geography import Geography
 from recon_cli.rules.interval import Interval
 from recon_cli.rules.recovered import Recovered
 from recon_cli.rules.section import Rule
@@ -91,6 +94,7 @@ RULES: list[dict[str, Any]] = [
     *({"recovered": {"from": 0, "below": 9, "published": False}, "most": n} for n in (0, 1, 4)),
     *({"interval": {"at_least": width}, "most": n} for width in (1, 2, 3) for n in (0, 2, 6)),
     *({"certain_records": {}, **limit} for limit in ({"most": 0}, {"most": 1}, {"share": 0.5})),
+    *({"geography": {"at_least": n}, "most": most} for n in (2, 4) for most in (0, 2)),
     *(
         {"disclosed": {"kind": kind, "known": known}, "most": most}
         for kind in ("attribute", "identity", "inferential")
@@ -108,6 +112,14 @@ def verdicts(tiny: TinyRelease, folder: Path) -> list[Judged]:
         *RULES,
         *({"certain_records": {"columns": [name]}, "most": 1} for name in tiny.release.histogram),
     ]
+    for name in tiny.release.histogram:
+        labels = tiny.release.column_groups(name).labels
+        totals = pl.DataFrame(
+            {name: list(map(str, labels)), "count": [5, *[50] * (len(labels) - 1)]}
+        )
+        totals.write_csv(folder / f"{name}.csv")
+        about = {"columns": [name], "at_least": 9, "totals": f"{name}.csv"}
+        rules += [{"categories": about, "most": most} for most in (0, 2)]
     shown = sorted({name for pattern in tiny.published.coverage for name in pattern.cells})
     run = yaml.safe_load(tiny.files["run.yaml"]) | {"check": {"rules": rules, "tables": shown}}
     (folder / "run.yaml").write_text(yaml.safe_dump(run))
@@ -129,6 +141,10 @@ class Violations:
         if isinstance(subject, CertainRecords):
             columns = subject.columns or self.seen
             return [self._certain(columns)] * len(self.possible.worlds)
+        if isinstance(subject, Geography):
+            return [self._certain(self.seen, world, subject.at_least) for world in self._by(())]
+        if isinstance(subject, Categories):
+            return [self._certain_of(subject.columns[0])] * len(self.possible.worlds)
         if isinstance(subject, Disclosed):
             return self._disclosed(subject)
         assert isinstance(subject, Recovered | Interval)
@@ -153,9 +169,23 @@ class Violations:
     def _by(self, columns: tuple[str, ...]) -> list[Counter[Any]]:
         return self.possible.by_unit(tuple(map(self.tiny.release.histogram.index, columns)))
 
-    def _certain(self, columns: tuple[str, ...]) -> int:
+    def _certain(
+        self, columns: tuple[str, ...], sizes: Counter[Any] | None = None, at_least: int = 0
+    ) -> int:
+        """Certain records; of units with fewer people, if these are given."""
         groups = self._by(columns)
-        return sum(min(each[key] for each in groups) for key in set().union(*groups))
+        keys = {key for each in groups for key in each}
+        asked = keys if sizes is None else {key for key in keys if sizes[key[:1]] < at_least}
+        return sum(min(each[key] for each in groups) for key in asked)
+
+    def _certain_of(self, column: str) -> int:
+        """Certain records with the first value of a column; its totals say that few have it."""
+        if column not in self.seen:
+            return 0
+        groups, at = self._by(self.seen), 1 + self.seen.index(column)
+        first = self.tiny.release.column_groups(column).labels[0]
+        keys = {key for each in groups for key in each if key[at] == first}
+        return sum(min(each[key] for each in groups) for key in keys)
 
     def _disclosed(self, rule: Disclosed) -> list[int]:
         """People in groups of which one value is known, whatever population is true."""
@@ -256,7 +286,7 @@ def test_verdicts_agree_with_enumeration() -> None:
         tiny = make_release(11, number)
         if tiny is not None:
             said += check_release(tiny)
-    for name in ("recovered", "interval", "certain_records", "disclosed"):
+    for name in SUBJECTS:
         assert said[name, "kept"] > 0, said
         assert said[name, "broken"] > 0, said
 

@@ -1,0 +1,131 @@
+"""``categories:`` certain records with values that too few people of the country have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from recon_cli.config.model import ConfigPath, Names
+from recon_cli.errors import ConfigError
+from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
+from recon_cli.rules.subject import Subject
+from recon_cli.schema import Release
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from recon_cli.rules.evidence import Evidence
+    from recon_cli.rules.finding import Finding
+
+
+class Categories(Subject):
+    """Certain records with values that too few people of the country have.
+
+    Attributes:
+        columns: Features or recodes whose values, together, are a category.
+        at_least: People of the country that a category must have.
+        totals: CSV file with these columns and ``count``, the people of the country. Without it
+            nothing is proven: few people of a release may be many of a country.
+    """
+
+    needs = (RECONSTRUCT, SOLVAR)
+    is_of_people = True
+
+    columns: Names
+    at_least: Annotated[int, Field(ge=1)] = 10_000
+    totals: ConfigPath | None = None
+
+    def check(self, release: Release) -> None:
+        """Refuse columns that are not in the histogram."""
+        for column in self.columns:
+            if column not in release.histogram:
+                raise ConfigError(
+                    f"columns: no column {column!r} in the histogram "
+                    f"(columns: {', '.join(release.histogram)})"
+                )
+
+    def violations(self, evidence: Evidence) -> Finding:
+        """Certain records with such values."""
+        import polars as pl  # noqa: PLC0415 - the options need none
+
+        from recon_cli.attack.claims.surprise import with_labels  # noqa: PLC0415 - loads polars
+        from recon_cli.rules.certain_records import certain_units  # noqa: PLC0415
+        from recon_cli.rules.finding import Finding, found_people  # noqa: PLC0415
+
+        proofs, gaps = evidence.proofs()
+        if proofs is None:
+            return Finding(gaps=gaps)
+        release, place = proofs.release, proofs.release.geoid_column
+        if self.totals is None:
+            gaps = (*gaps, "no national `totals`: within this release alone nothing is proven")
+        if unseen := [name for name in self.columns if name not in proofs.columns]:
+            gaps = (*gaps, f"no table shows {', '.join(unseen)}")
+        found = Finding(gaps=(*gaps, *evidence.gaps_of_variability(proofs)))
+        totals = None if self.totals is None else self._read_totals(self.totals, release)
+        features = [release.column_groups(name).feature for name in self.columns]
+        for name in proofs.microdata.partitions:
+            units = certain_units(proofs, name, proofs.columns, is_alone=evidence.stands_alone)
+            small = pl.DataFrame(schema={place: pl.String, "small": pl.Int64})
+            if totals is not None and not unseen:
+                read = dict.fromkeys((place, "certain", *features))
+                records = proofs.microdata.read(name, columns=tuple(read))
+                labelled = with_labels(release, records, self.columns)
+                whole = units.filter(pl.col("at_least") == pl.col("people"))[place]
+                is_certain = records["certain"] | records[place].is_in(whole.implode())
+                rare = self._rare(labelled.filter(is_certain), totals)
+                small = rare.group_by(place).agg(small=pl.len().cast(pl.Int64))
+            joined = units.join(small, on=place, how="left").with_columns(
+                pl.col("small").fill_null(0)
+            )
+            found += found_people(joined.select(place, "people", "at_most", at_least="small"))
+        return found
+
+    def _rare(self, records: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
+        """The records whose category has too few people of the country."""
+        import polars as pl  # noqa: PLC0415 - the options need none
+
+        columns = list(self.columns)
+        unknown = records.join(totals, on=columns, how="anti", nulls_equal=True)
+        if unknown.height:
+            value = ", ".join(f"{name} {unknown[name][0]}" for name in columns)
+            raise ConfigError(
+                f"check.rules: categories.totals: {self.totals} has no row for {value}; write one, "
+                "with 0 if nobody has it"
+            )
+        few = totals.filter(pl.col("count") < self.at_least)
+        return records.join(few, on=columns, how="semi")
+
+    def _read_totals(self, path: Path, release: Release) -> pl.DataFrame:
+        """``columns`` in the types of the release, and ``count``."""
+        import polars as pl  # noqa: PLC0415 - the options need none
+
+        try:
+            read = pl.read_csv(path, infer_schema=False)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise ConfigError(
+                f"check.rules: categories.totals: {path} cannot be read: {error}"
+            ) from error
+        if missing := [name for name in (*self.columns, "count") if name not in read.columns]:
+            raise ConfigError(
+                f"check.rules: categories.totals: {path} has no column {missing[0]!r} "
+                f"(columns: {', '.join(read.columns)})"
+            )
+        labels = []
+        for name in self.columns:
+            groups = release.column_groups(name)
+            written = [str(label).lower() for label in groups.labels]
+            shown = pl.Series(list(groups.labels), dtype=groups.dtype)
+            codes = pl.col(name).str.to_lowercase()
+            labels.append(codes.replace_strict(pl.Series(written), shown, default=None))
+        people = pl.col("count").cast(pl.Int64, strict=False)
+        typed = read.select(*labels, people)
+        if typed.null_count().sum_horizontal().item():
+            row = typed.with_row_index().filter(pl.any_horizontal(pl.all().is_null()))["index"][0]
+            raise ConfigError(
+                f"check.rules: categories.totals: {path}, row {row + 1}: a value of the release in "
+                "each column and a whole number of people are expected"
+            )
+        return typed.group_by(list(self.columns)).agg(pl.col("count").sum())
