@@ -293,7 +293,7 @@ def check(name: str, config_path: Path) -> dict[str, int]:
     from recon_cli.sources.cells import CellIndex  # noqa: PLC0415
     from recon_cli.sources.formats.reading import SheetReader  # noqa: PLC0415
     from recon_cli.sources.tables import open_sheets  # noqa: PLC0415
-    from recon_cli.stages.ingest_partitions import _file_mapping  # noqa: PLC0415
+    from recon_cli.stages.ingest_partitions import file_mapping  # noqa: PLC0415
 
     config = load_config(config_path)
     section = config.section(Ingest)
@@ -303,7 +303,7 @@ def check(name: str, config_path: Path) -> dict[str, int]:
     index = CellIndex.of(release)
     homes: dict[tuple[str, str, int], int] = {}
     ingested = 0
-    for sheet, said in open_sheets(section.source, section.paths, _file_mapping(section)):
+    for _, sheet, said in open_sheets(section.source, section.paths, file_mapping(section)):
         reader = SheetReader(sheet, release, said, has_statements=True)
         label = sheet.sheet.label
         own = label.rpartition(", sheet ")[2] if ", sheet " in label else Path(label).name

@@ -58,7 +58,7 @@ PURPOSES: Mapping[str, Sequence[str]] = {
         *("show", "verify", "audit", "slivers", "claims", "check", "prove"),
         *("contributions", "leave-one-out", "attribute", "confidence", "estimate"),
     ),
-    "Protect": ("protect", "compare", "account"),
+    "Protect": ("protect", "compare", "account", "export"),
     "Plan": ("capacity", "frontier", "risk"),
     "Data": ("synth", "tabulate", "releases"),
     "Lab": ("lab",),

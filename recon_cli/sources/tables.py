@@ -96,7 +96,7 @@ def open_tables(
     try:
         readers = [
             SheetReader(sheet, release, said, has_statements=protection is not None)
-            for sheet, said in sheets
+            for _, sheet, said in sheets
         ]
         if protection is None and all(reader.is_wide for reader in readers):
             opened = _wide_source(release, readers, folder, unpublished, group_counts)
@@ -112,7 +112,7 @@ def open_tables(
 
 def open_sheets(
     source: str, paths: Sequence[Path | str], mapping: FileMapping
-) -> list[tuple[CountSheet, FileMapping]]:
+) -> list[tuple[Document, CountSheet, FileMapping]]:
     """The sheets at ``paths``, with the roles of their columns, and what is said of each.
 
     Raises:
@@ -124,7 +124,7 @@ def open_sheets(
     if source not in FORMATS:
         raise ConfigError(f"source: no format {source!r} (formats: {', '.join(FORMATS)})")
     form = FORMATS[source]
-    sheets: list[tuple[CountSheet, FileMapping]] = []
+    sheets: list[tuple[Document, CountSheet, FileMapping]] = []
     names: set[str] = set()
     for path in map(Path, paths):
         documents = open_documents(path)
@@ -142,7 +142,8 @@ def open_sheets(
                 )
             names.add(document.name)
             said = mapping.of_file(document.name)
-            sheets.append((form.read(document, beside, said).with_geoids(mapping.geoids), said))
+            roles = form.read(document, beside, said).with_geoids(mapping.geoids)
+            sheets.append((document, roles, said))
     if unknown := sorted(set(mapping.columns_of) - names):
         raise ConfigError(
             f"mapping.columns_of: no file {unknown[0]!r}; found {', '.join(sorted(names))}"

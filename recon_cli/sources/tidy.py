@@ -279,14 +279,14 @@ def open_tidy(
     if not paths:
         raise ConfigError("tidy: expected the path of at least one .csv or .parquet file")
     unpublished = tables_without_zeros(release, absent)
-    names = [file for path in paths for file in _files(Path(path))]
+    names = [file for path in paths for file in tidy_files(Path(path))]
     files = tuple(open_file(name, has_statements=protection is not None) for name in names)
     if any(file.has_statements for file in files):
         files = tuple(open_file(name, has_statements=True) for name in names)
     return TidySource(release, files, unpublished, group_rows, protection or EXACT)
 
 
-def _files(path: Path) -> list[Path]:
+def tidy_files(path: Path) -> list[Path]:
     """A file, or the tidy files of a folder."""
     if not path.is_dir():
         return [path]

@@ -72,7 +72,7 @@ def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
         config.source,
         config.paths,
         tables=[table.name for table in tables] or None,
-        mapping=_file_mapping(config),
+        mapping=file_mapping(config),
         absent=config.absent,
         geounits=None if listed is None else sources.read_geounit_list(release, listed),
         protection=None if path is None else load_protection(path, release),
@@ -90,7 +90,8 @@ def place_names(config: Ingest) -> dict[str, str]:
     return names if config.names is None else names | sources.read_place_names(config.names)
 
 
-def _file_mapping(config: Ingest) -> sources.FileMapping:
+def file_mapping(config: Ingest) -> sources.FileMapping:
+    """What the config says of the columns of its files."""
     given = {} if config.mapping is None else config.mapping.model_dump()
     said = given.pop("dimensions", {}).items()
     dimensions = {name: sources.DimensionMapping(**each) for name, each in said}

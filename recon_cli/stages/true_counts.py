@@ -30,7 +30,7 @@ from recon_cli.store.published import open_published
 #: A p-table beside the counts; not ``.csv``, or it would be taken for counts.
 _PERTURBATION_TABLE = "ptable.txt"
 #: What stands in place of a suppressed count.
-_SUPPRESSED = "*"
+SUPPRESSED = "*"
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def write_counts(folder: Folder, to: Path) -> None:
     Raises:
         StageError: The folder is damaged, or the file cannot be written.
     """
-    shown = pl.col("count").cast(pl.String).fill_null(_SUPPRESSED)
+    shown = pl.col("count").cast(pl.String).fill_null(SUPPRESSED)
     remove_unfinished(to)
     with written_whole(to) as aside, aside.open("wb") as file:
         for number, partition in enumerate(folder.partitions):

@@ -465,7 +465,7 @@ def judge(path: Path, truth: Truth) -> Judged:
     mapping = FileMapping(**found.mapping)  # type: ignore[arg-type]
     read: dict[tuple[str, int, int], tuple[str, int, str]] = {}
     try:
-        for sheet, said in open_sheets("wide", [path], mapping):
+        for _, sheet, said in open_sheets("wide", [path], mapping):
             reader = SheetReader(sheet, found.schema, said, has_statements=found.is_protected)
             name = sheet.sheet.label.rpartition(", sheet ")[2]
             at_of = {ordinal: at for at, ordinal in reader.ordinals.items()}

@@ -81,8 +81,8 @@ def workbook_of(sheets: Mapping[str, WorkbookSheet]) -> bytes:
         "</sheets></workbook>",
         "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
         f"{''.join(parts)}</Relationships>",
-        "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}"><fonts><font/></fonts><fills><fill/>'
-        "</fills><borders><border/></borders><cellStyleXfs><xf/></cellStyleXfs><cellXfs>"
+        "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}"><fonts><font/></fonts>'
+        "<fills><fill><patternFill/></fill></fills><borders><border/></borders><cellStyleXfs><xf/></cellStyleXfs><cellXfs>"
         f"{styles}</cellXfs></styleSheet>",
         **{
             f"xl/worksheets/sheet{i}.xml": _sheet(sheet)

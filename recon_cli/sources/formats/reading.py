@@ -86,10 +86,47 @@ class SheetReader:
         Raises:
             SourceError: The first place that is no geoid, or count that is no number.
         """
+        for at, rows in self._by_column():
+            yield self._counted(rows, at)
+
+    def addresses(self) -> Generator[pl.DataFrame, None, None]:
+        """Where each count stands, published or not.
+
+        Columns ``row``, from 1; ``column``, from 0; ``text``, as it is written; ``value``, null if
+        it is no number; ``geoid``; ``place``, what the sheet says of it; ``ordinal``; ``header``,
+        the words over the count, or those beside it that say what it is of.
+
+        Raises:
+            SourceError: As `long`.
+        """
+        categories = self.dimensions()
+        is_named = self.is_wide or len(self.roles.counts) > 1
+        for at, rows in self._by_column():
+            words = [pl.lit(self.roles.headers[at])] if is_named else []
+            words += [
+                cell_text(each.code if each.label is None else each.label)
+                for each in self.roles.dimensions
+                if len(categories[each.name]) > 1
+            ]
+            yield rows.select(
+                ROW,
+                pl.lit(at, pl.Int32).alias("column"),
+                cell_text(at).fill_null("").alias("text"),
+                pl.col(_value(at)).alias("value"),
+                "geoid",
+                cell_text(self.roles.place[0]).replace(dict(self.roles.names)).alias("place"),
+                "ordinal",
+                pl.concat_str(words or [pl.lit("")], separator=", ", ignore_nulls=True).alias(
+                    "header"
+                ),
+            )
+
+    def _by_column(self) -> Generator[tuple[int, pl.DataFrame], None, None]:
+        """Checked rows once for each column of counts, with the ``ordinal`` of its cell."""
         if self.is_wide:
             for rows in self._rows([(at, (cell,)) for at, cell in self.ordinals.items()]):
                 for at, cell in self.ordinals.items():
-                    yield self._counted(rows, at, pl.lit(cell))
+                    yield at, rows.with_columns(ordinal=pl.lit(cell, pl.Int32))
             return
         cells = self.combinations()
         keys = [_code(each.code) for each in self.roles.dimensions]
@@ -97,15 +134,14 @@ class SheetReader:
             (column.at, tuple(cells[_cell(column.at)].unique())) for column in self.roles.counts
         ]
         for rows in self._rows(levels):
-            placed = rows.join(cells, on=keys, how="left", nulls_equal=True)
+            placed = rows.join(cells, on=keys, how="left", nulls_equal=True, maintain_order="left")
             for column in self.roles.counts:
-                yield self._counted(placed, column.at, pl.col(_cell(column.at)))
+                yield column.at, placed.with_columns(ordinal=pl.col(_cell(column.at)))
 
-    def _counted(self, rows: pl.DataFrame, at: int, ordinal: pl.Expr) -> pl.DataFrame:
+    def _counted(self, rows: pl.DataFrame, at: int) -> pl.DataFrame:
         """The counts of one column, without those that are not published."""
         value = pl.col(_value(at)).alias("value")
-        cell = ordinal.cast(pl.Int32).alias("ordinal")
-        columns = [pl.col(ROW), pl.col("geoid"), cell, value]
+        columns = [pl.col(ROW), pl.col("geoid"), pl.col("ordinal"), value]
         if not self.has_statements:
             return rows.select(columns).filter(pl.col("value").is_not_null())
         text = self._count_text(at).str.strip_chars().fill_null("")

@@ -4,7 +4,7 @@ from recon_cli.sources.tabular.documents import Document, document_of, open_docu
 from recon_cli.sources.tabular.json_text import read_json
 from recon_cli.sources.tabular.sheet import Sheet
 from recon_cli.sources.tabular.sheets import documents_of_sheets, hidden_sheets, read_sheet
-from recon_cli.sources.tabular.text import first_line
+from recon_cli.sources.tabular.text import first_line, whole_text
 
 __all__ = [
     "Document",
@@ -16,4 +16,5 @@ __all__ = [
     "open_documents",
     "read_json",
     "read_sheet",
+    "whole_text",
 ]

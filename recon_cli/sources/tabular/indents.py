@@ -54,7 +54,8 @@ def _indented_styles(data: bytes) -> dict[str, int]:
 def _members(archive: zipfile.ZipFile) -> dict[str, str]:
     """Name of a sheet → its part of the archive."""
     targets = {
-        each.get("Id"): posixpath.normpath(posixpath.join("xl", each.get("Target", "")))
+        # A target is below xl/, or begins with a slash and is below the archive.
+        each.get("Id"): posixpath.normpath(posixpath.join("/xl", each.get("Target", "")))[1:]
         for each in _parsed(archive.read(_RELATIONS))
     }
     sheets = _parsed(archive.read(_BOOK)).iter(f"{_MAIN}sheet")

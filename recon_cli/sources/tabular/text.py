@@ -18,6 +18,9 @@ _CHUNK: Final = 1 << 24
 #: A quote that is opened and not closed within as much is a mistake, not a long text.
 _LONGEST: Final = 1 << 27
 _DELIMITERS: Final = ",\t;|"
+#: Characters that are looked at to tell the delimiter of a text that is read whole.
+_SAMPLE: Final = 1 << 18
+_MARK: Final = "\ufeff"
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -56,6 +59,21 @@ def text_sheet(document: Document, delimiter: str | None = None) -> Sheet:
 
     full = tuple((*row, *[""] * (width - len(row))) for row in head)
     return Sheet(document.label, full, width, batches)
+
+
+def whole_text(document: Document) -> tuple[str, str, str]:
+    """All of a delimited text, with its encoding and its delimiter as `text_sheet` tells them.
+
+    Raises:
+        SourceError: It is damaged, or larger than what is read at once.
+    """
+    data = document.read()
+    encoding = _encoding(data)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        encoding, text = "latin-1", data.decode("latin-1")
+    return text, encoding, _delimiter(text[:_SAMPLE].removeprefix(_MARK))
 
 
 def first_line(document: Document) -> str:

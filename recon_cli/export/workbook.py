@@ -1,0 +1,170 @@
+"""A workbook with some of its cells marked or written anew, and all else as it was.
+
+Merged cells, formats, widths and comments stay. Formulas become the numbers that they showed: what
+calculates could give away what a star withholds, or show another sum.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree import ElementTree
+
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.sources.formats.header import is_number
+from recon_cli.sources.tabular import Document
+from recon_cli.sources.tabular.documents import DAMAGE
+
+if TYPE_CHECKING:
+    from openpyxl.workbook import Workbook
+
+#: When all files of a zip were made, so that equal workbooks are equal bytes.
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+_CORE: Final = "docProps/core.xml"
+#: When a workbook was made and changed; what writes it would say now.
+_TIMES: Final = re.compile(rb"(<dcterms:(created|modified)[^>]*>)([^<]*)(</dcterms:)")
+_NEVER: Final = b"1980-01-01T00:00:00Z"
+_AUTHOR: Final = "recon"
+#: Rows of a sheet.
+_MOST_ROWS: Final = 1_048_576
+#: Width and height of a comment, in pixels.
+_WIDTH, _HEIGHT = 320, 120
+
+
+@dataclass(frozen=True)
+class CellMark:
+    """How a cell is marked.
+
+    Attributes:
+        colour: Of its background, six hexadecimal digits.
+        comment: Behind it; none if empty.
+    """
+
+    colour: str
+    comment: str = ""
+
+
+class WrittenWorkbook:
+    """A workbook that is changed and written."""
+
+    def __init__(self, document: Document) -> None:
+        """Load it.
+
+        Raises:
+            ConfigError: The package that writes workbooks is not installed.
+            SourceError: It cannot be read.
+        """
+        try:
+            import openpyxl  # noqa: PLC0415 - optional
+        except ImportError as error:
+            raise ConfigError(
+                f"{document.label}: to write workbooks takes `pip install recon-cli[workbooks]`"
+            ) from error
+        self.label = document.label
+        data = document.read()
+        try:
+            with warnings.catch_warnings():  # of what is not carried over; the docs say so
+                warnings.simplefilter("ignore", UserWarning)
+                self._book: Workbook = openpyxl.load_workbook(
+                    io.BytesIO(data), data_only=True, rich_text=True
+                )
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                self.parts = frozenset(archive.namelist())
+                core = archive.read(_CORE) if _CORE in self.parts else b""
+        except (*DAMAGE, KeyError, TypeError, ElementTree.ParseError) as error:
+            raise SourceError(f"{self.label}: no xlsx workbook that can be written: {error}") from (
+                error
+            )
+        self._times = {kind: time for _, kind, time, _ in _TIMES.findall(core)}
+
+    @property
+    def sheets(self) -> tuple[str, ...]:
+        """Names of all sheets of cells."""
+        return tuple(sheet.title for sheet in self._book.worksheets)
+
+    def field(self, sheet: str, row: int, column: int) -> object:
+        """What a cell holds."""
+        return self._book[sheet].cell(row, column).value
+
+    def numbers(self, sheet: str) -> Iterator[tuple[int, int]]:
+        """Row and column of the cells that hold numbers."""
+        for row in self._book[sheet].iter_rows():
+            for cell in row:
+                if cell.value is not None and is_number(str(cell.value)):
+                    yield cell.row, cell.column
+
+    def mark(self, sheet: str, row: int, column: int, mark: CellMark) -> None:
+        """Colour a cell, and comment on it after what was there."""
+        from openpyxl.comments import Comment  # noqa: PLC0415 - optional
+        from openpyxl.styles import PatternFill  # noqa: PLC0415
+
+        cell: Any = self._book[sheet].cell(row, column)
+        cell.fill = PatternFill("solid", fgColor=mark.colour)
+        if mark.comment:
+            before = f"{cell.comment.text}\n\n" if cell.comment else ""
+            cell.comment = Comment(before + mark.comment, _AUTHOR, height=_HEIGHT, width=_WIDTH)
+
+    def replace(self, sheet: str, row: int, column: int, text: str) -> None:
+        """Write another text."""
+        cell: Any = self._book[sheet].cell(row, column)
+        cell.value, cell.data_type = text, "s"
+
+    def remove_comments(self) -> None:
+        """Take all comments away, which may tell what was in a cell."""
+        for sheet in self._book.worksheets:
+            for row in sheet.iter_rows():
+                for cell in row:
+                    if cell.comment is not None:
+                        cell.comment = None
+
+    def remove(self, sheet: str) -> None:
+        """Take a sheet away."""
+        del self._book[sheet]
+
+    def put_first(self, title: str, rows: Sequence[Sequence[object]]) -> str:
+        """Put a sheet before all others; its second row is a header, and stays in view.
+
+        Returns:
+            Its title, another one where that is taken.
+        """
+        from openpyxl.styles import Alignment, Font  # noqa: PLC0415 - optional
+
+        sheet: Any = self._book.create_sheet(title, 0)
+        for number, row in enumerate(rows[:_MOST_ROWS], start=1):
+            for at, value in enumerate(row, start=1):
+                cell = sheet.cell(number, at, value)
+                if isinstance(value, str):
+                    cell.data_type = "s"  # never a formula
+        for cell in (*sheet[1], *sheet[2]):
+            cell.font = Font(bold=True)
+        for letter, width in zip("ABCDEFGH", (18, 8, 30, 34, 12, 12, 60, 60), strict=True):
+            sheet.column_dimensions[letter].width = width
+        for row in sheet.iter_rows(min_row=3, min_col=7, max_col=8):
+            for cell in row:
+                cell.alignment = Alignment(wrap_text=True, vertical="top")
+        sheet.freeze_panes = "A3"
+        self._book.active = 0
+        for each in self._book.worksheets:
+            each.sheet_view.tabSelected = each is sheet
+        return str(sheet.title)
+
+    def written(self) -> bytes:
+        """The workbook; the same bytes for the same changes."""
+        saved = io.BytesIO()
+        self._book.save(saved)
+        made = io.BytesIO()
+        with zipfile.ZipFile(saved) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+            for name in old.namelist():
+                data = old.read(name)
+                if name == _CORE:
+                    data = _TIMES.sub(self._as_it_was, data)
+                new.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
+        return made.getvalue()
+
+    def _as_it_was(self, time: re.Match[bytes]) -> bytes:
+        return time[1] + self._times.get(time[2], _NEVER) + time[4]

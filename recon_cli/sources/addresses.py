@@ -1,0 +1,134 @@
+"""Where each published count stands: file, sheet, row and column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release
+from recon_cli.schema.description import describe_cell
+from recon_cli.sources.cells import CellIndex
+from recon_cli.sources.formats import FORMATS, FileMapping
+from recon_cli.sources.formats.reading import SheetReader
+from recon_cli.sources.tables import open_sheets
+from recon_cli.sources.tabular import Document, document_of
+from recon_cli.sources.tabular.sheet import ROW
+from recon_cli.sources.tidy import tidy_files
+from recon_cli.sources.tidy_file import open_file, published_cells
+
+#: Formats whose files have no rows and columns.
+_NO_ROWS: Final = ("census-api", "json-stat")
+
+
+@dataclass(frozen=True)
+class CountedFile:
+    """A published file, and where its counts are.
+
+    Attributes:
+        document: Of a workbook the whole.
+        name: Its own, without folders.
+        counts: A row a count, published or not: ``sheet``, empty where the file has only one;
+            ``row`` and ``column``, from 1; ``text``, as it is written, and ``value``, null if that
+            is no number; ``geoid, table, cell``; ``place`` and ``header``, in the file's words;
+            ``place_column``, from 1.
+    """
+
+    document: Document
+    name: str
+    counts: pl.DataFrame
+
+
+def locate_counts(
+    release: Release,
+    source: str,
+    paths: Sequence[Path],
+    mapping: FileMapping,
+    *,
+    has_statements: bool,
+) -> tuple[CountedFile, ...]:
+    """Tell where the counts of published files stand, as `open_tables` reads them.
+
+    Args:
+        release: Names the tables, cells and levels.
+        source: The format: ``tidy``, or one of `FORMATS` whose files have rows and columns.
+        paths: Files, or folders of files, together one publication.
+        mapping: What the files do not say themselves.
+        has_statements: Whether counts are protected by laws.
+
+    Raises:
+        ConfigError: The files have no rows and columns.
+        SourceError: A file is missing or malformed.
+    """
+    if source == "tidy":
+        return tuple(
+            _tidy_file(release, file, has_statements=has_statements)
+            for path in paths
+            for file in tidy_files(path)
+        )
+    if source not in FORMATS or source in _NO_ROWS:
+        raise ConfigError(
+            f"ingest.source: {source} files are not marked; workbooks and tables of text are, as "
+            "`recon init` maps them"
+        )
+    found: dict[str, tuple[Document, list[pl.DataFrame]]] = {}
+    for document, roles, said in open_sheets(source, paths, mapping):
+        reader = SheetReader(roles, release, said, has_statements=has_statements)
+        counts = _named(release, pl.concat(reader.addresses())).with_columns(
+            sheet=pl.lit(document.sheet or ""),
+            place_column=pl.lit(roles.place[0] + 1, pl.Int32),
+        )
+        found.setdefault(document.label, (document, []))[1].append(counts)
+    return tuple(
+        CountedFile(document, _own_name(document), pl.concat(counts))
+        for document, counts in found.values()
+    )
+
+
+def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> CountedFile:
+    if path.suffix.lower() != ".csv":
+        raise ConfigError(f"{path}: is no table of text, and cannot be marked; save it as CSV")
+    file = open_file(path, has_statements=has_statements).placed(release)
+    published = published_cells(release)
+    file.check(release, published)
+    headers = [name for name in file.rows.collect_schema().names() if name != ROW]
+    words = {
+        number: describe_cell(release, cell)
+        for number, cell in enumerate(cell for table in release.tables for cell in table.cells)
+    }
+    counts = file.collect(
+        file.cells(published).select(
+            ROW,
+            pl.lit(headers.index("count"), pl.Int32).alias("column"),
+            pl.col("count").str.strip_chars().fill_null("").alias("text"),
+            pl.col("value").cast(pl.Int32),
+            "geoid",
+            pl.col("geoid").alias("place"),
+            "ordinal",
+            pl.col("ordinal").replace_strict(words, return_dtype=pl.String).alias("header"),
+            pl.lit("").alias("sheet"),
+            pl.lit(headers.index("geoid") + 1, pl.Int32).alias("place_column"),
+        )
+    ).sort(ROW)
+    return CountedFile(document_of(path), path.name, _named(release, counts))
+
+
+def _named(release: Release, counts: pl.DataFrame) -> pl.DataFrame:
+    """With table and cell in place of the ordinal, and columns from 1."""
+    index = CellIndex.of(release)
+    ordinals = counts["ordinal"].to_numpy()
+    tables = pl.Series(index.tables, dtype=pl.String)
+    return counts.drop("ordinal").with_columns(
+        pl.col(ROW).cast(pl.Int32),
+        pl.col("column") + 1,
+        table=tables.gather(index.table_of[ordinals].astype("int64")),
+        cell=pl.Series(index.cell_of[ordinals]),
+    )
+
+
+def _own_name(document: Document) -> str:
+    return document.name.removesuffix(f", sheet {document.sheet}")

@@ -1,0 +1,231 @@
+"""`recon export`: the office's own files again, the same but for marks or stars."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import openpyxl
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recon_cli.export.copies import NOT_FOR_PUBLICATION
+from recon_cli.export.text import DelimitedText
+from recon_cli.sources.tabular import document_of
+from recon_cli.sources.tabular.workbook import Workbook, open_workbook
+from tests.support.command_line import recon
+from tests.support.paths import ROOT
+from tests.support.workbooks import WorkbookSheet, workbook_of
+
+OFFICES = ROOT / "fixtures" / "offices"
+#: Config, published files, and what is edited in the draft.
+LAYOUTS = {
+    "schools": (OFFICES / "schools.xlsx", "{below: 5, complementary: true}"),
+    "wards": (OFFICES / "wards.xlsx", ""),
+    "convictions": (OFFICES / "convictions", "{below: 5, complementary: true}"),
+}
+MARK = re.compile(r" ?\[(\d+)(?: to \d+| or more)?\]$")
+
+
+def audited(folder: Path, name: str) -> Path:
+    """A config with an audit of an office's files; the files are copied beside it."""
+    path, law = LAYOUTS[name]
+    config = folder / "office.yaml"
+    recon("init", path, "--to", config)
+    draft = folder / "office.protection.yaml"
+    if law:
+        draft.write_text(draft.read_text().replace("{flagged: may-be-zero}", law))
+    recon("ingest", "-c", config)
+    recon("audit", "-c", config)
+    return config
+
+
+def book(path: Path) -> Workbook:
+    return open_workbook(document_of(path))
+
+
+@pytest.mark.parametrize("name", ["schools", "wards"])
+def test_a_workbook_read_back_is_the_same_but_for_marks(tmp_path: Path, name: str) -> None:
+    config = audited(tmp_path, name)
+    said = recon("export", "-c", config, "--to", tmp_path / "marked").stdout
+    path = tmp_path / "marked" / f"{name}.marked.xlsx"
+    before, after = book(LAYOUTS[name][0]), book(path)
+    assert list(after.sheets) == ["Findings", *before.sheets]
+    assert {each: after.sheets[each] for each in before.sheets} == dict(before.sheets)
+    assert all(set(after.merges[each]) == set(before.merges[each]) for each in before.sheets)
+    assert after.hidden == before.hidden
+    assert path.stat().st_mode & 0o777 == 0o600
+    first, headers, *findings = after.sheets["Findings"]
+    assert first[0] == NOT_FOR_PUBLICATION
+    assert "not for publication" in said
+    audit = pl.read_parquet(tmp_path / "work" / "**" / "audit" / "**" / "*.parquet")
+    told = audit.filter(pl.col("status") != "safe")
+    assert len(findings) == told.height > 0
+    marked = openpyxl.load_workbook(path)
+    for row in findings:
+        found = dict(zip(headers, row, strict=True))
+        cell = marked[found["Sheet"]][found["Cell"]]
+        assert str(cell.value) == found["Published"]
+        assert found["In words"] in cell.comment.text
+        assert "if the counts were published by" in found["What it rests on"]
+        assert cell.fill.fgColor.rgb != "00000000"
+    again = path.read_bytes()
+    recon("export", "-c", config, "--to", tmp_path / "marked")
+    assert path.read_bytes() == again
+
+
+def test_tables_of_text_read_back_are_the_same_but_for_marks(tmp_path: Path) -> None:
+    config = audited(tmp_path, "convictions")
+    recon("export", "-c", config, "--to", tmp_path / "marked")
+    audit = pl.read_parquet(tmp_path / "work" / "**" / "audit" / "**" / "*.parquet")
+    told = audit.filter(pl.col("status") != "safe")
+    numbers: list[int] = []
+    for path in sorted((OFFICES / "convictions").iterdir()):
+        marked = tmp_path / "marked" / f"{path.stem}.marked.csv"
+        first, rest = marked.read_bytes().split(b"\n", 1)
+        assert first.decode().strip() == NOT_FOR_PUBLICATION
+        rows = list(csv.reader(io.StringIO(rest.decode(), newline="")))
+        numbers += [int(m[1]) for row in rows for each in row if (m := MARK.search(each))]
+        plain = re.sub(rb" ?\[\d+(?: to \d+| or more)?\]", b"", rest)
+        assert plain == path.read_bytes()
+    assert sorted(numbers) == sorted(told["least"].to_list())
+    assert len(numbers) == 12
+    listed = (tmp_path / "marked" / "findings.csv").read_text().splitlines()
+    assert listed[0] == NOT_FOR_PUBLICATION
+    assert len(listed) == 2 + told.height
+
+
+def small_office(folder: Path, east: int = 7) -> Path:
+    """Exact counts of four schools in two districts, and a config."""
+    rows: list[list[object]] = [
+        ["=Pupils by sex", "", "", ""],
+        ["", "", "", ""],
+        ["District", "School", "All pupils", "Sex", ""],
+        ["", "", "", "Boys", "Girls"],
+        ["North", "Oak", 12, 11, 1],
+        ["", "Elm", 30, 14, 16],
+        ["", "All schools", 42, 25, 17],
+        ["South", "Ash", 20, 13, east],
+        ["", "Fir", 24, 15, 9],
+        ["", "All schools", 44, 28, east + 9],
+        ["County", "", 86, 53, east + 26],
+        ["", "", "", "", ""],
+        ["Source: 3 letters", "", "", "", ""],
+    ]
+    sheet = WorkbookSheet(rows, [(2, 3, 2, 4), (2, 0, 3, 0), (2, 1, 3, 1), (2, 2, 3, 2)])
+    hidden = WorkbookSheet([["Place", "All"], ["Oak girls", 1]], hidden=True)
+    (folder / "pupils.xlsx").write_bytes(workbook_of({"Sex": sheet, "Working": hidden}))
+    config = folder / "office.yaml"
+    recon("init", folder / "pupils.xlsx", "--to", config, "--yes", "--force")
+    recon("ingest", "-c", config)
+    return config
+
+
+def suppress(config: Path) -> None:
+    work = next((config.parent / "work").iterdir())
+    recon("protect", "suppress", "-c", config, "--set", f"suppress.counts={work}")
+
+
+def test_suppressed_counts_are_stars_and_nothing_else_changes(tmp_path: Path) -> None:
+    config = small_office(tmp_path)
+    suppress(config)
+    said = recon("export", "-c", config, "--suppressed", tmp_path / "safe").stdout
+    before, after = book(tmp_path / "pupils.xlsx"), book(tmp_path / "safe" / "pupils.xlsx")
+    assert list(after.sheets) == ["Sex"]
+    assert "Working" in said
+    assert set(after.merges["Sex"]) == set(before.merges["Sex"])
+    pairs = [
+        (one, two)
+        for old, new in zip(before.sheets["Sex"], after.sheets["Sex"], strict=True)
+        for one, two in zip(old, new, strict=True)
+    ]
+    withheld = [one for one, two in pairs if two == "*"]
+    assert all(one == two for one, two in pairs if two != "*")
+    published = pl.read_parquet(tmp_path / "work" / "**" / "suppressed" / "**" / "*.parquet")
+    assert len(withheld) == published["count"].null_count() > 1
+    assert "1" in withheld
+
+
+def test_counts_that_were_not_suppressed_are_refused(tmp_path: Path) -> None:
+    config = small_office(tmp_path)
+    suppress(config)
+    small_office(tmp_path, east=8)
+    done = recon("export", "-c", config, "--suppressed", tmp_path / "safe", code=5)
+    assert "in suppressed/, which was made of other counts" in done.stderr
+    assert not (tmp_path / "safe").exists()
+
+
+def test_nothing_takes_the_place_of_a_published_file(tmp_path: Path) -> None:
+    config = small_office(tmp_path)
+    suppress(config)
+    done = recon("export", "-c", config, "--suppressed", tmp_path, code=2)
+    assert "is a published file" in done.stderr
+    assert "nothing to mark" in recon("export", "-c", config, "--to", tmp_path, code=5).stderr
+    with (tmp_path / "pupils.xlsx").open("ab") as file:
+        file.write(b" ")
+    done = recon("export", "-c", config, "--to", tmp_path / "marked", code=5)
+    assert "pupils.xlsx: is not as it was ingested" in done.stderr
+
+
+def test_without_the_library_one_sentence_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_office(tmp_path)
+    suppress(config)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    done = recon("export", "-c", config, "--suppressed", tmp_path / "safe", code=2)
+    assert "pip install recon-cli[workbooks]" in done.stderr
+
+
+def test_libreoffice_opens_what_is_written(tmp_path: Path) -> None:
+    program = shutil.which("soffice")
+    if program is None:
+        pytest.skip("LibreOffice is not installed")
+    config = small_office(tmp_path)
+    suppress(config)
+    recon("export", "-c", config, "--suppressed", tmp_path / "safe")
+    made = tmp_path / "safe" / "pupils.xlsx"
+    home = f"-env:UserInstallation=file://{tmp_path}/home"
+    command = [program, home, "--headless", "--convert-to", "csv", "--outdir", tmp_path, made]
+    subprocess.run(command, check=True, timeout=120, capture_output=True)
+    rows = list(csv.reader((tmp_path / "pupils.csv").read_text().splitlines()))
+    assert [row[0] for row in rows] == [row[0] for row in book(made).sheets["Sex"]]
+    assert [row[4] for row in rows] == [row[4] for row in book(made).sheets["Sex"]]
+
+
+field = st.text("ab1 ,;\"'\n\r", max_size=4)
+
+
+@given(
+    st.lists(st.lists(field, min_size=2, max_size=2), min_size=1, max_size=5),
+    st.sampled_from(["\n", "\r\n"]),
+    field,
+    st.booleans(),
+)
+def test_fields_are_changed_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[list[str]],
+    end: str,
+    other: str,
+    mark: bool,
+) -> None:
+    path = tmp_path_factory.mktemp("text") / "a.csv"
+    head = [["Place", "Count"], ["x", "1"]]
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator=end).writerows(head + rows)
+    data = text.getvalue().encode("utf-8-sig" if mark else "utf-8")
+    path.write_bytes(data)
+    opened = DelimitedText(document_of(path))
+    assert opened.written({}) == data
+    found = [[opened.field(row, column) for column in (1, 2)] for row in range(1, len(rows) + 3)]
+    assert found == head + rows
+    changed = opened.written({(2, 2): other}, "Not for anybody")
+    again = list(csv.reader(io.StringIO(changed.decode("utf-8-sig"), newline="")))
+    assert again == [["Not for anybody"], head[0], ["x", other], *rows]
