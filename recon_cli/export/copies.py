@@ -164,7 +164,7 @@ def export_suppressed(run: Run, folder: Path) -> Exported:
             others = [
                 f"{_letters(column)}{row}"
                 for row, column in text.fields.keys() - counted
-                if is_number(text.field(row, column))
+                if ("", column) not in file.labels and is_number(text.field(row, column))
             ]
         write_named(target, data)
         written.append(target)
@@ -401,7 +401,7 @@ def _star_workbook(
         f"{sheet}!{_letters(column)}{row}"
         for sheet in book.sheets
         for row, column in book.numbers(sheet)
-        if (sheet, row, column) not in counted
+        if (sheet, row, column) not in counted and not file.labels & {(sheet, column), ("", column)}
     ]
     return left_out, others
 

@@ -9,7 +9,7 @@ from typing import Final
 from recon_cli.errors import SourceError
 from recon_cli.sources.tabular import Document, whole_text
 
-_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_LINE_END: Final = re.compile(r"\r?\n")
 _BYTE_ORDER: Final = "\ufeff"
 
 
@@ -56,7 +56,7 @@ class DelimitedText:
 
     def _spans(self) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
         mark = re.escape(self._delimiter)
-        field = re.compile(rf'(?:"(?:[^"]|"")*"|[^{mark}\r\n"]*)(?P<end>{mark}|\r\n|\n|\r|\Z)')
+        field = re.compile(rf'(?:"(?:[^"]|"")*"|[^{mark}\n"]*?)(?P<end>{mark}|\r?\n|\Z)')
         row = column = 1
         at, last = 0, self._delimiter
         while at < len(self._text) or last == self._delimiter:

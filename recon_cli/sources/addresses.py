@@ -23,6 +23,8 @@ from recon_cli.sources.tidy_file import open_file, published_cells
 
 #: Formats whose files have no rows and columns.
 _NO_ROWS: Final = ("census-api", "json-stat")
+#: Columns of a tidy file that say what a count is of.
+_LABELS: Final = ("geoid", "level", "table", "cell")
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,13 @@ class CountedFile:
             ``row`` and ``column``, from 1; ``text``, as it is written, and ``value``, null if that
             is no number; ``geoid, table, cell``; ``place`` and ``header``, in the file's words;
             ``place_column``, from 1.
+        labels: Sheet and column, from 1, of what says what counts are of.
     """
 
     document: Document
     name: str
     counts: pl.DataFrame
+    labels: frozenset[tuple[str, int]]
 
 
 def locate_counts(
@@ -75,17 +79,20 @@ def locate_counts(
             f"ingest.source: {source} files are not marked; workbooks and tables of text are, as "
             "`recon init` maps them"
         )
-    found: dict[str, tuple[Document, list[pl.DataFrame]]] = {}
+    found: dict[str, tuple[Document, list[pl.DataFrame], set[tuple[str, int]]]] = {}
     for document, roles, said in open_sheets(source, paths, mapping):
         reader = SheetReader(roles, release, said, has_statements=has_statements)
         counts = _named(release, pl.concat(reader.addresses())).with_columns(
             sheet=pl.lit(document.sheet or ""),
             place_column=pl.lit(roles.place[0] + 1, pl.Int32),
         )
-        found.setdefault(document.label, (document, []))[1].append(counts)
+        _, parts, labels = found.setdefault(document.label, (document, [], set()))
+        parts.append(counts)
+        own = {*roles.place, *(at for each in roles.dimensions for at in (each.code, each.label))}
+        labels |= {(document.sheet or "", at + 1) for at in own if at is not None}
     return tuple(
-        CountedFile(document, _own_name(document), pl.concat(counts))
-        for document, counts in found.values()
+        CountedFile(document, _own_name(document), pl.concat(counts), frozenset(labels))
+        for document, counts, labels in found.values()
     )
 
 
@@ -114,7 +121,8 @@ def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> Counted
             pl.lit(headers.index("geoid") + 1, pl.Int32).alias("place_column"),
         )
     ).sort(ROW)
-    return CountedFile(document_of(path), path.name, _named(release, counts))
+    labels = {("", number) for number, name in enumerate(headers, start=1) if name in _LABELS}
+    return CountedFile(document_of(path), path.name, _named(release, counts), frozenset(labels))
 
 
 def _named(release: Release, counts: pl.DataFrame) -> pl.DataFrame:

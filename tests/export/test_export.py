@@ -200,7 +200,7 @@ def test_libreoffice_opens_what_is_written(tmp_path: Path) -> None:
     assert [row[4] for row in rows] == [row[4] for row in book(made).sheets["Sex"]]
 
 
-field = st.text("ab1 ,;\"'\n\r", max_size=4)
+field = st.text("ab1 ,;\"'\n", max_size=4)
 
 
 @given(
