@@ -77,6 +77,7 @@ _PURPOSE: Mapping[str, str] = {
     "check": "Judge the published tables by the rules of the config: broken, kept or undecided.",
     "protect": "Protect records or their counts before they are published.",
     "account": "Add up what all products of the same people spend.",
+    "export": "Write the published workbooks and tables again: marked, or with suppressed counts.",
     "risk": "State what noisy counts let an adversary believe about a person.",
     "releases": "List the packaged release schemas, or show one.",
     "lab": "Measure the tool itself, and show why it works.",

@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from recon_cli.cli._options import ConfiguredCommand, GivenPath, RunOptions, run_options
+from recon_cli.cli._output import show
+from recon_cli.export import export_marked, export_suppressed
 
 _FOLDER = GivenPath(file_okay=False)
 
@@ -32,9 +34,6 @@ def command(options: RunOptions, *, to: Path | None, suppressed: Path | None) ->
     """
     if to is None and suppressed is None:
         raise click.UsageError("name a folder: --to marked, or --suppressed safe")
-    from recon_cli.cli._output import show  # noqa: PLC0415 - slow imports
-    from recon_cli.export import export_marked, export_suppressed  # noqa: PLC0415
-
     run = options.run()
     for title, write, folder in (
         ("export: marked, not for publication", export_marked, to),
