@@ -167,4 +167,4 @@ class WrittenWorkbook:
         return made.getvalue()
 
     def _as_it_was(self, time: re.Match[bytes]) -> bytes:
-        return time[1] + self._times.get(time[2], _NEVER) + time[4]
+        return b"".join((time[1], self._times.get(time[2], _NEVER), time[4]))

@@ -193,8 +193,8 @@ def test_libreoffice_opens_what_is_written(tmp_path: Path) -> None:
     recon("export", "-c", config, "--suppressed", tmp_path / "safe")
     made = tmp_path / "safe" / "pupils.xlsx"
     home = f"-env:UserInstallation=file://{tmp_path}/home"
-    command = [program, home, "--headless", "--convert-to", "csv", "--outdir", tmp_path, made]
-    subprocess.run(command, check=True, timeout=120, capture_output=True)
+    command = [program, home, "--headless", "--convert-to", "csv", "--outdir", str(tmp_path)]
+    subprocess.run([*command, str(made)], check=True, timeout=120, capture_output=True)
     rows = list(csv.reader((tmp_path / "pupils.csv").read_text().splitlines()))
     assert [row[0] for row in rows] == [row[0] for row in book(made).sheets["Sex"]]
     assert [row[4] for row in rows] == [row[4] for row in book(made).sheets["Sex"]]
