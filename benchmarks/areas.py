@@ -70,8 +70,9 @@ def nearest(centres: Points) -> Callable[[Points], Codes]:
     """Areas around centres."""
 
     def of(points: Points) -> Codes:
-        found: Codes = ((points[:, None] - centres[None]) ** 2).sum(2).argmin(1)
-        return found
+        parts = np.array_split(points, 100)
+        found = [((part[:, None] - centres[None]) ** 2).sum(2).argmin(1) for part in parts]
+        return np.concatenate(found)
 
     return of
 

@@ -7,7 +7,14 @@ from itertools import groupby
 import click
 
 from recon_cli.cli._output import show
-from recon_cli.schema import Feature, Release, load_release, packaged_releases
+from recon_cli.schema import (
+    AreaLevel,
+    Feature,
+    Level,
+    Release,
+    load_release,
+    packaged_releases,
+)
 
 
 @click.command()
@@ -42,10 +49,7 @@ def _describe(release: Release) -> None:
     )
     show(
         "levels, finest first",
-        [
-            (level.name, _geoids(level.digits) + _roles(release, level.name))
-            for level in geography.levels
-        ],
+        [(level.name, _codes(level) + _roles(release, level.name)) for level in geography.levels],
     )
     show(
         f"{len(release.tables)} tables, {cells:,} cells",
@@ -64,13 +68,15 @@ def _values(feature: Feature) -> str:
     return ", ".join(str(value) for value in feature.values)
 
 
-def _geoids(digits: int) -> str:
-    """How long the geoids of a level are.
+def _codes(level: Level) -> str:
+    """What the geoids of a level are.
 
-    >>> _geoids(1)
+    >>> _codes(Level("town", 1))
     'geoids of 1 character'
     """
-    return f"geoids of {digits} character{'s' if digits > 1 else ''}"
+    if isinstance(level, AreaLevel):
+        return "codes of a membership file"
+    return f"geoids of {level.digits} character{'s' if level.digits > 1 else ''}"
 
 
 def _roles(release: Release, name: str) -> str:

@@ -107,11 +107,11 @@ def build_hierarchy(
     if not levels or levels[-1] != unit:
         raise ConfigError(f"levels: the last must be {unit!r}, the finest, found {list(levels)}")
     units = units.unique().sort()
-    digits = release.geography.unit.digits
-    malformed = units.filter(units.str.len_chars() != digits)
+    malformed = units.filter(~release.geography.unit.has(units))
     if len(malformed):
         raise ConfigError(
-            f"{release.geoid_column} {malformed[0]!r}: a geoid of a {unit} has {digits} characters"
+            f"{release.geoid_column} {malformed[0]!r}: a geoid of a {unit} "
+            f"{release.geography.unit.form}"
         )
     frame = pl.DataFrame({release.geoid_column: units})
     if named is not None:

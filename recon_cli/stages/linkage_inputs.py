@@ -165,7 +165,7 @@ def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress)
     tick(units.height, int(units["population"].sum()))
     # a unit without a mode of its own takes its parent's, and passes look in whole places
     region, parents = spec.release.region, parent_level(spec.release)
-    whole = max(region, parents, *spec.places, key=lambda level: -level.digits)
+    whole = max(region, parents, *spec.places, key=lambda level: -level.rank)
     pieces = cut(spec.release, partition, units, PIECE_PEOPLE, whole=whole)
     return PartitionGains(counts, tuple(pieces), _usage(inputs, records[spec.truth], partition))
 

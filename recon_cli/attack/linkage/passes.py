@@ -123,7 +123,7 @@ def default_passes(release: Release, keys: AttackKeys) -> tuple[Pass, Pass]:
 
 def places_of(passes: Sequence[Pass]) -> tuple[Level, ...]:
     """The levels that passes look in, finest first."""
-    return tuple(sorted({each.place for each in passes}, key=lambda place: -place.digits))
+    return tuple(sorted({each.place for each in passes}, key=lambda place: -place.rank))
 
 
 def looking_no_farther(passes: Sequence[Pass], place: Level) -> tuple[Pass, ...]:
