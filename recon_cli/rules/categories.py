@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
+from pydantic import Field, field_serializer
 
 from recon_cli.config.model import ConfigPath, Names
 from recon_cli.errors import ConfigError
@@ -13,8 +14,6 @@ from recon_cli.rules.subject import Subject
 from recon_cli.schema import Release
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import polars as pl
 
     from recon_cli.rules.evidence import Evidence
@@ -37,6 +36,11 @@ class Categories(Subject):
     columns: Names
     at_least: Annotated[int, Field(ge=1)] = 10_000
     totals: ConfigPath | None = None
+
+    @field_serializer("totals", when_used="json")
+    def _name_of_totals(self, totals: Path | None) -> str | None:
+        """Verdicts may be published, with no place of a machine."""
+        return None if totals is None else totals.name
 
     def check(self, release: Release) -> None:
         """Refuse columns that are not in the histogram."""
@@ -64,7 +68,7 @@ class Categories(Subject):
         if unseen := [name for name in self.columns if name not in proofs.columns]:
             gaps = (*gaps, f"no table shows {', '.join(unseen)}")
         found = Finding(gaps=(*gaps, *evidence.gaps_of_variability(proofs)))
-        totals = None if self.totals is None else self._read_totals(self.totals, release)
+        totals = None if self.totals is None else self.read_totals(self.totals, release)
         features = [release.column_groups(name).feature for name in self.columns]
         for name in proofs.microdata.partitions:
             units = certain_units(proofs, name, proofs.columns, is_alone=evidence.stands_alone)
@@ -75,7 +79,7 @@ class Categories(Subject):
                 labelled = with_labels(release, records, self.columns)
                 whole = units.filter(pl.col("at_least") == pl.col("people"))[place]
                 is_certain = records["certain"] | records[place].is_in(whole.implode())
-                rare = self._rare(labelled.filter(is_certain), totals)
+                rare = self.rare(labelled.filter(is_certain), totals)
                 small = rare.group_by(place).agg(small=pl.len().cast(pl.Int64))
             joined = units.join(small, on=place, how="left").with_columns(
                 pl.col("small").fill_null(0)
@@ -83,8 +87,16 @@ class Categories(Subject):
             found += found_people(joined.select(place, "people", "at_most", at_least="small"))
         return found
 
-    def _rare(self, records: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
-        """The records whose category has too few people of the country."""
+    def rare(self, records: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
+        """The records whose category has too few people of the country.
+
+        Args:
+            records: ``columns`` at least.
+            totals: As from `read_totals`.
+
+        Raises:
+            ConfigError: A category has no row.
+        """
         import polars as pl  # noqa: PLC0415 - the options need none
 
         columns = list(self.columns)
@@ -98,8 +110,12 @@ class Categories(Subject):
         few = totals.filter(pl.col("count") < self.at_least)
         return records.join(few, on=columns, how="semi")
 
-    def _read_totals(self, path: Path, release: Release) -> pl.DataFrame:
-        """``columns`` in the types of the release, and ``count``."""
+    def read_totals(self, path: Path, release: Release) -> pl.DataFrame:
+        """``columns`` in the types of the release, and ``count``.
+
+        Raises:
+            ConfigError: The file cannot be read, or lacks a column or a value.
+        """
         import polars as pl  # noqa: PLC0415 - the options need none
 
         try:

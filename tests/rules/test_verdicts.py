@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 import yaml
 from hypothesis import given
 
@@ -28,6 +30,7 @@ from recon_cli.rules.interval import Interval
 from recon_cli.rules.recovered import Recovered
 from recon_cli.rules.section import Rule
 from recon_cli.rules.subject import Subject
+from recon_cli.schema import load_release
 from recon_cli.stages.check import GivenConfig, check
 from tests.support.enumeration import Row, published_rows
 from tests.support.properties import SEEDS, examples
@@ -297,3 +300,24 @@ def test_verdicts_agree_with_enumeration_of_any_release(seed: int) -> None:
     tiny = make_release(seed, seed % len(NAMES))
     if tiny is not None:
         check_release(tiny)
+
+
+@pytest.mark.parametrize(
+    ("totals", "message"),
+    [
+        ("race,hispanic,count\n1,true,5\n", "us.csv has no row for race"),
+        ("race,count\n1,5\n", "us.csv has no column 'hispanic' (columns: race, count)"),
+        ("race,hispanic,count\n1,true,5\n1,maybe,6\n", "us.csv, row 2: a value of the release"),
+        (None, "us.csv cannot be read"),
+    ],
+)
+def test_refused_totals(tmp_path: Path, totals: str | None, message: str) -> None:
+    release = load_release("sf1_2010")
+    if totals is not None:
+        (tmp_path / "us.csv").write_text(totals)
+    path = tmp_path / "us.csv"
+    rule = Categories(columns=("race", "hispanic"), totals=path)
+    assert rule.model_dump(mode="json")["totals"] == "us.csv", "no place of a machine"
+    records = pl.DataFrame({"race": [2], "hispanic": [True]}, schema_overrides={"race": pl.Int16})
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        rule.rare(records, rule.read_totals(path, release))
