@@ -112,7 +112,8 @@ wheel: dev           ## build dist/*.whl
 lock:                ## resolve the dependencies again and pin them by hash (needs a network)
 	$(PYTHON) -m venv $(UV)
 	$(UV)/bin/python -m pip install --quiet uv
-	$(UV)/bin/uv $(RESOLVE) --extra build --extra xlsx --output-file requirements.lock
+	$(UV)/bin/uv $(RESOLVE) --extra build --extra workbooks --extra xlsx \
+	  --output-file requirements.lock
 	$(UV)/bin/uv $(RESOLVE) --extra dev --constraint requirements.lock \
 	  --output-file requirements-dev.lock
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import openpyxl
@@ -15,6 +16,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openpyxl.comments import Comment
 
 from recon_cli.export.copies import NOT_FOR_PUBLICATION
 from recon_cli.export.text import DelimitedText
@@ -160,6 +162,71 @@ def test_counts_that_were_not_suppressed_are_refused(tmp_path: Path) -> None:
     done = recon("export", "-c", config, "--suppressed", tmp_path / "safe", code=5)
     assert "in suppressed/, which was made of other counts" in done.stderr
     assert not (tmp_path / "safe").exists()
+
+
+def styled_office(folder: Path) -> Path:
+    """The same in a workbook with widths, formats, a comment, and a sum as a formula."""
+    config = small_office(folder)
+    path = folder / "pupils.xlsx"
+    opened = openpyxl.load_workbook(path)
+    sheet = opened["Sex"]
+    sheet.column_dimensions["B"].width = 33
+    sheet["C6"].number_format = '0" pupils"'
+    sheet["C6"].comment = Comment("Of whom one is new", "office")
+    made, data = io.BytesIO(), io.BytesIO()
+    opened.save(made)
+    with zipfile.ZipFile(made) as old, zipfile.ZipFile(data, "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            if name == "xl/worksheets/sheet1.xml":
+                assert b"<v>42</v>" in text
+                text = text.replace(b"<v>42</v>", b"<f>SUM(C5:C6)</f><v>42</v>")
+            new.writestr(name, text)
+    path.write_bytes(data.getvalue())
+    recon("ingest", "-c", config)
+    return config
+
+
+@pytest.mark.filterwarnings("ignore:Workbook contains no default style")
+def test_formats_stay_and_formulas_become_numbers(tmp_path: Path) -> None:
+    config = styled_office(tmp_path)
+    suppress(config)
+    for stage in ("reconstruct", "solvar", "claims"):
+        recon(stage, "-c", config)
+    recon("export", "-c", config, "--to", tmp_path / "to", "--suppressed", tmp_path / "safe")
+    marked = openpyxl.load_workbook(tmp_path / "to" / "pupils.marked.xlsx")
+    safe = openpyxl.load_workbook(tmp_path / "safe" / "pupils.xlsx")
+    for each in (marked, safe):
+        sheet = each["Sex"]
+        assert sheet.column_dimensions["B"].width == 33
+        assert sheet["C6"].number_format == '0" pupils"'
+        assert sheet["C7"].value == 42
+        assert sheet["A1"].value == "=Pupils by sex"
+        assert sheet["A1"].data_type == "s"
+    assert "Of whom one is new" in marked["Sex"]["C6"].comment.text
+    assert not any(cell.comment for row in safe["Sex"].iter_rows() for cell in row)
+    _, headers, *rows = marked["Findings"].iter_rows(values_only=True)
+    found = [dict(zip(headers, row, strict=True)) for row in rows]
+    work = tmp_path / "work" / "**"
+    claims = pl.read_parquet(work / "claims" / "**" / "*.parquet")
+    told = claims.filter(pl.col("maximal") & ~pl.col("trivial"))
+    assert [each["Finding"] for each in found].count("claim") == told.height
+    places = claims["geoid_school"].n_unique()
+    certain = [each for each in found if each["Finding"] == "certain records"]
+    assert len(certain) == places == 4
+    assert "at least 12 of 12" in next(e for e in certain if "Oak" in e["Place"])["In words"]
+    for each in found:
+        assert each["In words"] in marked["Sex"][each["Cell"]].comment.text
+
+
+@pytest.mark.parametrize("part", ["charts", "pivotCache", "externalLinks"])
+def test_what_keeps_numbers_of_its_own_is_refused(tmp_path: Path, part: str) -> None:
+    config = small_office(tmp_path)
+    with zipfile.ZipFile(tmp_path / "pupils.xlsx", "a") as archive:
+        archive.writestr(f"xl/{part}/one.xml", "<a/>")
+    suppress(config)
+    done = recon("export", "-c", config, "--suppressed", tmp_path / "safe", code=4)
+    assert "take them out" in done.stderr
 
 
 def test_nothing_takes_the_place_of_a_published_file(tmp_path: Path) -> None:
