@@ -311,10 +311,11 @@ def nested_blocks(
         return (around, everything) if around else (everything,)
     levels: list[tuple[IntArray, ...]] = []
     for of_unit in places:
-        at = of_unit[unit]
-        order = np.argsort(at, kind="stable")
-        sizes = np.bincount(at, minlength=of_unit.max() + 1)
-        levels.append(tuple(np.split(order, np.cumsum(sizes)[:-1])))
+        values, at = np.unique(of_unit[unit], return_inverse=True)
+        if len(values) == 1 or (levels and len(values) == len(levels[-1])):
+            continue
+        order = np.argsort(at.ravel(), kind="stable")
+        levels.append(tuple(np.split(order, np.cumsum(np.bincount(at.ravel()))[:-1])))
     return (*levels, everything)
 
 
@@ -332,7 +333,7 @@ def neighbourhoods(crossing: Sequence[IntArray], unit: IntArray) -> tuple[IntArr
         unit: For each column the place of its unit.
 
     Returns:
-        None where they would be nearly everything.
+        Nothing where they would be no small part of everything.
     """
     coarsest = min(crossing, key=lambda at: len(np.unique(at)))
     found = []

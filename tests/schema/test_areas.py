@@ -160,3 +160,19 @@ def test_totals_over_the_same_units_that_differ_are_a_contradiction(tmp_path: Pa
     published = recon.publish(release, counts, absent="unpublished")
     with pytest.raises(recon.ReconError, match=r"the least change .* possible is 1 in 1 cell"):
         recon.reconstruct(release, published)
+
+
+def test_columns_of_other_names_and_others_besides(tmp_path: Path) -> None:
+    """A lookup as offices publish it: names beside codes, a row for each finer place."""
+    path = tmp_path / "lookup.csv"
+    path.write_text(
+        "PCD,OA21CD,WD22CD,WD22NM,LAD22CD,GRID\n"
+        "AB1,x1,E05,Moor,D1,S17\nAB2,x1,E05,Moor,D1,S17\nAB3,x2,E05,Moor,D1,S18\n"
+    )
+    release = parse_release(SCHEMA, source="people.yaml")
+    names = {"atom": "OA21CD", "ward": "WD22CD", "district": "LAD22CD", "square": "GRID"}
+    bound = release.with_membership(read_membership(release, path, names))
+    assert bound.geography.unit.enclosing("x1") == "x1"
+    assert bound.geography.by_name["square"].enclosing("x2") == "S18"
+    with pytest.raises(ConfigError, match="columns: no level 'parish'"):
+        read_membership(release, path, {"parish": "WD22CD"})

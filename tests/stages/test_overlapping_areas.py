@@ -114,6 +114,10 @@ def test_the_difference_of_two_areas_is_recovered_and_shown(wards: Path) -> None
     assert "ward E5" in command("show", "ward:E5", "-c", wards / "recon.yaml").output
 
 
+def test_every_published_cell_is_compared_again(wards: Path) -> None:
+    assert "20" in command("verify", "-c", wards / "recon.yaml").output
+
+
 def test_the_report_has_slivers(wards: Path) -> None:
     text = (wards / "work" / "report" / "report.md").read_text()
     assert "ward E5 − square S1" in text
