@@ -125,8 +125,8 @@ def _disclosed(words: Words, rows: pl.DataFrame, place: str, why: str) -> pl.Dat
         .unique(place, keep="first", maintain_order=True)
     )
     said = [
-        f"of at least {of_people(people, words)} a further column is settled for whoever knows "
-        f"{known} of them"
+        f"at least {of_people(people, words)} with a further column that is settled for whoever "
+        f"knows at most {known} of theirs"
         for known, people in some.select("known", "attribute").iter_rows()
     ]
     return _about_places(some[place], DISCLOSURE, said, why)

@@ -99,11 +99,17 @@ class WrittenWorkbook:
                     yield cell.row, cell.column
 
     def mark(self, sheet: str, row: int, column: int, mark: CellMark) -> None:
-        """Colour a cell, and comment on it after what was there."""
-        from openpyxl.comments import Comment  # noqa: PLC0415 - optional
+        """Colour a cell, or the one that it is merged into; comment on it after what was there."""
+        from openpyxl.cell import MergedCell  # noqa: PLC0415 - optional
+        from openpyxl.comments import Comment  # noqa: PLC0415
         from openpyxl.styles import PatternFill  # noqa: PLC0415
 
-        cell: Any = self._book[sheet].cell(row, column)
+        cells: Any = self._book[sheet]
+        cell = cells.cell(row, column)
+        if isinstance(cell, MergedCell):
+            ranges = (each for each in cells.merged_cells.ranges if cell.coordinate in each)
+            first = next(ranges)
+            cell = cells.cell(first.min_row, first.min_col)
         cell.fill = PatternFill("solid", fgColor=mark.colour)
         if mark.comment:
             before = f"{cell.comment.text}\n\n" if cell.comment else ""

@@ -20,9 +20,14 @@ from openpyxl.comments import Comment
 
 from recon_cli.export.copies import NOT_FOR_PUBLICATION
 from recon_cli.export.text import DelimitedText
+from recon_cli.export.workbook import CellMark, WrittenWorkbook
+from recon_cli.scaffold import recognise
+from recon_cli.sources.addresses import locate_counts
+from recon_cli.sources.formats import FileMapping
 from recon_cli.sources.tabular import document_of
 from recon_cli.sources.tabular.workbook import Workbook, open_workbook
 from tests.support.command_line import recon
+from tests.support.office_layouts import judge, write_office
 from tests.support.paths import ROOT
 from tests.support.workbooks import WorkbookSheet, workbook_of
 
@@ -296,3 +301,48 @@ def test_fields_are_changed_and_nothing_else(
     changed = opened.written({(2, 2): other}, "Not for anybody")
     again = list(csv.reader(io.StringIO(changed.decode("utf-8-sig"), newline="")))
     assert again == [["Not for anybody"], head[0], ["x", other], *rows]
+
+
+@pytest.mark.filterwarnings("ignore:Workbook contains no default style")
+def test_a_merged_cell_is_marked_at_its_first(tmp_path: Path) -> None:
+    path = tmp_path / "one.xlsx"
+    path.write_bytes(workbook_of({"One": WorkbookSheet([["County", "", 3]], [(0, 0, 0, 1)])}))
+    written = WrittenWorkbook(document_of(path))
+    written.mark("One", 1, 2, CellMark("FFB3B3", "about the county"))
+    path.write_bytes(written.written())
+    assert openpyxl.load_workbook(path)["One"]["A1"].comment.text == "about the county"
+
+
+def test_counts_of_drawn_layouts_are_where_they_were_read(tmp_path: Path) -> None:
+    path, again = tmp_path / "office.xlsx", tmp_path / "again.xlsx"
+    seen = 0
+    for seed in range(16):
+        truth = write_office(path, seed)
+        if judge(path, truth).verdict != "right":
+            continue
+        found = recognise([path])
+        (file,) = locate_counts(
+            found.schema,
+            "wide",
+            [path],
+            FileMapping(**found.mapping),  # type: ignore[arg-type]
+            has_statements=found.is_protected,
+        )
+        located = {
+            (sheet or next(iter(book(path).sheets)), row, column - 1): text
+            for sheet, row, column, text in file.counts.select(
+                "sheet", "row", "column", "text"
+            ).iter_rows()
+        }
+        assert located == {key: text for key, (_, _, text) in truth.counts.items()}, seed
+        written = WrittenWorkbook(file.document)
+        for (sheet, row, column), text in located.items():
+            value = written.field(sheet, row, column + 1)
+            assert ("" if value is None else str(value)) == text, seed
+        again.write_bytes(written.written())
+        assert book(again).sheets == book(path).sheets, seed
+        assert book(again).hidden == book(path).hidden, seed
+        for sheet, merges in book(path).merges.items():
+            assert set(book(again).merges[sheet]) == set(merges), seed
+        seen += 1
+    assert seen > 8
