@@ -32,6 +32,8 @@ FINDINGS: Final = {
     "said": pl.String,
     "why": pl.String,
 }
+#: Where no law was declared.
+_EXACT: Final = "What is proven here is proven if every count is published exactly."
 
 
 def proven_findings(run: Run, counts: pl.DataFrame) -> pl.DataFrame:
@@ -53,12 +55,17 @@ def proven_findings(run: Run, counts: pl.DataFrame) -> pl.DataFrame:
     found = [pl.DataFrame(schema=FINDINGS)]
     audit = work.fresh(AUDIT)
     if not isinstance(audit, Missing):
-        why = " ".join(proof_conditions(laws, assumes_zeros=release.has_assumptions))
+        why = _why(laws, assumes_zeros=release.has_assumptions)
         found += [_audited(audit.read(name), why) for name in audit.partitions]
     microdata = work.fresh(RECONSTRUCT)
     if not isinstance(microdata, Missing) and not microdata.manifest.notes["is_fitted"]:
         found += _of_records(work, release, laws, counts)
     return pl.concat(found)
+
+
+def _why(laws: Sequence[str], *, assumes_zeros: bool) -> str:
+    conditions = proof_conditions(laws, assumes_zeros=assumes_zeros)
+    return " ".join(conditions if laws else (_EXACT, *conditions))
 
 
 def _audited(audit: pl.DataFrame, why: str) -> pl.DataFrame:
@@ -87,7 +94,7 @@ def _of_records(
 ) -> Iterator[pl.DataFrame]:
     proofs, words = Proofs.of(work, release), words_of(release)
     assumes = bool(proofs.microdata.manifest.notes["assumptions"]) and release.has_assumptions
-    whys = {each: " ".join(proof_conditions(laws, assumes_zeros=each)) for each in (False, True)}
+    whys = {each: _why(laws, assumes_zeros=each) for each in (False, True)}
     place = release.geoid_column
     for name in proofs.microdata.partitions:
         units = proofs.units(name, proofs.microdata.read(name, columns=(place, "certain")))

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from openpyxl.comments import Comment
 
 from recon_cli.export.copies import NOT_FOR_PUBLICATION
+from recon_cli.export.findings import _EXACT
 from recon_cli.export.text import DelimitedText
 from recon_cli.export.workbook import CellMark, WrittenWorkbook
 from recon_cli.scaffold import recognise
@@ -346,3 +347,29 @@ def test_counts_of_drawn_layouts_are_where_they_were_read(tmp_path: Path) -> Non
             assert set(book(again).merges[sheet]) == set(merges), seed
         seen += 1
     assert seen > 8
+
+
+def test_disclosures_are_told_at_their_places(tmp_path: Path) -> None:
+    rows: list[list[object]] = [
+        ["School", "All pupils", "Boys", "", "Girls", ""],
+        ["", "", "Free meals", "Other", "Free meals", "Other"],
+        ["Oak", 10, 4, 0, 2, 4],
+        ["Elm", 12, 3, 4, 2, 3],
+    ]
+    sheet = WorkbookSheet(rows, [(0, 0, 1, 0), (0, 1, 1, 1), (0, 2, 0, 3), (0, 4, 0, 5)])
+    (tmp_path / "pupils.xlsx").write_bytes(workbook_of({"Meals": sheet}))
+    config = tmp_path / "office.yaml"
+    recon("init", tmp_path / "pupils.xlsx", "--to", config, "--yes")
+    for stage in ("ingest", "reconstruct", "solvar", "claims"):
+        recon(stage, "-c", config)
+    recon("export", "-c", config, "--to", tmp_path / "marked")
+    _, headers, *findings = book(tmp_path / "marked" / "pupils.marked.xlsx").sheets["Findings"]
+    told = [dict(zip(headers, row, strict=True)) for row in findings]
+    (found,) = (each for each in told if each["Finding"] == "disclosure")
+    assert (found["Sheet"], found["Cell"], found["Place"]) == ("Meals", "A3", "Oak")
+    # Every boy has free meals; whoever has none is a girl.
+    assert found["In words"] == (
+        "at least 8 people with a further column that is settled for whoever knows at most 1 of "
+        "theirs"
+    )
+    assert found["What it rests on"] == _EXACT
