@@ -51,7 +51,15 @@ def test_verification_shares_only_the_form_of_a_publication_with_what_it_verifie
         for path in sources
         for found in re.findall(r"^ *from recon_cli\.(\w+)", path.read_text(), re.MULTILINE)
     }
-    assert imported == {"errors", "frames", "publication", "schema", "statement", "verification"}
+    assert imported == {
+        "arrays",
+        "errors",
+        "frames",
+        "publication",
+        "schema",
+        "statement",
+        "verification",
+    }
 
 
 def level_of(release: Release, geoid: str) -> Level:

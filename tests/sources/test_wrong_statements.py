@@ -64,7 +64,7 @@ PTABLE = "i;j;p\n0;0;1\n1;0;0.5\n1;2;0.4\n"
             COUNTS.format(6),
             "{rounded: {base: 1}}",
             ConfigError,
-            "greater than or equal to 2, found 1",
+            "greater than or equal to 2 (found 1)",
         ),
     ],
 )

@@ -106,7 +106,7 @@ def test_another_translation_makes_the_links_again(hospital: Path, tmp_path: Pat
         ({"values": {"gender": {"1": "F"}}}, 2, "values.gender.1: 'F' is not a value of gender"),
         ({"values": {"sex": {"1": "F"}}}, 2, "values: release 'clinic_visits' has no feature"),
         ({"header": 3}, 2, "header: unknown key"),
-        ({"path": "bought.xlsx", "sheet": "no"}, 4, "no sheet 'no' (sheets: 'held')"),
+        ({"path": "bought.xlsx", "sheet": "no"}, 4, "no sheet 'no' with cells (sheets: 'held')"),
     ],
 )
 def test_a_file_in_other_words_is_an_error_not_a_low_risk(

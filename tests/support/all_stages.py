@@ -111,8 +111,32 @@ reconstruct:
 estimate:
 report:
 """
-#: Folder → config; the last run reads what the first one made.
-RUNS: Final = {"office": _OFFICE, "county": _COUNTY, "rules": _RULES, "noisy": _NOISY}
+_AREAS: Final = """\
+release: areas.yaml
+work: work
+workers: 1
+ingest: {source: tidy, paths: [areas.csv], membership: lookup.csv}
+slivers:
+report:
+"""
+_AREA_SCHEMA: Final = """\
+release: people
+title: People
+features: {sex: {categories: [women, men]}}
+geography: {unit: atom, areas: [{area: ward}, {area: square}]}
+microdata: [sex]
+histogram: [sex]
+families:
+  - {levels: [ward, square], cells: [total, {by: sex}], tables: {T: {}}}
+"""
+#: Folder → config; the run `noisy` reads what the first one made.
+RUNS: Final = {
+    "office": _OFFICE,
+    "county": _COUNTY,
+    "rules": _RULES,
+    "noisy": _NOISY,
+    "areas": _AREAS,
+}
 
 
 @cache
@@ -132,6 +156,13 @@ def everything(base: Path) -> tuple[Path, ...]:
 def _write_inputs(folder: Path) -> None:
     (folder / "stays.yaml").write_text(_SCHEMA)
     (folder / "strategy.yaml").write_text(_STRATEGY)
+    (folder / "areas.yaml").write_text(_AREA_SCHEMA)
+    (folder / "lookup.csv").write_text("atom,ward,square\nx1,E5,S1\nx2,E5,S2\nx3,E6,S2\n")
+    (folder / "areas.csv").write_text(
+        "level,geoid,table,cell,count\nward,E5,T,1,14\nward,E5,T,2,8\nward,E5,T,3,6\n"
+        "ward,E6,T,1,11\nward,E6,T,2,5\nward,E6,T,3,6\nsquare,S1,T,1,12\nsquare,S1,T,2,7\n"
+        "square,S1,T,3,5\nsquare,S2,T,1,13\nsquare,S2,T,2,6\nsquare,S2,T,3,7\n"
+    )
     draw = random.Random(1)  # noqa: S311 - a fixture
     people = pl.DataFrame(
         {
