@@ -152,7 +152,8 @@ def forcing_counts(
         tables: What the audit used.
         recovered: Cells with the value that the audit found.
     """
-    levels = release.geography.level_names(pl.Series([geoid for geoid, _, _ in recovered], dtype=pl.String))
+    geoids = pl.Series([geoid for geoid, _, _ in recovered], dtype=pl.String)
+    levels = release.geography.level_names(geoids)
     asked = dict.fromkeys(levels.unique().drop_nulls().to_list(), tables)
     published = with_left_out(release, published, asked)
     plan = make_interval_plan(release, tables, published.coverage)
