@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -60,7 +64,32 @@ class Stage:
 def load(name: str) -> Any:
     """What ``module:name`` names; its module is imported now."""
     module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    with _undisturbed():
+        found = importlib.import_module(module)
+    return getattr(found, attribute)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold back SIGINT and SIGTERM: a library of C++ that an error interrupts while it is loaded
+    ends the process in its own words.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread is interrupted
+        return
+    held: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: held.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if callable(signal.getsignal(number))
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in held:
+        signal.raise_signal(number)
 
 
 def private_folder(stage: str) -> str:
