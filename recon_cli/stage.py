@@ -71,8 +71,9 @@ def load(name: str) -> Any:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Hold back SIGINT and SIGTERM: a library of C++ that an error interrupts while it is loaded
-    ends the process in its own words.
+    """Hold back SIGINT and SIGTERM.
+
+    A library of C++ that an error interrupts while it is loaded ends the process in its own words.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread is interrupted
