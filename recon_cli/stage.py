@@ -89,8 +89,8 @@ def _undisturbed() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for number in held:
-        signal.raise_signal(number)
+    for each in held:
+        signal.raise_signal(each)
 
 
 def private_folder(stage: str) -> str:
