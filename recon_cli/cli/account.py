@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import click
 import polars as pl
@@ -17,8 +17,11 @@ from recon_cli.errors import ConfigError
 from recon_cli.noise.account import Product, Spend, Total, grouped, tight_epsilon
 from recon_cli.plurals import plural
 from recon_cli.spreadsheet import csv_bytes
-from recon_cli.stages.account import account_of
+from recon_cli.stages.account import account_of, uncounted
 from recon_cli.store.files import write_named
+
+#: Of a limit, where nothing bounds what some product tells.
+_BEYOND: Final = "and nothing keeps within it what has no ε"
 
 
 @click.command(cls=ConfiguredCommand, sections=("account",))
@@ -38,7 +41,8 @@ def command(
     A protection with noise writes down what it spends before anything is drawn: a killed run stays
     spent, and spends nothing more when it is resumed; --force spends again. What has no ε, such as
     rounded or suppressed counts of the same people, is there, too: nothing bounds what is told
-    then. Runs for study spend nothing.
+    then, and the sums are of the noise alone. Runs for study spend nothing. What the work folder
+    has for publication that is not in the account is named.
 
     Example:
       recon account -c register.yaml
@@ -57,25 +61,55 @@ def command(
     else:
         sums = grouped(products, by)
         _print([(name, *_said(total)) for name, total in sums.items()], [by, "ρ", "ε, pure"])
-    show("together", list(_facts(section, products, run.release.record)))
+    facts = (
+        *_in_all(products),
+        *_apart(uncounted(run.work, products)),
+        *_noise(section, products, run.release.record),
+        *_void(products),
+    )
+    show("together", list(facts))
 
 
-def _facts(section: Account, products: Sequence[Product], record: str) -> Iterator[Fact]:
+def _unbounded(products: Sequence[Product]) -> list[Product]:
+    return [p for p in products if any(each.budget is None for each in p.spends)]
 
-    bounded = [each for p in products for each in p.spends if each.budget is not None]
-    unbounded = [p for p in products if any(each.budget is None for each in p.spends)]
-    total = Total.of(bounded)
+
+def _in_all(products: Sequence[Product]) -> Iterator[Fact]:
     yield "products", f"{len(products)}"
-    yield "ρ", f"{float(total.rho or 0):.6g}"
-    for people in section.people:
-        noun = record if people == 1 else plural(record)
-        epsilon = total.of_people(people).epsilon(section.delta)
-        yield f"{people} {noun.replace('_', ' ')}", f"ε {epsilon:.2f} at δ {section.delta:.0e}"
-    if section.tight:
-        tight = tight_epsilon(bounded, section.delta)
-        yield f"1 {record}, tight", _tight(tight)
-    yield from _left(section, total)
-    for product in unbounded:
+    without = len(_unbounded(products))
+    if without:
+        said = "1 product without" if without == 1 else f"{without} products without"
+        yield "in all", f"no ρ and no ε: {said}; below, noise alone"
+
+
+def _apart(folders: Sequence[tuple[str, str]]) -> Iterator[Fact]:
+    for stage, folder in folders:
+        yield (
+            "not counted",
+            f"{folder}/ of `{stage}` was published, and is not in this account",
+        )
+
+
+def _noise(section: Account, products: Sequence[Product], record: str) -> Iterator[Fact]:
+    """What the noise spends, and what is left of the limit."""
+    spends = [each for p in products for each in p.spends if each.budget is not None]
+    total = Total.of(spends)
+    if products and not spends:
+        yield "noise", "none: no product has any"
+    else:
+        yield "ρ", f"{float(total.rho or 0):.6g}"
+        for people in section.people:
+            noun = record if people == 1 else plural(record)
+            epsilon = total.of_people(people).epsilon(section.delta)
+            yield f"{people} {noun.replace('_', ' ')}", f"ε {epsilon:.2f} at δ {section.delta:.0e}"
+        if section.tight:
+            yield f"1 {record}, tight", _tight(spends, section.delta)
+    yield from _left(section, total, is_bounded=not _unbounded(products))
+
+
+def _void(products: Sequence[Product]) -> Iterator[Fact]:
+    """What the numbers do not promise."""
+    for product in _unbounded(products):
         yield "not bounded", f"`{product.stage}` in {product.work}: nothing bounds what it tells"
     for product in products:
         for exact in product.invariants:
@@ -88,19 +122,23 @@ def _facts(section: Account, products: Sequence[Product], record: str) -> Iterat
             yield "note", f"`{product.stage}`: ρ and ε are {note}"
 
 
-def _tight(epsilon: float | None) -> str:
-    if epsilon is None:
-        return "not known: a query is no histogram, and its worst change not known cell by cell"
-    return f"ε {epsilon:.2f}, by the distribution of the privacy loss"
+def _tight(spends: Sequence[Spend], delta: float) -> str:
+    epsilon = tight_epsilon(spends, delta)
+    if epsilon is not None:
+        return f"ε {epsilon:.2f}, by the distribution of the privacy loss"
+    if all(each.has_loss for each in spends):
+        return f"not known: δ {delta:.0e} is no more than what sums of losses may be wrong by"
+    return "not known: a query is no histogram, and its worst change not known cell by cell"
 
 
-def _left(section: Account, total: Total) -> Iterator[Fact]:
+def _left(section: Account, total: Total, *, is_bounded: bool) -> Iterator[Fact]:
     limit = section.limit
     if limit is not None and limit.rho is not None:
-        left = limit.rho - (total.rho or 0)
-        yield "limit", f"ρ {float(limit.rho):.6g}, {float(left):.6g} left"
+        left = f"{float(limit.rho - (total.rho or 0)):.6g} left"
+        yield "limit", f"ρ {float(limit.rho):.6g}, {left if is_bounded else _BEYOND}"
     if limit is not None and limit.epsilon is not None:
-        yield "limit", f"ε {limit.epsilon:g} at δ {section.delta:.0e}"
+        told = f"ε {limit.epsilon:g} at δ {section.delta:.0e}"
+        yield "limit", told if is_bounded else f"{told}, {_BEYOND}"
 
 
 def _said(total: Total) -> tuple[str, str]:

@@ -59,6 +59,11 @@ class Spend:
         """ρ of zero-concentrated differential privacy."""
         return pure_rho(self.budget) if self.is_pure and self.budget is not None else self.budget
 
+    @property
+    def has_loss(self) -> bool:
+        """Whether the worst distribution of its privacy loss is known."""
+        return self.budget is not None and (self.is_pure or self.variance is not None)
+
 
 def pure_rho(epsilon: Fraction) -> Fraction:
     """ρ of a mechanism of ε: ε²/2. Eq. (pure_rho).
@@ -163,17 +168,17 @@ def tight_epsilon(spends: Sequence[Spend], delta: float) -> float | None:
 
     Returns:
         None where a Gaussian query is no histogram, whose worst change is not known cell by cell,
-        or nothing bounds what is spent.
+        or nothing bounds what is spent; and where δ is no more than what is not looked at.
     """
     gaussian: Counter[Fraction] = Counter()
     pure: Counter[Fraction] = Counter()
     for each in spends:
+        if not each.has_loss:
+            return None
         if each.is_pure and each.budget is not None:
             pure[each.budget] += 1
         elif each.variance is not None:
             gaussian[each.variance] += 2
-        else:
-            return None
     losses = [(_gaussian_loss(float(one)), times) for one, times in gaussian.items()]
     losses += [(_pure_loss(float(one)), times) for one, times in pure.items()]
     return _composed_epsilon(losses, delta)
@@ -222,8 +227,11 @@ def _up(losses: FloatArray) -> npt.NDArray[np.int64]:
     return np.ceil(losses / _STEP).astype(np.int64)
 
 
-def _composed_epsilon(losses: Sequence[tuple[_Loss, int]], delta: float) -> float:
-    """The least ε of the sum of losses, each so many times."""
+def _composed_epsilon(losses: Sequence[tuple[_Loss, int]], delta: float) -> float | None:
+    """The least ε of the sum of losses, each so many times; None where δ is too small to tell."""
+    beyond = _WRONG + sum(each.beyond * times for each, times in losses)
+    if delta <= 2 * beyond:
+        return None
     deviation = math.sqrt(sum(times * each.variance for each, times in losses))
     mean = sum(times * each.mean for each, times in losses)
     count = sum(times for _, times in losses)
@@ -238,7 +246,6 @@ def _composed_epsilon(losses: Sequence[tuple[_Loss, int]], delta: float) -> floa
         transform *= np.fft.rfft(base) ** times
     steps: npt.NDArray[np.int64] = low + np.arange(size)
     chances = np.clip(np.fft.irfft(transform, size), 0, None)[steps % size]
-    beyond = _WRONG + sum(each.beyond * times for each, times in losses)
     grid = np.asarray(steps * _STEP, dtype=np.float64)
     return _least_epsilon(grid, chances, delta - beyond)
 

@@ -43,7 +43,8 @@ def sweep_sections(over: str, sweep: pl.DataFrame, words: Words) -> tuple[Report
         else "One draw at each value: what chance does to it is not shown."
     )
     spent = (
-        " ε is of one person's record, between files with the same inhabited units."
+        " ε is for the neighbours that the strategy declares, between files that agree in what is "
+        "published exactly."
         if has_epsilon
         else ""
     )

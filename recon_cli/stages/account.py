@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recon_cli.config.sections.account import Account
 from recon_cli.noise.account import Limit, Product
+from recon_cli.pipeline.stages import stage_named
+from recon_cli.protections import PROTECTIONS
 from recon_cli.store.account_file import ACCOUNT_FILE, read_products, reserve
 from recon_cli.store.manifest import MANIFEST, read_manifest
 
@@ -64,6 +67,25 @@ def account_of(work: Path, section: Account) -> KeptAccount:
     limit = section.limit
     allowed = None if limit is None else Limit(limit.rho, limit.epsilon, section.delta)
     return KeptAccount(section.file or work / ACCOUNT_FILE, section.of, allowed)
+
+
+def uncounted(work: Path, products: Sequence[Product]) -> list[tuple[str, str]]:
+    """Stage and folder of what was made for publication in a work folder, beside some products.
+
+    What is for study is not for publication.
+
+    Raises:
+        StageError: A manifest cannot be read.
+    """
+    known = {product.id for product in products}
+    found = []
+    for method in PROTECTIONS.values():
+        folder, stage = work / method.folders[0], stage_named(method.name)
+        if (folder / MANIFEST).is_file():
+            manifest = read_manifest(folder, command=stage.command)
+            if manifest.publishable is not False and manifest.notes.get("account") not in known:
+                found.append((stage.name, folder.name))
+    return found
 
 
 def _done_before(origin: Path) -> tuple[str, ...]:

@@ -102,6 +102,12 @@ def test_tight_is_what_all_outcomes_say(spends: list[Spend], delta: float) -> No
     assert found <= Total.of(spends).epsilon(delta) + 1e-3
 
 
+@pytest.mark.parametrize("delta", [1e-20, 1e-13, 2e-13])
+def test_tight_is_not_told_below_what_sums_may_be_wrong_by(delta: float) -> None:
+    assert tight_epsilon([gaussian("2")], delta) is None
+    assert tight_epsilon([gaussian("2")], 4e-13) is not None
+
+
 def test_pure_products_add_up_and_the_smaller_of_two_is_told() -> None:
     many, few = [pure("0.01")] * 400, [pure("1")]
     assert Total.of(few).epsilon(DELTA) == 1

@@ -90,6 +90,47 @@ def test_what_has_no_epsilon_is_above_any_limit_and_named(home: Path) -> None:
     assert "`protect randomize` publishes clinic of every record exactly" in " ".join(said.split())
 
 
+def told(home: Path, *given: object) -> str:
+    return " ".join(recon("account", "-c", home / "run.yaml", *given).output.split())
+
+
+def test_sums_beside_what_has_no_epsilon_are_of_noise_alone(home: Path) -> None:
+    protect(home, "round")
+    limit = ("--set", "account.limit={rho: 100}")
+    said = told(home, *limit)
+    assert "in all no ρ and no ε: 1 product without; below, noise alone" in said
+    assert "noise none: no product has any" in said
+    assert "ε 0.00" not in said
+    assert "left" not in said
+    protect(home, "noise")
+    said = told(home, *limit)
+    assert "no ρ and no ε" in said
+    assert "left" not in said
+    assert said.index("no ρ and no ε") < said.index("noise alone") < said.index(" at δ ")
+
+
+def test_what_was_published_outside_the_account_is_named(home: Path) -> None:
+    protect(home, "noise")
+    assert "not counted" not in told(home)
+    away = ("--set", "account.file=elsewhere.jsonl")
+    protect(home, "round", *away)
+    protect(home, "randomize", "--set", "randomize.study_seed=1")
+    said = told(home)
+    assert "not counted rounded/ of `protect round` was published, and is not in" in said
+    assert said.count("not counted") == 1
+    assert "not counted noisy/" in told(home, *away)
+    text = (home / "run.yaml").read_text()
+    (home / "run.yaml").write_text(text.replace("account: {", "# account: {"))
+    protect(home, "noise", "--force")
+    (home / "run.yaml").write_text(text)
+    assert "not counted noisy/ of `protect noise`" in told(home)
+
+
+def test_a_delta_too_small_for_the_tight_epsilon_is_said(home: Path) -> None:
+    protect(home, "noise")
+    assert "not known: δ 1e-13 is no more than" in told(home, "--set", "account.delta=1e-13")
+
+
 def test_runs_for_study_spend_nothing(home: Path) -> None:
     protect(home, "noise", "--set", "noise.study_seed=1")
     assert not products(home)
