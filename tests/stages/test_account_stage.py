@@ -112,7 +112,7 @@ def test_sums_beside_what_has_no_epsilon_are_of_noise_alone(home: Path) -> None:
 def test_what_was_published_outside_the_account_is_named(home: Path) -> None:
     protect(home, "noise")
     assert "not counted" not in told(home)
-    away = ("--set", "account.file=elsewhere.jsonl")
+    away = ("--set", f"account.file={home}/elsewhere.jsonl")
     protect(home, "round", *away)
     protect(home, "randomize", "--set", "randomize.study_seed=1")
     said = told(home)
