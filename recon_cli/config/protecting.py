@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from recon_cli.config.model import ConfigPath, CsvPath, Positive, Section
+from recon_cli.config.model import ConfigPath, CsvPath, Positive, Section, TableChoice
+from recon_cli.schema import Release
 
 
 class ProtectingByChance(Section):
@@ -84,17 +85,6 @@ class PublishingCounts(ProtectingRecords):
     to: CsvPath | None = None
 
 
-class PerturbingCounts(ProtectingByChance, PublishingCounts):
-    """Base of those that perturb each count by itself.
-
-    Attributes:
-        geounits: File or folder with the geoids of all units, inhabited or not; the list is
-            published beside the counts. Without it they do not say which units there are.
-    """
-
-    geounits: ConfigPath | None = None
-
-
 class ProtectingCounts(PublishingCounts):
     """Base of those that take exact counts, too.
 
@@ -117,3 +107,26 @@ class ProtectingCounts(PublishingCounts):
             return named
         counts = self.counts / "tables", self.counts / "geounits"
         return (*counts, *(path for path in named if path != self.counts))
+
+
+class PerturbingCounts(ProtectingByChance, ProtectingCounts):
+    """Base of those that perturb each count by itself.
+
+    Attributes:
+        geounits: File or folder with the geoids of all units, inhabited or not; the list is
+            published beside the counts. Without it they do not say which units there are.
+        tables: Of records, as in ``reconstruct``; default every table.
+    """
+
+    geounits: ConfigPath | None = None
+    tables: TableChoice | None = None
+
+    @model_validator(mode="after")
+    def _tables_of_records(self) -> Self:
+        if self.tables is not None and self.counts is not None:
+            raise ValueError("tables are those of records; of counts, all that were read are taken")
+        return self
+
+    def check(self, release: Release) -> None:
+        """Refuse unknown tables."""
+        release.select_tables(self.tables)

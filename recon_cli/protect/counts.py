@@ -18,7 +18,6 @@ from recon_cli.protect.keys import cell_keys, definition_keys, independent_keys,
 from recon_cli.publication import CoveragePattern, GeounitBatch, Publication, with_population
 from recon_cli.schema import AreaGeography, Release, Table
 from recon_cli.statement import FLAGGED, Law, Protection, law_document
-from recon_cli.statement.cell_key import CellKey
 from recon_cli.statement.rounding import Rounded
 from recon_cli.tabulation import tabulate
 
@@ -71,7 +70,8 @@ def protect_counts(
         table and cell. All others are zero and published so.
 
     Raises:
-        ConfigError: A law changes zeros too, cannot publish count by count, or needs records.
+        ConfigError: A law changes zeros too or cannot publish count by count, or records have no
+            such column.
         SourceError: Counts are not exact, or what is published differs within a level.
         SolverError: No controlled rounding was found in time.
         VerificationError: The records do not fit the schema.
@@ -82,8 +82,6 @@ def protect_counts(
         records, truth = data, count_records(release, data)
     else:
         truth = data
-    if records is None and any(isinstance(law, CellKey) for law in protection.laws):
-        raise ConfigError("cellkey: records are needed, counts have no keys")
     require_one_pattern(truth)
     counts = _with_levels(release, truth.counts, protection)
     draws = Draws(np.zeros(len(counts), dtype=np.uint64), chance)

@@ -93,11 +93,7 @@ def release_text(strategy: Strategy, release: Release, levels: Collection[str]) 
         "families": list(_families(strategy, levels)),
     }
     if keys is not None:
-        document["attack"] = {
-            "exact": list(keys.exact),
-            "binned": list(keys.binned),
-            "gains": list(keys.gains),
-        }
+        document["attack"] = keys.lists
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
 
 

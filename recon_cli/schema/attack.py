@@ -33,3 +33,8 @@ class AttackKeys:
     def columns(self) -> tuple[str, ...]:
         """All of them, each once."""
         return tuple(dict.fromkeys((*self.exact, *self.binned, *self.gains)))
+
+    @property
+    def lists(self) -> dict[str, list[str]]:
+        """As a schema and a recipe have them."""
+        return {name: list(getattr(self, name)) for name in ("exact", "binned", "gains")}

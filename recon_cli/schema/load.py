@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -88,9 +89,15 @@ def parse_release(text: str, *, source: str) -> Release:
     except ValidationError as error:
         raise SchemaError(f"{source}: {describe(error, ReleaseSpec)}") from error
     try:
-        return _build(spec, hashlib.sha256(text.encode()).hexdigest())
+        return _build(spec, _digest(document.data))
     except SchemaError as error:
         raise SchemaError(f"{source}: {error}") from error
+
+
+def _digest(said: Mapping[str, Any]) -> str:
+    """SHA-256 of what a schema says; ``attack`` is an attacker's, and changes no count."""
+    counted = {key: value for key, value in said.items() if key != "attack"}
+    return hashlib.sha256(ascii(counted).encode()).hexdigest()
 
 
 def _build(spec: ReleaseSpec, digest: str) -> Release:

@@ -32,7 +32,7 @@ class Release:
         histogram: The columns that define one histogram cell, the grain at which
             reconstructions are compared.
         layouts: Where each source format keeps the tables; read by that source alone.
-        digest: SHA-256 of the schema text.
+        digest: SHA-256 of what the schema says, but for ``attack``: stages that read it say so.
         attack: What an attacker links on and gains, where the schema says so.
         structural_zeros: Combinations of values that no record has.
         record: What one record is about, for texts.

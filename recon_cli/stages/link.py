@@ -154,9 +154,7 @@ def _totals(counted: LinkageCounts) -> dict[str, int]:
 def _settings(inputs: LinkageInputs, config: Link) -> dict[str, object]:
     spec = inputs.spec
     return {
-        "exact": list(spec.keys.exact),
-        "binned": list(spec.keys.binned),
-        "gains": list(spec.keys.gains),
+        **spec.keys.lists,
         **_passes(spec),
         "origins": list(spec.origins),
         "guessers": [

@@ -250,6 +250,11 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
         return "records"
 
     @property
+    def draws_by_cell(self) -> bool:
+        """Whether chance decides, and no records say which cells count the same people."""
+        return self.law.has_cost and (self.keys == "cells" or self.origin.counts is not None)
+
+    @property
     def levels(self) -> tuple[str, ...] | None:
         """Those that are protected; None for all."""
         return getattr(self.config, "levels", None)
@@ -354,3 +359,9 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
             f"{copies['cells']:,} cells, {copies['margins']:,} different, "
             f"one {copies['most']} times",
         )
+        if self.draws_by_cell:
+            yield (
+                "warning",
+                f"each cell is drawn by itself: {self.people} who are counted in several, as of a "
+                "place and its only part, are drawn several times",
+            )

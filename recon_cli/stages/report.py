@@ -39,6 +39,7 @@ def report(run: Run) -> MadeStage:
             "tolerated": config.tolerated,
             "places": config.places,
             "compare": run.config.section(Score).compare,
+            "attack": None if run.release.attack is None else run.release.attack.lists,
             "renderer": version("vl-convert-python"),
         },
         # the whole file: the report shows times too

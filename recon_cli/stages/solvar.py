@@ -26,10 +26,12 @@ def solvar(run: Run) -> QuestionStage:
     made = open_reconstructed(run)
     made.require_bounded("recon solvar")
     people = sum(piece.people for piece in read_pieces(made.geounits))
-    total = config.total_seconds
+    total, keys = config.total_seconds, run.release.attack
+    settings = config.model_dump(exclude={"seed"})
+    settings["uniques"] = None if keys is None else list(keys.binned)
     return QuestionStage(
         run,
-        made.recipe(run, SOLVAR, config.model_dump(exclude={"seed"}), seed),
+        made.recipe(run, SOLVAR, settings, seed),
         made.geounits,
         question="recon_cli.attack.variability.question:VariabilityQuestion",
         arguments=lambda: {

@@ -99,7 +99,7 @@ class Origin:
         if not self.records.exists():
             raise ConfigError(
                 f"{self.section}.records: no such file or folder: {self.records}; name the "
-                "records, or ingested exact counts (round.counts, suppress.counts: a work folder)"
+                "records, or ingested exact counts (in round, cellkey, suppress: counts)"
             )
         return open_records(f"{self.section}.records", self.records, release)
 

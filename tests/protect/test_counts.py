@@ -60,8 +60,21 @@ def test_counts_without_records_are_protected_too() -> None:
         assert (frame["count"] % 3 == 0).all()
         assert ((frame["count"] - frame["true"]).abs() < 3).all()
     law = CellKey(max=2, variance=1.08)
-    with pytest.raises(recon.ReconError, match="cellkey: records are needed"):
-        protect_counts(RELEASE, exact, Protection((Statement(law),)), chance=study(1))
+    frame = protect_counts(RELEASE, exact, Protection((Statement(law),)), chance=study(1))
+    offsets = frame["count"] - frame["true"]
+    assert sorted(offsets.unique()) == [-2, -1, 0, 1, 2]
+    assert 0.9 < float((offsets.cast(pl.Int64) ** 2).mean()) < 1.26  # type: ignore[arg-type]
+
+
+def test_keys_of_counts_tell_places_apart_and_keys_of_records_do_not() -> None:
+    """A district of one clinic has the clinic's people, and only records say that."""
+    alone = patients().filter(geoid_clinic="D01001")
+    law = Protection((Statement(CellKey(max=2, variance=1)),))
+    exact = recon.publish(RELEASE, recon.tabulate(RELEASE, alone))
+    for data, alike in ((alone, True), (exact, False)):
+        frame = protect_counts(RELEASE, data, law, chance=study(4)).filter(table="PATIENTS")
+        both = frame.pivot("geoid", index="cell", values="count")
+        assert both["D01"].equals(both["D01001"], check_names=False) == alike
 
 
 # controlled rounding

@@ -10,6 +10,7 @@ import yaml
 
 from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
+from recon_cli.tabulation import tabulate
 from tests.support.command_line import recon
 from tests.support.populations import random_records, random_units
 
@@ -107,6 +108,50 @@ def test_the_counts_as_one_file_are_the_same_publication(config: Path, command: 
     assert ingested["file"].equals(ingested["folder"])
 
 
+def test_cell_keys_of_counts_repeat_with_their_key_and_no_other(
+    config: Path, tmp_path: Path
+) -> None:
+    """Nothing is set but where the counts are; the key is secret and kept for these counts."""
+    exact, work = tmp_path / "exact", tmp_path / "of counts"
+    rows = tabulate(CLINIC, random_records(CLINIC, 5, 80, random_units(CLINIC, 5, 4)))
+    rows.write_csv(tmp_path / "counts.csv")
+    bare = ("-c", tmp_path / "bare.yaml", "--set", f"cellkey.counts={exact}", "--work", work)
+    (tmp_path / "bare.yaml").write_text(
+        "release: clinic_visits\ningest: {source: tidy, paths: [counts.csv]}\n"
+    )
+
+    def perturbed(*words: str) -> list[bytes]:
+        recon("ingest", "-c", tmp_path / "bare.yaml", "--work", exact, "-q")
+        said = " ".join(recon("protect", "cellkey", *bare, *words).stdout.split())
+        assert "cellkey (max 2, variance 1.0)" in said
+        assert "each cell is drawn by itself: people who are counted in several" in said
+        return [path.read_bytes() for path in sorted((work / "perturbed").rglob("*.parquet"))]
+
+    first = perturbed()
+    assert perturbed("--force", "--workers", "2") == first
+    key = work / "private" / "cellkey" / "key.json"
+    kept = key.read_bytes()
+    rows.reverse().write_csv(tmp_path / "counts.csv")
+    assert perturbed("--force") == first
+    doubled = rows.with_columns(pl.col("count") * 2)
+    doubled.write_csv(tmp_path / "counts.csv")
+    perturbed()
+    assert key.read_bytes() != kept  # one key on corrected counts would tell the difference
+
+
+@pytest.mark.parametrize(
+    ("command", "setting", "message"),
+    [
+        ("cellkey", "cellkey.identifier=sex", "an identifier tells records apart"),
+        ("cellkey", "cellkey.tables=[PATIENTS]", "tables are those of records"),
+        ("round", "round.tables=[PATIENTS]", "tables are those of records"),
+    ],
+)
+def test_what_counts_do_not_have_is_refused(command: str, setting: str, message: str) -> None:
+    given = ("--set", "release=clinic_visits", "--set", f"{command}.counts=exact", "--set", setting)
+    assert message in recon("protect", command, *given, code=ConfigError.exit_code).stderr
+
+
 def test_a_p_table_from_a_file_travels_with_the_counts(config: Path) -> None:
     table = config.parent / "p.csv"
     table.write_text("i;j;p\n0;0;1\n1;0;0.5\n1;2;0.5\n2;1;0.5\n2;3;0.5\n")
@@ -126,7 +171,8 @@ def test_a_p_table_from_a_file_travels_with_the_counts(config: Path) -> None:
     ("setting", "message"),
     [
         ("cellkey.variance=9", "p-table: no offsets for count 1 have mean 0 and variance 9"),
-        ("cellkey.ptable=none.csv", "expected max and variance, or a table and nothing else"),
+        ("cellkey.ptable=none.csv", "ptable is in place of max, variance and never"),
+        ("cellkey.counts=exact", "records and counts exclude each other"),
         ("cellkey.records=none.csv", "no such file or folder: none.csv"),
     ],
 )

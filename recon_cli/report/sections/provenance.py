@@ -28,7 +28,7 @@ def _render(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
     """The manifests of the work folder."""
     release = findings.release
     text = (
-        f"Release `{release.name}`: {release.title}. Schema sha256 `{release.digest}`.",
+        f"Release `{release.name}`: {release.title}. Schema digest `{release.digest}`.",
         "Every folder of the work folder says this in its `_manifest.json`, or what keeps records "
         "of people to itself in `private/`. A key changes with anything that the stage's output "
         "depends on; equal keys mean equal data. Keys and digests are shown of what is published "

@@ -1,14 +1,13 @@
-"""``cellkey:`` counts of records, perturbed by cell keys."""
+"""``cellkey:`` counts, perturbed by cell keys."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from recon_cli.config.model import ConfigPath, TableChoice
+from recon_cli.config.model import ConfigPath
 from recon_cli.config.protecting import PerturbingCounts
-from recon_cli.schema import Release
 from recon_cli.stages.protected_counts import PerturbedCountsStage
 from recon_cli.store import InputFile
 from recon_cli.store.files import file_digest
@@ -25,33 +24,37 @@ class Cellkey(PerturbingCounts):
         variance: Of its offsets.
         never: Small counts, ``[1, 2]``, that are never published.
         ptable: A CSV file of R's ptable or of the ONS, in place of the three.
-        tables: As in ``reconstruct``; default every table.
         identifier: The column that keys of records are made of; default what the records say.
     """
 
-    max: Annotated[int, Field(ge=1)] | None = None
-    variance: Annotated[float, Field(gt=0)] | None = None
+    max: Annotated[int, Field(ge=1)] = 2
+    variance: Annotated[float, Field(gt=0)] = 1.0
     never: Annotated[tuple[int, ...], Field(strict=False)] = ()
     ptable: ConfigPath | None = None
-    tables: TableChoice | None = None
     identifier: str | None = None
 
-    def check(self, release: Release) -> None:
-        """Refuse unknown tables."""
-        release.select_tables(self.tables)
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if self.ptable is not None and self.model_fields_set & {"max", "variance", "never"}:
+            raise ValueError("ptable is in place of max, variance and never")
+        if self.identifier is not None and self.counts is not None:
+            raise ValueError("an identifier tells records apart, counts have none")
+        return self
 
 
 class CellkeyStage(PerturbedCountsStage[Cellkey]):
     """Every record has a key; the sum of the keys in a cell picks the offset of its count.
 
     It is picked from a p-table: of greatest entropy for a maximum and a variance, or from a file.
+    Exact counts (cellkey.counts) have no records: the key of a cell is then that of its place and
+    of what it counts, so that the same people get another offset wherever else they are counted.
     Writes perturbed/ (a tidy publication and its protection.yaml, as recon ingest reads them);
     accuracy, the whole manifest and the secret key, which later tables need, are in
     private/cellkey/.
 
     Example:
       recon protect cellkey --set cellkey.ptable=ptable.csv
-      recon protect cellkey -c nation.yaml
+      recon protect cellkey --set cellkey.counts=exact
     """
 
     section = Cellkey
@@ -62,10 +65,11 @@ class CellkeyStage(PerturbedCountsStage[Cellkey]):
         from recon_cli.statement import parse_law  # noqa: PLC0415 - loads polars
 
         config = self.config
+        if config.ptable is not None:
+            return parse_law({"cellkey": {"table": str(config.ptable.resolve())}})
         given: dict[str, Any] = {"max": config.max, "variance": config.variance}
-        given |= {"never": list(config.never)}
-        given |= {"table": config.ptable and str(config.ptable.resolve())}
-        return parse_law({"cellkey": {key: value for key, value in given.items() if value}})
+        never = {"never": list(config.never)} if config.never else {}
+        return parse_law({"cellkey": given | never})
 
     @property
     def files(self) -> tuple[InputFile, ...]:

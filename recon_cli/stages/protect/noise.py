@@ -174,8 +174,9 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         """The strategy, and what of it is measured."""
         from recon_cli.noise.strategy_file import read_strategy  # noqa: PLC0415 - loads polars
 
-        config = self.config
+        config, keys = self.config, self.true.attack
         return {
+            "attack": None if keys is None or self.schema is None else keys.lists,
             "strategy": read_strategy(config.strategy)[0],
             "without": list(config.without),
             "levels": list(self.levels),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from recon_cli.config.model import Names, TableChoice, check_levels
-from recon_cli.config.protecting import PerturbingCounts, ProtectingCounts
+from recon_cli.config.model import Names, check_levels
+from recon_cli.config.protecting import PerturbingCounts
 from recon_cli.schema import Release
 from recon_cli.stages.protected_counts import PerturbedCountsStage
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recon_cli.statement import Law
 
 
-class Round(PerturbingCounts, ProtectingCounts):
+class Round(PerturbingCounts):
     """The section ``round``.
 
     Attributes:
@@ -26,18 +26,16 @@ class Round(PerturbingCounts, ProtectingCounts):
         keys: ``records``: equal sets of records are rounded alike everywhere; ``cells``: each cell
             by itself, so that copies of a count can be averaged.
         levels: Names of the levels to round, counts of others are exact; default all.
-        tables: Of records, as in ``reconstruct``; default every table.
     """
 
     base: Annotated[int, Field(ge=2)] = 3
     how: Literal["nearest", "random", "controlled"] = "random"
     keys: Literal["records", "cells"] = "records"
     levels: Names | None = None
-    tables: TableChoice | None = None
 
     def check(self, release: Release) -> None:
         """Refuse unknown tables and levels."""
-        release.select_tables(self.tables)
+        super().check(release)
         check_levels(self.levels, release)
 
 
