@@ -9,11 +9,14 @@ import polars as pl
 
 from recon_cli.arrays import IntArray
 from recon_cli.errors import VerificationError
-from recon_cli.schema import Feature, Release
+from recon_cli.schema import Feature, Level, Release
 
 
 def encode(
-    release: Release, records: pl.DataFrame, seen_by: Sequence[str | None]
+    release: Release,
+    records: pl.DataFrame,
+    seen_by: Sequence[str | None],
+    place: Level | None = None,
 ) -> tuple[IntArray | None, ...]:
     """Check every column of ``records`` that the schema names, and number the values.
 
@@ -21,6 +24,7 @@ def encode(
         records: One row per person, as `recon_cli.tabulation.tabulate` takes them.
         seen_by: For each feature the name of a table that distinguishes its values, or None
             where no table does; nulls are allowed there only.
+        place: A level that a record may be placed at in place of its unit.
 
     Returns:
         For each feature the position in ``Feature.values`` of every record's value, or None
@@ -29,7 +33,7 @@ def encode(
     Raises:
         VerificationError: Names the column, how many records and the first geoid.
     """
-    _check_columns(release, records)
+    _check_columns(release, records, place)
     geoids = records[release.geoid_column]
     return tuple(
         _positions(feature, records[feature.name], geoids, table)
@@ -37,7 +41,7 @@ def encode(
     )
 
 
-def _check_columns(release: Release, records: pl.DataFrame) -> None:
+def _check_columns(release: Release, records: pl.DataFrame, place: Level | None) -> None:
     """Refuse missing columns, columns of the wrong kind, and malformed geoids."""
     wanted = [release.geoid_column, *(feature.name for feature in release.features)]
     missing = [name for name in wanted if name not in records.columns]
@@ -52,6 +56,8 @@ def _check_columns(release: Release, records: pl.DataFrame) -> None:
             f"records: column {geoids.name!r} is {geoids.dtype}, expected String"
         )
     wrong = geoids.filter(~unit.has(geoids).fill_null(value=False))
+    if place is not None:
+        wrong = wrong.filter(~place.has(wrong).fill_null(value=False))
     if len(wrong):
         raise VerificationError(
             f"records: column {geoids.name!r}: {len(wrong):,} records have what is not a geoid of "

@@ -45,7 +45,7 @@ def tabulate(
             was not reconstructed, which only tables that do not distinguish it can bear.
         tables: Default all of the release.
         levels: Levels to count every table for, whether published there or not; default each
-            table's own.
+            table's own. A record may name a geounit of the finest of them in place of its unit.
 
     Returns:
         Columns of `recon_cli.frames.COUNTS`, counts above zero; sorted by level (finest
@@ -59,11 +59,19 @@ def tabulate(
     if unknown:
         known = ", ".join(release.geography.by_name)
         raise VerificationError(f"tabulate: no level {unknown[0]!r} (levels: {known})")
-    tabulation = Tabulation.of(release, records, release.tables if tables is None else tables)
+    chosen, place = release.tables if tables is None else tables, finest(release, levels)
+    tabulation = Tabulation.of(release, records, chosen, place=place)
     alike = release.geography.alike(records[release.geoid_column].unique())
     if alike is not None:
         raise VerificationError(alike)
     return _frame(tabulation, levels).cast(COUNTS)
+
+
+def finest(release: Release, levels: Sequence[str] | None) -> Level:
+    """The level that lies within all of some levels; the unit where none of them does."""
+    asked = [release.geography.by_name[name] for name in levels or ()]
+    inside = [each for each in asked if all(other.encloses(each) for other in asked)]
+    return inside[0] if inside else release.geography.unit
 
 
 def tabulate_weights(
@@ -135,10 +143,11 @@ class Tabulation:
         records: pl.DataFrame,
         tables: Sequence[Table],
         weights: IntArray | None = None,
+        place: Level | None = None,
     ) -> Tabulation:
         """Check and reduce ``records``; see `tabulate` for arguments and errors.
 
-        A record counts as one, or with its weight.
+        A record counts as one, or with its weight; it names its unit, or a geounit of a level.
         """
         names = {table.name for table in tables}
         chosen = tuple(table for table in release.tables if table.name in names)
@@ -150,7 +159,7 @@ class Tabulation:
             next((name for name, features in seen.items() if i in features), None)
             for i in range(len(release.features))
         ]
-        positions = encode(release, records, seen_by)
+        positions = encode(release, records, seen_by, place)
         lenses = [_Lens.over(chosen, feature, i) for i, feature in enumerate(release.features)]
         first, combination = _combine(lenses, positions, records.height)
         units = records[release.geoid_column].unique().sort()
@@ -297,15 +306,19 @@ def _weights(
     return weights
 
 
-def count_violations(release: Release, records: pl.DataFrame) -> tuple[int, ...]:
+def count_violations(
+    release: Release, records: pl.DataFrame, place: Level | None = None
+) -> tuple[int, ...]:
     """For each structural zero of a release the number of records that it says cannot be.
 
     Args:
         records: As for `tabulate`.
+        place: The level that they are placed at; default the unit.
 
     Raises:
         VerificationError: Columns or values that the schema does not know.
     """
+    level = (place or release.geography.unit).name
     rules = [
         (at, masks) for at, zero in enumerate(release.structural_zeros) for masks in zero.impossible
     ]
@@ -313,8 +326,8 @@ def count_violations(release: Release, records: pl.DataFrame) -> tuple[int, ...]
     if not rules:
         return ()
     cells = tuple(Cell(number, masks) for number, (_, masks) in enumerate(rules, start=1))
-    table = Table("structural_zeros", "zero_#", (release.geography.unit.name,), cells)
-    counts = tabulate(replace(release, tables=(table,)), records)
+    table = Table("structural_zeros", "zero_#", (level,), cells)
+    counts = tabulate(replace(release, tables=(table,)), records, levels=[level])
     for number, count in counts.group_by("cell").agg(pl.col("count").sum()).iter_rows():
         violations[rules[number - 1][0]] += count
     return tuple(violations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -22,22 +23,27 @@ from recon_cli.store import Stage
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS
 from recon_cli.store.study import STUDY, is_for_study
 
-#: The kind of protection that is none: its tables are the truth's own.
+#: What the truth's own tables are called among runs.
 EXACT: Final = "none"
 #: Folders of the truth's own tables where no protection is ``none``, and of the links; the name
 #: of no protection begins so.
 TRUTH, LINKED = "_truth", "_linked"
 
 
-def method_of(protection: Protected) -> ProtectionMethod | None:
-    """How it protects; None where nothing is done to the truth but to leave some out."""
-    return PROTECTIONS.get(protection.kind)
+def methods_of(protection: Protected) -> list[ProtectionMethod]:
+    """How it protects, in order; empty where nothing is done to the truth but to leave some out."""
+    return [PROTECTIONS[kind] for kind in protection.sections]
 
 
 def published_by(protection: Protected) -> Publishes:
     """What its readers get."""
-    method = method_of(protection)
-    return "records" if method is None else method.publishes
+    methods = methods_of(protection)
+    return methods[-1].publishes if methods else "records"
+
+
+def is_of_people(protection: Protected) -> bool:
+    """Whether what is proven of what it publishes is proven of people: of counts of the truth."""
+    return all(method.publishes == "counts" for method in methods_of(protection))
 
 
 def truth_of(run: Run, config: Compare) -> Path:
@@ -93,34 +99,41 @@ def protection_run(run: Run, name: str, protection: Protected) -> ProtectionRun:
     Raises:
         ConfigError: A strategy does not fit the release.
     """
-    config, method = _protection_config(run, name, protection), method_of(protection)
-    if method is None or method.publishes != "measurements":
+    config = _protection_config(run, name, protection)
+    if published_by(protection) != "measurements":
         return ProtectionRun(config, run.release)
-    release = load(method.stage)(replace(run, config=config)).release
+    release = load(methods_of(protection)[-1].stage)(replace(run, config=config)).release
     if release is run.release:
         return ProtectionRun(config, release)
     sections = dict(config.sections)
-    measuring = RunConfig(config.top, {method.name: sections.pop(method.name)}, config.source)
+    first = {kind: sections.pop(kind) for kind in protection.sections}
+    measuring = RunConfig(config.top, first, config.source)
     return ProtectionRun(RunConfig(config.top, sections, config.source), release, measuring)
 
 
 def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
     config = run.config.section(Compare)
     work, truth = home_of(run, name), truth_of(run, config)
-    method, publishes = method_of(protection), published_by(protection)
-    made = truth if method is None else work / method.folders[0]
-    seed = run.config.top.seed
-    sections: dict[str, Section] = _protecting(protection, config, truth, seed=seed)
+    methods, publishes = methods_of(protection), published_by(protection)
+    made = work / methods[-1].folders[0] if methods else truth
+    tables = _published_tables(run.release, config, protection)
+    sections: dict[str, Section] = {}
+    before = truth
+    for method in methods:
+        section = protection.sections[method.name]
+        given = {"records": before, "population": truth.parent, "tables": tables}
+        sections[method.name] = _for_study(section, given, run.config.top.seed)
+        before = work / method.folders[0]
     if publishes != "records":
         published = made
     else:
-        is_study = method is not None or is_for_study(truth)
+        is_study = bool(methods) or is_for_study(truth)
         published = work / f"published{STUDY if is_study else ''}.parquet"
         levels = None if protection.coarser is None else protection.coarser.levels
         sections["tabulate"] = Tabulate(
             records=made,
             to=published,
-            tables=_published_tables(run.release, config, protection),
+            tables=tables,
             levels=levels,
         )
     # A unit that was emptied has no row: it is published as zeros all the same.
@@ -161,23 +174,17 @@ def truth_run(run: Run) -> ProtectionRun:
     return ProtectionRun(RunConfig(made.top, kept, made.source), run.release)
 
 
-def _protecting(
-    protection: Protected, config: Compare, truth: Path, *, seed: int
-) -> dict[str, Section]:
-    """The section of its stage, with the truth in the place of what it would take itself.
+def _for_study(section: Section, given: Mapping[str, object], seed: int) -> Section:
+    """The section of a stage, with what it is given in the place of what it would take itself.
 
     A comparison is for study: its protections can be repeated.
     """
-    section = protection.section
-    if section is None:
-        return {}
-    given: dict[str, object] = {"records": truth, "population": truth.parent}
-    given["tables"] = getattr(section, "tables", None) or config.tables
+    update = {key: value for key, value in given.items() if key in type(section).model_fields}
+    if getattr(section, "tables", None) is not None:
+        update.pop("tables")
     if isinstance(section, ProtectingByChance) and section.study_seed is None:
-        given["study_seed"] = seed
-    known = type(section).model_fields.keys()
-    update = {key: value for key, value in given.items() if key in known}
-    return {protection.kind: section.model_copy(update=update)}
+        update["study_seed"] = seed
+    return section.model_copy(update=update)
 
 
 def linking_config(run: Run) -> RunConfig:

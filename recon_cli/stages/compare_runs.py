@@ -26,6 +26,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT, stage_named
 from recon_cli.progress import Reporter, SilentReporter, Task
 from recon_cli.protect.counts import count_records
+from recon_cli.protections import PROTECTIONS
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import open_records
@@ -34,8 +35,9 @@ from recon_cli.stages.answers import read_disclosures
 from recon_cli.stages.compare_protections import (
     EXACT,
     ProtectionRun,
+    is_of_people,
     linking_config,
-    method_of,
+    methods_of,
     protection_run,
     published_by,
     truth_of,
@@ -75,7 +77,7 @@ class ComparedRuns:
         """What the config asks for."""
         config = run.config.section(Compare)
         protected = {name: protection_run(run, name, each) for name, each in config.every.items()}
-        exact = next((n for n, each in config.every.items() if each.kind == EXACT), None)
+        exact = next((n for n, each in config.every.items() if not each.kinds), None)
         truth = truth_run(run) if exact is None else protected[exact]
         return cls(truth, protected, linking_config(run) if _can_link(run, config) else None)
 
@@ -220,10 +222,11 @@ def _write_units(run: Run) -> None:
     truth = open_records("compare.truth", truth_of(run, config), run.release)
     parts = [truth.read(name, [place])[place] for name in truth.slices()]
     parts += [
-        read_units(f"compare.protections.{name}.{each.kind}.geounits", path, run.release)[place]
+        read_units(f"compare.protections.{name}.{kind}.geounits", path, run.release)[place]
         for name, each in config.every.items()
-        if published_by(each) == "records"
-        and (path := getattr(each.section, "geounits", None)) is not None
+        for kind, section in each.sections.items()
+        if PROTECTIONS[kind].publishes == "records"
+        and (path := getattr(section, "geounits", None)) is not None
     ]
     units = pl.concat(parts).unique().sort().alias("geoid").to_frame()
     write_bytes(units_path(run), parquet_bytes(units))
@@ -431,7 +434,7 @@ def swept(
         draw = SweptDraw(
             point.of,
             point.value,
-            published_by(point.protection) == "counts",
+            is_of_people(point.protection),
             _epsilon(point.protection, runs.protected[point.name].config),
             of[point.name],
             errors[point.name],
@@ -450,12 +453,16 @@ def swept(
 
 
 def _epsilon(protection: Protected, config: RunConfig) -> float | None:
-    """What a protection spent, as its manifest says."""
-    method = method_of(protection)
-    if method is None:
-        return None
-    stage = stage_named(method.name)
-    return epsilon_spent(open_folder(config.work, stage, method.folders[0]).manifest.notes)
+    """What a protection spent, as the manifest of its first step with noise says.
+
+    What follows is made of what that published, and spends nothing.
+    """
+    for method in methods_of(protection):
+        stage = stage_named(method.name)
+        notes = open_folder(config.work, stage, method.folders[0]).manifest.notes
+        if (found := epsilon_spent(notes)) is not None:
+            return found
+    return None
 
 
 def scores_of(run: Run, runs: ComparedRuns) -> pl.DataFrame | None:
@@ -467,10 +474,14 @@ def scores_of(run: Run, runs: ComparedRuns) -> pl.DataFrame | None:
 
 
 def describe(protection: Protected) -> str:
-    """``round: base 5, how nearest``."""
-    said = protection.model_dump(mode="json", exclude_unset=True).get(protection.kind, {})
+    """``swap: setting hi; round: base 5, how nearest``."""
+    steps = protection.model_dump(mode="json", exclude_unset=True)
+    return "; ".join(_described(kind, steps[kind]) for kind in protection.kinds) or EXACT
+
+
+def _described(kind: str, said: Mapping[str, object]) -> str:
     settings = ", ".join(f"{key} {_words(value)}" for key, value in said.items())
-    return f"{protection.kind}: {settings}" if settings else protection.kind
+    return f"{kind}: {settings}" if settings else kind
 
 
 def _words(value: object) -> str:

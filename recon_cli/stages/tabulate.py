@@ -152,7 +152,8 @@ def _write(run: Run, request: _Request) -> Tabulated:
                 parts.append(
                     tabulation.tabulate(release, records, request.tables, request.config.levels)
                 )
-                found = tabulation.count_violations(release, records)
+                place = tabulation.finest(release, request.config.levels)
+                found = tabulation.count_violations(release, records, place)
             except VerificationError as error:
                 raise SourceError(str(error)) from error
             violations = [a + b for a, b in zip(violations, found, strict=True)]

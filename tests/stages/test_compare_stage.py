@@ -196,6 +196,17 @@ def test_the_page_stands_with_the_first_protection_and_fills(home: Path) -> None
     [
         ({"protections": {"a/b": None}}, "compare.protections.a/b: a name is letters"),
         ({"protections": {"a": {"round": {}, "cellkey": {}}}}, "one protection each"),
+        ({"protections": {"a": [{"round": {}}, {"topdown": {}}]}}, "a list is a sequence: what"),
+        ({"protections": {"a": [{"round": {}}, {"cellkey": {}}]}}, "a list is a sequence: what"),
+        ({"protections": {"a": ["round"]}}, "a list is a sequence: what"),
+        (
+            {"protections": {"a": [{"coarser": {"levels": ["tract"]}}, {"round": {}}]}},
+            "protections.a: round says itself which levels it publishes",
+        ),
+        (
+            {"protections": {"a": [{"coarser": {}}, MORE["noise"]]}},
+            "protections.a: noise says itself which tables it publishes",
+        ),
         ({"protections": {"a": {"round": {"records": "x.csv"}}}}, "a.round.records: every"),
         ({"protections": {"a": {"noise": {"strategy": "b"}}}}, "no strategy 'b'"),
         ({"protections": {"a": {"coarser": {"levels": ["town"]}}}}, "no level 'town'"),
@@ -276,7 +287,7 @@ def test_a_number_is_swept_with_draws_that_share_their_bits(home: Path) -> None:
         protections={"none": None, "n": noise},
         sweep={"over": "noise.scale", "values": ["1/100", 1, 100000], "draws": 2},
     )
-    recon("compare", "-c", path)
+    recon("compare", "-c", path, "--workers", "1")
     rows = pl.read_parquet(home / "swept/comparison/sweep.parquet")
     assert rows["value"].unique(maintain_order=True).to_list() == ["1/100", "1", "100000"]
     assert set(rows["draws"]) == {2}
@@ -298,6 +309,85 @@ def test_a_number_is_swept_with_draws_that_share_their_bits(home: Path) -> None:
     assert "Usefulness and risk over noise.scale" in page
 
 
+def test_protections_in_sequence(home: Path) -> None:
+    (home / "walk.yaml").write_text(WALK)
+    walk = {"strategies": ["walk.yaml"], "levels": ["tract", "block"]}
+    above = {**walk, "levels": ["tract"]}
+    path = config(
+        home,
+        "sequence",
+        protections={
+            "topdown": {"topdown": walk},
+            "then-rounded": [{"topdown": walk}, {"round": {"base": 5}}],
+            "no-blocks": [{"topdown": above}, {"coarser": {"levels": ["tract"]}}],
+            "exact": {"topdown": {**walk, "invariant": {"query": "total", "levels": "all"}}},
+            "bottom-up": {"topdown": {**walk, "levels": ["block"]}},
+        },
+        sweep={"over": "topdown.scale", "values": ["1/16", 10000]},
+    )
+    recon("compare", "-c", path, "--workers", "1", "-q")
+    made = home / "sequence/compare"
+    for value in ("1_16", "10000"):
+        first, second = (
+            pl.read_parquet(made / f"{name}-{value}-0/mdf/**/*.parquet", hive_partitioning=False)
+            for name in ("topdown", "then-rounded")
+        )
+        assert first.equals(second)  # the same first step
+    rounded = pl.read_parquet(made / "then-rounded-10000-0/tables/**/*.parquet")
+    assert (rounded["count"] % 5 == 0).all()
+    rows = pl.read_parquet(home / "sequence/comparison/sweep.parquet")
+    spent = {(name, value): e for name, value, e in rows.select(*rows.columns[:3]).rows()}
+    assert spent["topdown", "1/16"] == spent["then-rounded", "1/16"]
+    assert spent["topdown", "1/16"] > max(spent["no-blocks", "1/16"], spent["bottom-up", "1/16"])
+    error = rows.filter(measure="people", value="1/16")
+    blocks = dict(error.filter(level="block").select("protection", "mean").rows())
+    assert blocks["exact"] == 1
+    assert blocks["no-blocks"] == 0.5  # nobody has a number
+    whole = rows.filter(measure="cells", value="10000", level="tract")
+    exact = dict(whole.select("protection", "mean").rows())
+    assert exact["no-blocks"] == exact["topdown"] == exact["bottom-up"] == 1
+    assert "disclosed" not in set(rows["measure"])  # of rounded records nothing is proven of people
+    settings = pl.read_parquet(home / "sequence/comparison/comparison.parquet")["settings"]
+    assert any("; round: " in each and "base 5" in each for each in settings)
+
+
+def test_records_are_swapped_before_they_are_measured(tmp_path: Path) -> None:
+    (tmp_path / "totals.yaml").write_text(
+        "strategy: totals\nrho: 1\nqueries: {total: [], race: [race]}\n"
+        "levels: {block: {queries: {total: 1/2, race: 1/2}}}\n"
+    )
+    content = {
+        "release": "sf1_2010",
+        "work": str(tmp_path / "work"),
+        "seed": 1,
+        "synth": {"people": 300},
+        "compare": {
+            "protections": {
+                "swapped": {"swap": {"setting": "hi"}},
+                "belt": [
+                    {"swap": {"setting": "hi"}},
+                    {"noise": {"strategy": str(tmp_path / "totals.yaml"), "scale": 100000}},
+                ],
+            },
+            "tables": ["P1", "P8"],
+            "threshold": 0,
+        },
+    }
+    path = tmp_path / "belt.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    recon("run", "-c", path, "--workers", "1", "-q")
+    made = tmp_path / "work" / "compare"
+    swapped, belt = (
+        pl.read_parquet(made / name / "hdf/**/*.parquet", hive_partitioning=False)
+        for name in ("swapped", "belt")
+    )
+    assert swapped.equals(belt)
+    by_race = belt.group_by("geoid_block", "race").len().select("geoid_block", "len")
+    noisy = pl.read_parquet(made / "belt/noisy/**/*.parquet", hive_partitioning=False)
+    of_race = noisy.filter(pl.col("count") > 0, table="race").select("geoid", "count")
+    assert sorted(of_race.rows()) == sorted(by_race.rows())  # so large a budget publishes the HDF
+
+
 def test_a_sweep_of_what_is_no_privacy_loss_has_its_own_axis(home: Path) -> None:
     path = config(
         home,
@@ -305,7 +395,7 @@ def test_a_sweep_of_what_is_no_privacy_loss_has_its_own_axis(home: Path) -> None
         protections={"r": {"round": {}}},
         sweep={"over": "round.base", "values": [3, 5]},
     )
-    recon("compare", "-c", path)
+    recon("compare", "-c", path, "--workers", "1")
     rows = pl.read_parquet(home / "rounding/comparison/sweep.parquet")
     assert rows["epsilon"].null_count() == len(rows)
     assert rows["low"].null_count() == len(rows)  # one draw has no interval

@@ -59,9 +59,40 @@ def test_an_invariant_is_exact(config: Path) -> None:
     assert counts[0] == counts[1]
 
 
+def test_a_query_is_exact_at_all_levels(config: Path) -> None:
+    recon("protect", "topdown", "-c", config, "--workers", "1", "--set",
+          "topdown.invariant={query: total, levels: all}")  # fmt: skip
+    truth = pl.read_csv(config.parent / "patients.csv", infer_schema=False)
+    made = microdata(config.parent / "work")
+    by_clinic = [f.group_by("geoid_clinic").len().sort("geoid_clinic") for f in (truth, made)]
+    assert by_clinic[0].equals(by_clinic[1])
+
+
+def test_levels_that_end_above_the_unit_spend_nothing_below(config: Path) -> None:
+    home = config.parent
+    level = ("--set", "topdown.levels=[nation, district]")
+    said = recon("protect", "topdown", "-c", config, "--workers", "1", *level).stdout
+    assert "districts with" in said
+    made = microdata(home / "work")
+    assert set(made["geoid_clinic"].str.len_chars()) == {3}  # no more than the district is said
+    whole = recon("protect", "topdown", "-c", config, "--work", home / "whole").stdout
+    rho = [float(text.split("ρ ")[1].split(",")[0]) for text in (said, whole)]
+    assert rho[0] < rho[1]
+    records = f"tabulate.records={home / 'work/mdf'}"
+    to = ("--to", home / "mdf.study.parquet", "--set", records)
+    recon("tabulate", "-c", config, *to, "--set", "tabulate.levels=[district]")
+    counts = pl.read_parquet(home / "mdf.study.parquet")
+    assert set(counts["geoid"].str.len_chars()) == {3}
+    one = counts["table"].unique().sort()[0]
+    assert counts.filter(table=one)["count"].sum() >= len(made)
+    refused = recon("tabulate", "-c", config, *to, code=4).stderr
+    assert "not a geoid of level 'clinic'" in refused
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
+        ("topdown.levels=[nation]", "'nation': the last must lie in one district"),
         ("topdown.strategies=[fine.yaml, coarse.yaml]", "'coarse' tells less apart than 'fine'"),
         ("topdown.strategies=coarse.yaml", "does not tell all values of 'gender' apart"),
         ("topdown.levels=[nation, clinic]", "'district' is missing"),

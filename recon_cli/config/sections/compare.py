@@ -11,7 +11,7 @@ Example:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +23,6 @@ from pydantic import (
     Field,
     ValidationError,
     create_model,
-    model_validator,
 )
 from pydantic_core import PydanticCustomError
 
@@ -69,34 +68,60 @@ def _bare(value: object) -> object:
     return {} if value is None else value
 
 
+#: What protects records, which tables are made of them, and what protects counts; in this order.
+_ORDER: Final = (
+    *(name for name, each in PROTECTIONS.items() if each.publishes == "records"),
+    "coarser",
+    *(name for name, each in PROTECTIONS.items() if each.publishes != "records"),
+)
+
+
 def _asked(value: object) -> object:
-    """A bare ``cellkey:`` in a protection, too; a bare protection is none at all."""
+    """A bare ``cellkey:`` in a protection, too; a bare protection is none at all.
+
+    A list is a sequence.
+    """
+    if isinstance(value, list):
+        steps = [each for each in value if isinstance(each, dict) and len(each) == 1]
+        kinds = [kind for each in steps for kind in each]
+        if not kinds or len(steps) < len(value) or kinds != _in_order(kinds):
+            raise PydanticCustomError(
+                "protection",
+                "a list is a sequence: what protects records, coarser, then one that protects "
+                "counts, each once",
+            )
+        return {kind: _bare(each[kind]) for each, kind in zip(steps, kinds, strict=True)}
     if isinstance(value, dict):
+        if len(value) > 1:
+            raise PydanticCustomError(
+                "protection", "one protection each is expected, or a list, which is a sequence"
+            )
         return {key: _bare(each) for key, each in value.items()}
     return _bare(value)
 
 
+def _in_order(kinds: Iterable[str]) -> list[str]:
+    """Those that are known, once, in the order that they work in; of counts the first alone."""
+    found = [kind for kind in _ORDER if kind in set(kinds)]
+    counts = _ORDER[_ORDER.index("coarser") + 1 :]
+    return [*(kind for kind in found if kind not in counts), *[k for k in found if k in counts][:1]]
+
+
 class AnyProtection(ConfigModel):
-    """A protection: one of these, or none of them for the truth as it is."""
+    """A protection: one of these, several in a sequence, or none for the truth as it is."""
 
     coarser: Coarser | None = None
 
-    @model_validator(mode="after")
-    def _at_most_one(self) -> AnyProtection:
-        if len(self.model_fields_set) > 1:
-            raise PydanticCustomError("protection", "one protection each is expected")
-        return self
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What it is made by, in order; none for the truth as it is."""
+        return tuple(_in_order(self.model_fields_set))
 
     @property
-    def kind(self) -> str:
-        """Which it is; ``none`` for the truth as it is."""
-        return next(iter(self.model_fields_set), "none")
-
-    @property
-    def section(self) -> Section | None:
-        """The section of the stage that makes it; None where no stage does."""
-        found = getattr(self, self.kind, None)
-        return found if isinstance(found, Section) else None
+    def sections(self) -> dict[str, Section]:
+        """The sections of the stages that make it, in order."""
+        found = {kind: getattr(self, kind) for kind in self.kinds}
+        return {kind: each for kind, each in found.items() if isinstance(each, Section)}
 
     def check(self, name: str, release: Release) -> None:
         """Refuse what the release does not have, and what the comparison sets itself.
@@ -108,16 +133,30 @@ class AnyProtection(ConfigModel):
         Raises:
             ConfigError: The message begins with the key.
         """
-        if self.section is not None:
-            self.section.check(release)
-        for key in _SET:
-            if key in getattr(self.section, "model_fields_set", ()):
-                raise ConfigError(
-                    f"protections.{name}.{self.kind}.{key}: every protection is of compare.truth"
-                )
+        for kind, section in self.sections.items():
+            section.check(release)
+            for key in _SET:
+                if key in section.model_fields_set:
+                    raise ConfigError(
+                        f"protections.{name}.{kind}.{key}: every protection is of compare.truth"
+                    )
         if self.coarser is not None:
             release.select_tables(self.coarser.tables)
             check_levels(self.coarser.levels, release, f"protections.{name}.coarser.levels")
+            self._check_coarser(name, self.coarser)
+
+    def _check_coarser(self, name: str, coarser: Coarser) -> None:
+        """Refuse what the protection of counts that follows would not heed."""
+        last = self.kinds[-1]
+        if last == "coarser":
+            return
+        if coarser.levels is not None or "tables" not in type(self.sections[last]).model_fields:
+            raise ConfigError(
+                f"protections.{name}: {last} says itself which "
+                f"{'tables' if coarser.levels is None else 'levels'} it publishes"
+            )
+        if getattr(self.sections[last], "tables", None) is not None:
+            raise ConfigError(f"protections.{name}.{last}.tables: coarser says which")
 
 
 if TYPE_CHECKING:
@@ -228,13 +267,15 @@ class SweepPoint:
 
 
 def _with_number(protection: Protected, sweep: Sweep, value: object, draw: int) -> Protected:
-    section = protection.section
-    if section is None:
+    sections = protection.sections
+    if sweep.kind not in sections:
         raise ConfigError(f"sweep.over: {sweep.kind!r} has no numbers")
-    section = _replaced(section, sweep.over.split(".")[1:], value, sweep.over)
-    if isinstance(section, ProtectingByChance) and section.study_seed is None:
-        section = section.model_copy(update={"study_seed": 1 + draw})
-    return protection.model_copy(update={sweep.kind: section})
+    keys = sweep.over.split(".")[1:]
+    sections[sweep.kind] = _replaced(sections[sweep.kind], keys, value, sweep.over)
+    for kind, section in sections.items():
+        if isinstance(section, ProtectingByChance) and section.study_seed is None:
+            sections[kind] = section.model_copy(update={"study_seed": 1 + draw})
+    return protection.model_copy(update=dict(sections))
 
 
 def _replaced(model: AnyModel, keys: Sequence[str], value: object, over: str) -> AnyModel:
@@ -267,7 +308,8 @@ class Compare(Section):
 
     Attributes:
         truth: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
-        protections: Name → protection; the name is that of its folder in ``compare/``.
+        protections: Name → protection, or a list of several, one after the other; the name is that
+            of its folder in ``compare/``.
         swaps: Further protections: experimental swaps, every combination of some settings.
         sweep: One number of some of the protections, at several values: risk and error as curves.
         tables: The tables that are published; default every table.
@@ -318,7 +360,7 @@ class Compare(Section):
         return tuple(
             point
             for name, each in self.protections.items()
-            if each.kind == sweep.kind
+            if sweep.kind in each.kinds
             for point in sweep.points(name, each)
         )
 
@@ -327,7 +369,8 @@ class Compare(Section):
         release.select_tables(self.tables)
         self.reconstruct.check(release)
         if self.sweep is not None and not self.points:
-            kinds = sorted({each.kind for each in self.protections.values()} - {"none", "coarser"})
+            every = (kind for each in self.protections.values() for kind in each.kinds)
+            kinds = sorted({*every} - {"coarser"})
             raise ConfigError(
                 f"sweep.over: no protection is made by {self.sweep.kind!r} "
                 f"(there are: {', '.join(kinds)})"

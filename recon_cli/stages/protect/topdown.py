@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
@@ -56,11 +56,15 @@ class InvariantCounts(ConfigModel):
 
     Attributes:
         query: Of the first strategy.
-        levels: Where; all levels above must be among them.
+        levels: Where; all levels above must be among them. ``all``: at every level.
     """
 
     query: str
-    levels: Names
+    levels: Names | Literal["all"]
+
+    def of(self, levels: Sequence[str]) -> list[str]:
+        """Where, of the levels that are walked."""
+        return list(levels if self.levels == "all" else self.levels)
 
 
 class Topdown(MeasuringRecords):
@@ -74,7 +78,8 @@ class Topdown(MeasuringRecords):
             that it is published, exactly, which have any. One of the two is needed, but for study.
         scale: Multiplies every budget of the strategies, as in ``1/8``.
         levels: From above; default those of the last strategy that the release has, and
-            ``nation``, the whole.
+            ``nation``, the whole. Where they end above the unit, such as at tracts, nothing below
+            is measured, and records say no more than that geounit in place of their unit.
         geography: A CSV or Parquet file with the unit's geoid and a column for each level that is
             not a prefix of it, or another one: optimised block groups.
         features: What the records say beyond the release's features, as in a schema: strategies
@@ -251,17 +256,23 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
             units = self.units
         if self.config.geography is not None:
             named = read_units("topdown.geography", self.config.geography, release)
-        hierarchy = build_hierarchy(release, self._levels(), units, named)
+        unit = release.geography.unit.name
+        down = self.levels if unit in self.levels else (*self.levels, unit)
+        whole = build_hierarchy(release, down, units, named)
+        hierarchy = whole.above(self.levels[-1])
         self._require_levels(hierarchy)
-        geoids = hierarchy.geoids[-1]
+        geoids = whole.geoids[-1]
         place = people[column].replace_strict(geoids, np.arange(len(geoids)), return_dtype=pl.Int64)
+        found = whole.place(len(hierarchy.levels) - 1)[place.to_numpy()]
         ones = np.ones(len(people), dtype=np.int64)
         return hierarchy, [
-            add_up(place.to_numpy(), domain.cells(people), ones, len(geoids))
+            add_up(found, domain.cells(people), ones, len(hierarchy.geoids[-1]))
             for domain, _ in self.strategies
         ]
 
-    def _levels(self) -> Sequence[str]:
+    @property
+    def levels(self) -> Sequence[str]:
+        """The levels that are walked, from above."""
         from recon_cli.noise.strategy import NATION  # noqa: PLC0415 - loads polars
 
         known = [NATION, *(level.name for level in reversed(self.release.geography.levels))]
@@ -287,8 +298,11 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
                 f"topdown.levels: {partition!r} is missing: partitions are made one by one from "
                 "there"
             )
+        last = hierarchy.levels[-1]
+        if last not in known or known[last] not in geography.inside_partitions:
+            raise ConfigError(f"topdown.levels: {last!r}: the last must lie in one {partition}")
         asked = self.config.invariant
-        invariant = [] if asked is None else list(asked.levels)
+        invariant = [] if asked is None else asked.of(hierarchy.levels)
         if invariant != list(hierarchy.levels[: len(invariant)]):
             raise ConfigError(
                 f"topdown.invariant.levels: {invariant}: expected the first of "
@@ -298,7 +312,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
     @property
     def notes(self) -> Mapping[str, Any]:
         """The levels, and what was spent on each product."""
-        levels = self.truth[0].levels
+        levels = self.levels
         products = [
             {
                 "strategy": strategy.name,
@@ -313,7 +327,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         """What all products spend at the levels that are walked."""
         from recon_cli.noise.account import spends_of  # noqa: PLC0415 - loads numpy
 
-        levels, features = self.truth[0].levels, self.release.features
+        levels, features = self.levels, self.release.features
         return [
             spend
             for _, strategy in self.strategies
@@ -324,7 +338,9 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
     def invariants(self) -> Sequence[str]:
         """Counts that are exact, and which units have records, where no list says it."""
         asked, units = self.config.invariant, self.config.invariants.get("invariants", [])
-        exact = [] if asked is None else [f"{asked.query} of every {', '.join(asked.levels)}"]
+        exact = (
+            [] if asked is None else [f"{asked.query} of every {', '.join(asked.of(self.levels))}"]
+        )
         return [*exact, *units]
 
     def pieces(self) -> Sequence[Piece]:
@@ -362,7 +378,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         asked, invariant = self.config.invariant, None
         if asked is not None:
             query = invariant_query(asked.query, self.strategies[0][1])
-            invariant = Invariant(query, frozenset(asked.levels))
+            invariant = Invariant(query, frozenset(asked.of(self.levels)))
         stop = StoppingRule(self.config.steps)
         return tuple(
             Product(domain, strategy, chance, None if number else invariant, stop)
@@ -409,8 +425,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
             yield each["strategy"], spent(each)
         yield "neighbours", NEIGHBOURS[notes["products"][0]["neighbours"]]
         yield self.people, f"{totals['people']:,}, of {totals['true_people']:,}"
-        unit = plural(self.release.geography.unit.name)
-        yield f"{unit} with {self.people}", totals["units"]
+        yield f"{plural(notes['levels'][-1])} with {self.people}", totals["units"]
 
 
 def invariant_query(name: str, strategy: Strategy) -> Query:
