@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from recon_cli.publication import UNLISTED
+from recon_cli.coverage import UNLISTED
 from recon_cli.schema import Level
 
 #: What polars raises on a file that is damaged or lacks a column. A panic is one of its own

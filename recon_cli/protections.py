@@ -1,7 +1,8 @@
 """The protections, an entry each: what it publishes, and in which folders.
 
-A new one is an entry here and a module of its name in `recon_cli.stages.protect`. From the two
-follow its stage, its section, `recon protect NAME` and its key of `recon compare`.
+A new one is an entry here, its section in `recon_cli.config.sections` and its stage in
+`recon_cli.stages.protect`, each a module of its name. `recon protect NAME` and its key of `recon
+compare` follow.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class ProtectionMethod:
     """A protection that `recon protect` knows.
 
     Attributes:
-        name: Of its command, its section and its module.
+        name: Of its command, its section and its modules.
         publishes: What its readers get.
         folders: Those of the work folder that are made to be given away; counts, or records of
             persons, are in the first.
@@ -56,14 +57,9 @@ class ProtectionMethod:
         return (*(("accuracy",) if has_accuracy else ()), *self.kept)
 
     @property
-    def module(self) -> str:
-        """The module of its section and its stage."""
-        return f"recon_cli.stages.protect.{self.name}"
-
-    @property
     def stage(self) -> str:
         """``module:class`` of its stage, a `recon_cli.pipeline.protecting.ProtectionStage`."""
-        return f"{self.module}:{self.name.capitalize()}Stage"
+        return f"recon_cli.stages.protect.{self.name}:{self.name.capitalize()}Stage"
 
 
 _METHODS: Final = (

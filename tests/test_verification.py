@@ -13,8 +13,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import SourceError, VerificationError
-from recon_cli.publication import CoveragePattern, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Level, Release, Value, load_release
 from recon_cli.verification import MISMATCHES, Verification, verify
 from tests.support.paths import ROOT

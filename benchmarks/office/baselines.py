@@ -32,7 +32,8 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, load_release
 from recon_cli.solve.cp_sat import Effort, maximize
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-from recon_cli.store.published import open_published, read_published
+from recon_cli.store.protection import read_published
+from recon_cli.store.published import open_published
 
 #: No limit.
 _ALL: Final = 1e9

@@ -8,7 +8,7 @@ import polars as pl
 
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
-from recon_cli.store import read_published
+from recon_cli.store.protection import read_published
 
 RELEASE = "sf1_2010"
 #: The table whose groups say how many people there are.

@@ -11,8 +11,9 @@ import polars as pl
 import yaml
 
 import recon_cli as recon
+from recon_cli.coverage import UNLISTED
 from recon_cli.errors import SourceError
-from recon_cli.publication import UNLISTED, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
 from recon_cli.stages.true_counts import protection_files
 from recon_cli.statement import EXACT, FLAGGED, Protection, Statement, parse_law

@@ -22,12 +22,13 @@ from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.sampling import between_vertices, sample_batch
 from recon_cli.attack.variability.histogram import histogram_columns, histogram_of
 from recon_cli.attack.variability.partition import make_variability_plan
+from recon_cli.coverage import Coverage
 from recon_cli.model.components import PACK
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import build_systems
 from recon_cli.progress import OnProgress, ignore_progress
-from recon_cli.publication import Coverage, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 

@@ -27,13 +27,13 @@ from recon_cli.capacity.entropy import (
 from recon_cli.capacity.indistinguishable import Farthest, farthest_records
 from recon_cli.capacity.prior import MarginShare, fit_prior
 from recon_cli.capacity.rank import Rank, matrix_rank
+from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError
 from recon_cli.model.grain import Grain, refine
 from recon_cli.model.margins import Margins, close_margins
 from recon_cli.model.planning import pattern_columns
 from recon_cli.model.predicates import Masks
 from recon_cli.plurals import plural
-from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 
 #: Histogram cells that are written out at most.

@@ -18,12 +18,13 @@ from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.capacity.design import design_matrix
 from recon_cli.capacity.indistinguishable import Farthest, farthest_records
 from recon_cli.capacity.rank import matrix_rank
+from recon_cli.coverage import Coverage
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan
 from recon_cli.model.system import System, build_systems
 from recon_cli.progress import OnProgress
-from recon_cli.publication import Coverage, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
 

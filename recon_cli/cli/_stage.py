@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -48,8 +47,7 @@ def stage_command(stage: Stage) -> click.Command:
     for key in reversed(stage.options):
         meaning = meanings[key].replace("``", "")
         command = click.option(f"--{key}", type=_kind(kinds[key]), help=meaning)(command)
-    said = load(stage.function).__doc__ if stage.short_name in PROTECTIONS else _about(section)
-    text = f"{stage.purpose}\n\n{inspect.cleandoc(said or '')}"
+    text = f"{stage.purpose}\n\n{_about(section)}"
     name = stage.name.rpartition(" ")[2]
     made = click.command(name, cls=ConfiguredCommand, sections=(stage.section,), help=text)
     return made(run_options(command))

@@ -11,8 +11,9 @@ from typing import Final
 
 import polars as pl
 
+from recon_cli.coverage import Coverage
 from recon_cli.protect.accuracy import SIZES
-from recon_cli.publication import Coverage, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL
 

@@ -14,12 +14,13 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import AtomArray, IntArray
+from recon_cli.coverage import CoveragePattern
 from recon_cli.explain.facts import PublishedCell
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import Grain, enumerate_domain, group_rows, refine
 from recon_cli.model.plan import Plan
-from recon_cli.publication import CoveragePattern, Publication
+from recon_cli.publication import Publication
 from recon_cli.solve.correction import min_l1_correction
 
 #: Histogram cells that may be enumerated.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from recon_cli.coverage import Coverage
 from recon_cli.errors import SourceError
 from recon_cli.frames import look_up
-from recon_cli.publication import Coverage, GeounitBatch, with_population
+from recon_cli.publication import GeounitBatch, with_population
 from recon_cli.schema import Level, Release
 from recon_cli.statement import EXACT, Protection
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from scipy import sparse
 
+from recon_cli.coverage import Coverage
 from recon_cli.model.grain import group_rows, group_screens, refine
 from recon_cli.model.lattice import make_lattice
 from recon_cli.model.lift import no_lift
@@ -18,7 +19,6 @@ from recon_cli.model.margins import combination_matrix
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.planning import closed_margins, pattern_columns, seen_features
 from recon_cli.model.predicates import Masks
-from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import sparse
 
+from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.model.grain import (
     Grain,
     group_rows,
@@ -19,7 +20,6 @@ from recon_cli.model.lift import Lift, no_lift, plan_lift
 from recon_cli.model.margins import Margins, Terms, close_margins, combination_matrix
 from recon_cli.model.plan import Identity, PatternPlan, Plan
 from recon_cli.model.predicates import Masks
-from recon_cli.publication import Coverage, CoveragePattern
 from recon_cli.schema import Release, Table
 
 

@@ -6,8 +6,8 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
+from recon_cli.coverage import CoveragePattern
 from recon_cli.model.margins import close_margins
-from recon_cli.publication import CoveragePattern
 from recon_cli.schema import Release
 
 

@@ -15,7 +15,8 @@ from recon_cli.execute import OnProgress
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.quarantine import traced_quarantine
 from recon_cli.spreadsheet import csv_bytes
-from recon_cli.store import Folder, Piece, Staging, read_published
+from recon_cli.store import Folder, Piece, Staging
+from recon_cli.store.protection import read_published
 
 
 class Records(Protocol):

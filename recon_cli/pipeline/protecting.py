@@ -1,7 +1,4 @@
-"""What a protection declares, and what is the same for all: chance, pieces, publication.
-
-Its module is light up to the methods that work: they import what is heavy.
-"""
+"""What a protection declares, and what is the same for all: chance, pieces, publication."""
 
 from __future__ import annotations
 
@@ -12,25 +9,24 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
+import polars as pl
+
+from recon_cli.chance import KeyedChance
 from recon_cli.config.model import AnySection
 from recon_cli.config.protecting import ProtectingByChance
 from recon_cli.config.sections.account import Account
 from recon_cli.execute import OnProgress, Results
+from recon_cli.noise.account import Spend
 from recon_cli.pipeline.declaration import OpenedStage
 from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
 from recon_cli.pipeline.stages import stage_named
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
-from recon_cli.stage import private_folder
+from recon_cli.stage import load, private_folder
 from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Staging, Transaction
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.chance import KeyedChance
-    from recon_cli.noise.account import Spend
+from recon_cli.store.chance_key import KEY_FILE, kept_key
 
 Shared = TypeVar("Shared")
 #: What is told of a finished protection: a label, and text, a number, or a part of a whole.
@@ -67,8 +63,6 @@ class Protected:
 
 class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
     """A stage that protects records, or counts of them, before they are published.
-
-    Its docstring is the help of its command, after the purpose in `recon_cli.protections`.
 
     Attributes:
         section: The model of its section; its module's docstring says what it is.
@@ -243,11 +237,10 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         section = self.run.config.sections.get("account")
         if not isinstance(section, Account) or self.is_study or not self.spends:
             return {}
-        from recon_cli.stages.account import account_of  # noqa: PLC0415 - loads numpy
-
         own = secrets.token_bytes(32) if self.draws_again else self._key(transaction)
         id_ = hashlib.sha256(b"account" + own).hexdigest()[:32]
-        account_of(self.run.work, section).reserve(self, id_)
+        account = load("recon_cli.stages.account:account_of")(self.run.work, section)
+        account.reserve(self, id_)
         return {"account": id_}
 
     def work_on(
@@ -263,8 +256,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         repeats itself, and once the output is published the key is gone, unless it is kept for
         more: then in the private folder of the stage, where other inputs get another one.
         """
-        from recon_cli.chance import KeyedChance  # noqa: PLC0415 - loads numpy
-
         name = self.stage.name
         if self.study_seed is not None:
             return KeyedChance.for_study(self.study_seed).named(name)
@@ -272,8 +263,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     def _key(self, transaction: Transaction) -> bytes:
         """Its secret key."""
-        from recon_cli.store.chance_key import KEY_FILE, kept_key  # noqa: PLC0415 - loads numpy
-
         path, bound_to = transaction.staging.root / KEY_FILE, self.recipe.key
         if self.kept_for is not None:
             path = transaction.work / private_folder(self.stage.name) / KEY_FILE

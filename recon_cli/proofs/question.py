@@ -16,6 +16,7 @@ from recon_cli.attack.audit.witnesses import WitnessOptions, differing_records
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.variability.partition import make_variability_plan
+from recon_cli.coverage import Coverage
 from recon_cli.errors import VerificationError
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.junction_tree import JunctionTree
@@ -26,7 +27,7 @@ from recon_cli.proofs.differing_counts import DifferingCounts
 from recon_cli.proofs.region import STATEMENTS, RegionProof, RegionProver, unproven
 from recon_cli.proofs.statements import Found, Reader, Statement
 from recon_cli.proofs.tables import PublishedTables
-from recon_cli.publication import Coverage, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.solve.cp_sat import Effort as SolverEffort
 

@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from recon_cli.coverage import CoveragePattern
 from recon_cli.model.published_cells import count_matrix, relations_of
-from recon_cli.publication import CoveragePattern, GeounitBatch, Publication, with_population
+from recon_cli.publication import GeounitBatch, Publication, with_population
 from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL, Sizes
 

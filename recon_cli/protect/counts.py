@@ -11,11 +11,12 @@ import polars as pl
 
 from recon_cli.arrays import WordArray
 from recon_cli.chance import Draws, KeyedChance
+from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS
 from recon_cli.protect.controlled import round_geounits
 from recon_cli.protect.keys import cell_keys, definition_keys, independent_keys, record_keys
-from recon_cli.publication import CoveragePattern, GeounitBatch, Publication, with_population
+from recon_cli.publication import GeounitBatch, Publication, with_population
 from recon_cli.schema import AreaGeography, Release, Table
 from recon_cli.statement import FLAGGED, Law, Protection, law_document
 from recon_cli.statement.rounding import Rounded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from recon_cli.publication import CoveragePattern
+from recon_cli.coverage import CoveragePattern
 from recon_cli.report.view import CellLine, TableView
 from recon_cli.schema import Release, Table
 from recon_cli.schema.description import describe_cell, describe_condition

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import polars as pl
 from pydantic import Field, field_serializer
 
+from recon_cli.attack.claims.surprise import with_labels
 from recon_cli.config.model import ConfigPath, Names
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
+from recon_cli.rules.certain_records import certain_units
+from recon_cli.rules.evidence import Evidence
+from recon_cli.rules.finding import Finding, found_people
 from recon_cli.rules.subject import Subject
 from recon_cli.schema import Release
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.rules.evidence import Evidence
-    from recon_cli.rules.finding import Finding
 
 
 class Categories(Subject):
@@ -53,12 +52,6 @@ class Categories(Subject):
 
     def violations(self, evidence: Evidence) -> Finding:
         """Certain records with such values."""
-        import polars as pl  # noqa: PLC0415 - the options need none
-
-        from recon_cli.attack.claims.surprise import with_labels  # noqa: PLC0415 - loads polars
-        from recon_cli.rules.certain_records import certain_units  # noqa: PLC0415
-        from recon_cli.rules.finding import Finding, found_people  # noqa: PLC0415
-
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)
@@ -97,8 +90,6 @@ class Categories(Subject):
         Raises:
             ConfigError: A category has no row.
         """
-        import polars as pl  # noqa: PLC0415 - the options need none
-
         columns = list(self.columns)
         unknown = records.join(totals, on=columns, how="anti", nulls_equal=True)
         if unknown.height:
@@ -116,8 +107,6 @@ class Categories(Subject):
         Raises:
             ConfigError: The file cannot be read, or lacks a column or a value.
         """
-        import polars as pl  # noqa: PLC0415 - the options need none
-
         try:
             read = pl.read_csv(path, infer_schema=False)
         except (OSError, pl.exceptions.PolarsError) as error:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from recon_cli.config.model import Names
 from recon_cli.errors import ConfigError
+from recon_cli.evaluate.proven import Proofs, placed_records, proven_units
 from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
+from recon_cli.rules.evidence import Evidence
+from recon_cli.rules.finding import Finding, found_people
 from recon_cli.rules.subject import Subject
 from recon_cli.schema import Release
 from recon_cli.store import Folder, Stage
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.evaluate.proven import Proofs
-    from recon_cli.rules.evidence import Evidence
-    from recon_cli.rules.finding import Finding
 
 
 class CertainRecords(Subject):
@@ -48,8 +45,6 @@ class CertainRecords(Subject):
 
     def violations(self, evidence: Evidence) -> Finding:
         """Records that are certain on the columns."""
-        from recon_cli.rules.finding import Finding, found_people  # noqa: PLC0415 - loads polars
-
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)
@@ -76,10 +71,6 @@ def certain_units(
     proofs: Proofs, partition: str, columns: Sequence[str], *, is_alone: bool
 ) -> pl.DataFrame:
     """The geoid, ``people``, ``at_least`` and ``at_most`` of them certain on the columns."""
-    import polars as pl  # noqa: PLC0415 - the options need none
-
-    from recon_cli.evaluate.proven import placed_records, proven_units  # noqa: PLC0415
-
     place = proofs.release.geoid_column
     records = proofs.microdata.read(partition, columns=(place, "certain"))
     units = proven_units(
@@ -104,8 +95,6 @@ def _with_claims(
     units: pl.DataFrame, evidence: Evidence, claims: Folder, partition: str, columns: Sequence[str]
 ) -> pl.DataFrame:
     """The same, tightened by claims on just these columns."""
-    import polars as pl  # noqa: PLC0415 - the options need none
-
     place, spoken = units.columns[0], claims.manifest.notes["columns"]
     if not set(columns) <= set(spoken):
         return units

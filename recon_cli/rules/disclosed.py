@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
+import polars as pl
 from pydantic import Field
 
+from recon_cli.evaluate.disclosing import alike_people, possible_cells
+from recon_cli.evaluate.proven import Proofs
 from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
+from recon_cli.rules.evidence import Evidence
+from recon_cli.rules.finding import Finding, found_people
 from recon_cli.rules.subject import Subject
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.evaluate.proven import Proofs
-    from recon_cli.rules.evidence import Evidence
-    from recon_cli.rules.finding import Finding
 
 
 class Disclosed(Subject):
@@ -33,8 +31,6 @@ class Disclosed(Subject):
 
     def violations(self, evidence: Evidence) -> Finding:
         """People in disclosing groups."""
-        from recon_cli.rules.finding import Finding, found_people  # noqa: PLC0415 - loads polars
-
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)
@@ -52,8 +48,6 @@ class Disclosed(Subject):
 
     def _units(self, evidence: Evidence, proofs: Proofs, partition: str) -> pl.DataFrame:
         """The geoid, ``people``, ``at_least`` and ``at_most`` of them in disclosing groups."""
-        import polars as pl  # noqa: PLC0415 - the options need none
-
         place = proofs.release.geoid_column
         units = proofs.units(partition, proofs.microdata.read(partition)).select(
             place,
@@ -90,10 +84,6 @@ class Disclosed(Subject):
 
     def _alike(self, evidence: Evidence, proofs: Proofs, partition: str) -> pl.DataFrame:
         """See `recon_cli.evaluate.disclosing.alike_people`."""
-        import polars as pl  # noqa: PLC0415 - the options need none
-
-        from recon_cli.evaluate.disclosing import alike_people, possible_cells  # noqa: PLC0415
-
         cells = possible_cells(
             evidence.work.open(SOLVAR, "intervals").read(partition),
             proofs.microdata.read(partition),

@@ -12,15 +12,16 @@ from functools import cached_property
 import polars as pl
 
 from recon_cli.attack.audit.left_out import with_left_out
+from recon_cli.coverage import Coverage
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
-from recon_cli.publication import Coverage, Publication
+from recon_cli.publication import Publication
 from recon_cli.rules.finding import Finding, Grounds
 from recon_cli.rules.subject import Subject
 from recon_cli.schema import Release, Table
-from recon_cli.store import Folder, Stage, read_published
-from recon_cli.store.protection import laws_of
+from recon_cli.store import Folder, Stage
+from recon_cli.store.protection import laws_of, read_published
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
 #: Tables that are named before the others are only counted.

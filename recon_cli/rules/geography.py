@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import polars as pl
 from pydantic import Field
 
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
+from recon_cli.rules.certain_records import certain_units
+from recon_cli.rules.evidence import Evidence
+from recon_cli.rules.finding import Finding, found_people
 from recon_cli.rules.subject import Subject
-
-if TYPE_CHECKING:
-    from recon_cli.rules.evidence import Evidence
-    from recon_cli.rules.finding import Finding
 
 
 class Geography(Subject):
@@ -28,11 +28,6 @@ class Geography(Subject):
 
     def violations(self, evidence: Evidence) -> Finding:
         """Certain records of units with fewer people."""
-        import polars as pl  # noqa: PLC0415 - the options need none
-
-        from recon_cli.rules.certain_records import certain_units  # noqa: PLC0415 - loads polars
-        from recon_cli.rules.finding import Finding, found_people  # noqa: PLC0415
-
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)

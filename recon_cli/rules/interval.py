@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import polars as pl
 from pydantic import Field
 
+from recon_cli.attack.audit.statuses import SAFE
 from recon_cli.pipeline.stages import AUDIT
+from recon_cli.rules.evidence import Evidence
+from recon_cli.rules.finding import Finding, found_counts
 from recon_cli.rules.subject import Subject
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.rules.evidence import Evidence
-    from recon_cli.rules.finding import Finding
 
 
 class Interval(Subject):
@@ -33,11 +31,6 @@ class Interval(Subject):
 
     def narrow(self, audit: pl.DataFrame) -> Finding:
         """The same of rows of ``audit/``."""
-        import polars as pl  # noqa: PLC0415 - the options need none
-
-        from recon_cli.attack.audit.statuses import SAFE  # noqa: PLC0415
-        from recon_cli.rules.finding import found_counts  # noqa: PLC0415
-
         width = pl.col("greatest") - pl.col("least")
         is_narrow = (width < self.at_least).fill_null(value=False)
         two_apart = (pl.col("required") >= self.at_least) & (pl.col("status") == SAFE)

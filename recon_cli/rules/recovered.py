@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 
+import polars as pl
 from pydantic import Field, model_validator
 
+from recon_cli.attack.audit.statuses import RECOVERED, UNDECIDED
 from recon_cli.pipeline.stages import AUDIT
+from recon_cli.rules.evidence import Evidence
+from recon_cli.rules.finding import Finding, found_counts
 from recon_cli.rules.subject import Subject
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.rules.evidence import Evidence
-    from recon_cli.rules.finding import Finding
 
 
 class Recovered(Subject):
@@ -52,11 +50,6 @@ class Recovered(Subject):
         Args:
             audit: Rows of ``audit/``.
         """
-        import polars as pl  # noqa: PLC0415 - the options need none
-
-        from recon_cli.attack.audit.statuses import RECOVERED, UNDECIDED  # noqa: PLC0415
-        from recon_cli.rules.finding import found_counts  # noqa: PLC0415
-
         reaches = pl.col("greatest").is_null() | (pl.col("greatest") >= self.from_)
         asked = audit.filter(reaches & (pl.col("least") < self.below))
         return found_counts(
@@ -71,10 +64,6 @@ class Recovered(Subject):
         Args:
             counts: Rows of ``tables/``; zeros have none.
         """
-        import polars as pl  # noqa: PLC0415 - the options need none
-
-        from recon_cli.rules.finding import found_counts  # noqa: PLC0415
-
         if "low" in counts.columns:
             counts = counts.filter(pl.col("low") == pl.col("high")).with_columns(count="low")
         found = counts.filter(pl.col("count").is_between(max(self.from_, 1), self.below - 1))

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.errors import SourceError
 from recon_cli.frames import GEOUNITS, within_partitions
-from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch
+from recon_cli.publication import GeounitBatch
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.tabular import Sheet

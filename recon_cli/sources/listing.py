@@ -17,16 +17,10 @@ from typing import Final, Protocol
 
 import polars as pl
 
+from recon_cli.coverage import UNLISTED, Coverage, CoveragePattern
 from recon_cli.errors import SourceError
 from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS, UNREADABLE, partition_runs
-from recon_cli.publication import (
-    UNLISTED,
-    Coverage,
-    CoveragePattern,
-    GeounitBatch,
-    Source,
-    with_population,
-)
+from recon_cli.publication import GeounitBatch, Source, with_population
 from recon_cli.schema import AreaGeography, Release
 from recon_cli.schema.cell_sums import is_covered
 from recon_cli.statement import Protection

@@ -9,10 +9,10 @@ from typing import Final
 
 import polars as pl
 
+from recon_cli.coverage import UNLISTED
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import UNREADABLE
 from recon_cli.plurals import plural
-from recon_cli.publication import UNLISTED
 from recon_cli.schema import Membership, Release
 from recon_cli.schema.areas import ALL
 from recon_cli.sources.damage import why_unreadable

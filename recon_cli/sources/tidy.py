@@ -14,9 +14,10 @@ from typing import Final, Literal, get_args
 import numpy as np
 import polars as pl
 
+from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS, GEOUNITS, within_partitions
-from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch
+from recon_cli.publication import GeounitBatch
 from recon_cli.schema import Release, Table
 from recon_cli.schema.cell_sums import is_sum
 from recon_cli.sources.cells import CellIndex

@@ -14,8 +14,9 @@ from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import ATTRIBUTE, SOLVAR
 from recon_cli.stages.reconstructed import Reconstructed, open_reconstructed
-from recon_cli.store import Manifest, Transaction, read_published
+from recon_cli.store import Manifest, Transaction
 from recon_cli.store.files import key_of
+from recon_cli.store.protection import read_published
 
 if TYPE_CHECKING:
     import polars as pl

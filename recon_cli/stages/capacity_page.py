@@ -11,7 +11,7 @@ from recon_cli.capacity.decoder import DecoderTrial, try_decoder
 from recon_cli.capacity.indistinguishable import Farthest
 from recon_cli.capacity.noise_needed import noise_needed
 from recon_cli.config.sections.capacity import Capacity
-from recon_cli.publication import Coverage
+from recon_cli.coverage import Coverage
 from recon_cli.report.capacity import compose_capacity
 from recon_cli.report.files import report_files
 from recon_cli.schema import Release, Table

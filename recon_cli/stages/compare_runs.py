@@ -47,10 +47,11 @@ from recon_cli.stages.compare_protections import (
 from recon_cli.stages.score import read_rates
 from recon_cli.stages.tabulate import record_columns, typed_records
 from recon_cli.stages.unit_lists import read_units
-from recon_cli.store import Stage, open_folder, read_published
+from recon_cli.store import Stage, open_folder
 from recon_cli.store.files import key_of, parquet_bytes, write_bytes
 from recon_cli.store.folder import Folder
 from recon_cli.store.manifest import MANIFEST, read_manifest
+from recon_cli.store.protection import read_published
 from recon_cli.store.published import open_published
 from recon_cli.store.usage import Usage
 

@@ -17,7 +17,8 @@ from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.progress import Task
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stage import load
-from recon_cli.store import Manifest, Transaction, open_folder, read_published
+from recon_cli.store import Manifest, Transaction, open_folder
+from recon_cli.store.protection import read_published
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
 if TYPE_CHECKING:

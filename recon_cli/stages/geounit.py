@@ -20,8 +20,9 @@ from recon_cli.publication import Publication
 from recon_cli.report.published_tables import GeounitTables, published_tables
 from recon_cli.schema import Geography, Level, Release, Table
 from recon_cli.stages.reconstructed import release_of_records
-from recon_cli.store import Folder, Span, read_published
+from recon_cli.store import Folder, Span
 from recon_cli.store.piece import EVERYWHERE
+from recon_cli.store.protection import read_published
 from recon_cli.store.published import open_published, read_names
 
 _NEAR = 5

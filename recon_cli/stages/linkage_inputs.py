@@ -32,10 +32,11 @@ from recon_cli.pipeline.run import Run
 from recon_cli.schema import AttackKeys, Release, Table
 from recon_cli.sources.records import RecordFile, Slice, open_records
 from recon_cli.sources.translation import Translation
-from recon_cli.store import INGEST, Piece, read_published
+from recon_cli.store import INGEST, Piece
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span
 from recon_cli.store.pieces import PIECE_PEOPLE, cut
+from recon_cli.store.protection import read_published
 
 #: Default name of the commercial file.
 COMRCL = "COMRCL"

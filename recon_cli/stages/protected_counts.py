@@ -9,25 +9,33 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+import polars as pl
+
+from recon_cli.chance import KeyedChance
 from recon_cli.config.protecting import ProtectingRecords, PublishingCounts
 from recon_cli.execute import OnProgress
+from recon_cli.model.published_cells import cells_of
+from recon_cli.noise.account import Spend
 from recon_cli.pipeline.protecting import Fact, Ingredients, Protected, ProtectionStage, Shared
+from recon_cli.protect.accuracy import sum_errors
+from recon_cli.protect.copies import count_copies
+from recon_cli.protect.counts import Keys, protect_counts, require_zeros_kept, tidy_counts
+from recon_cli.publication import Publication
 from recon_cli.schema import Table
+from recon_cli.stages.true_counts import (
+    Origin,
+    accuracy_files,
+    copies_in_a_unit,
+    protection_files,
+    write_counts,
+)
+from recon_cli.stages.unit_lists import list_files, listed_units, require_listed, unit_list_file
+from recon_cli.statement import Law, Protection, Statement, describe_law
 from recon_cli.store import InputFile, Manifest, Piece, Staging, open_folder
 from recon_cli.store.files import key_of
 from recon_cli.store.study import require_study_name
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.chance import KeyedChance
-    from recon_cli.noise.account import Spend
-    from recon_cli.protect.counts import Keys
-    from recon_cli.publication import Publication
-    from recon_cli.stages.true_counts import Origin
-    from recon_cli.statement import Law, Protection
 
 AnyCounts = TypeVar("AnyCounts", bound=ProtectingRecords)
 
@@ -96,14 +104,10 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
     @property
     def spends(self) -> Sequence[Spend]:
         """No ε bounds what these counts tell."""
-        from recon_cli.noise.account import Spend  # noqa: PLC0415 - loads numpy
-
         return [Spend("", "all counts", None)]
 
     def tidy(self, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
         """The rows that are published; columns of `recon_cli.frames.COUNTS`."""
-        from recon_cli.protect.counts import tidy_counts  # noqa: PLC0415 - loads polars
-
         return tidy_counts(truth, protected)
 
     def kept(self, truth: Publication) -> Sequence[pl.DataFrame]:  # noqa: ARG002
@@ -120,8 +124,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
     @cached_property
     def origin(self) -> Origin:
         """Where the true counts come from."""
-        from recon_cli.stages.true_counts import Origin  # noqa: PLC0415 - loads polars
-
         return Origin(
             self.name,
             self.tables,
@@ -137,17 +139,12 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         Raises:
             SourceError: Their list cannot be read.
         """
-        from recon_cli.stages.unit_lists import listed_units  # noqa: PLC0415 - loads polars
-
         path = getattr(self.config, "geounits", None)
         return None if path is None else listed_units(f"{self.name}.geounits", path, self.release)
 
     @cached_property
     def beside(self) -> Mapping[str, bytes]:
         """The files beside the counts: name → content."""
-        from recon_cli.stages.true_counts import protection_files  # noqa: PLC0415 - loads polars
-        from recon_cli.stages.unit_lists import unit_list_file  # noqa: PLC0415
-
         laws = protection_files(self.release, self.statements, is_study=self.is_study)
         return {**self.described, **laws, **unit_list_file(self.units)}
 
@@ -158,8 +155,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
             ConfigError: The config is wrong, or there are no records.
             SourceError: The records or the list cannot be read.
         """
-        from recon_cli.stages.unit_lists import list_files  # noqa: PLC0415 - loads polars
-
         if self.is_study and isinstance(self.config, PublishingCounts):
             require_study_name(f"{self.name}.to", self.config.to)
         listed = list_files(f"{self.name}.geounits", getattr(self.config, "geounits", None))
@@ -179,8 +174,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         Raises:
             SourceError: They cannot be read, or units with records are not listed.
         """
-        from recon_cli.stages.unit_lists import require_listed  # noqa: PLC0415 - loads polars
-
         truth, records = self.origin.read(self.release, partition)
         if self.units is not None:
             found = truth.geounits.filter(level=self.release.geography.unit.name)["geoid"]
@@ -189,8 +182,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
     def protect(self, shared: Shared, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
         """Protect the counts of a partition, and measure how far off they are."""
-        from recon_cli.protect.accuracy import sum_errors  # noqa: PLC0415 - loads polars
-
         truth, records = self.truth(piece.partition)
         protected = self.publish(shared, truth, records, on_progress)
         unit = truth.geounits.filter(level=self.release.geography.unit.name)
@@ -203,10 +194,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
     def write_beside(self, staging: Staging, pieces: Sequence[Piece]) -> None:
         """Write the laws beside the counts, and the accuracy of the whole."""
-        import polars as pl  # noqa: PLC0415 - slow to load
-
-        from recon_cli.stages.true_counts import accuracy_files  # noqa: PLC0415
-
         counts, accuracy, *_ = self.stage.folders
         sums = [
             pl.read_parquet(staging.partition_folder(accuracy, piece.partition) / piece.part)
@@ -226,8 +213,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
             StageError: The folder is damaged, or the file cannot be written.
         """
         if isinstance(self.config, PublishingCounts) and self.config.to is not None:
-            from recon_cli.stages.true_counts import write_counts  # noqa: PLC0415 - loads polars
-
             folder = open_folder(self.run.work, self.stage, self.stage.folders[0])
             write_counts(folder, self.config.to)
 
@@ -266,9 +251,6 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
         Raises:
             ConfigError: The law changes zeros, too.
         """
-        from recon_cli.protect.counts import require_zeros_kept  # noqa: PLC0415 - loads polars
-        from recon_cli.statement import Protection, Statement  # noqa: PLC0415
-
         require_zeros_kept(self.law)
         return Protection((Statement(self.law, levels=self.levels),))
 
@@ -306,8 +288,6 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
         on_progress: OnProgress,  # noqa: ARG002
     ) -> pl.DataFrame:
         """Publish every count by the law; see `recon_cli.protect.counts.protect_counts`."""
-        from recon_cli.protect.counts import protect_counts  # noqa: PLC0415 - loads polars
-
         return protect_counts(
             self.release,
             truth,
@@ -320,9 +300,6 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:
         """How many counts are changed, and how many published more than once."""
-        from recon_cli.model.published_cells import cells_of  # noqa: PLC0415 - loads polars
-        from recon_cli.protect.copies import count_copies  # noqa: PLC0415
-
         copies = [
             count_copies(self.release, protected.filter(level=pattern.level), cells_of(pattern))
             for pattern in truth.coverage
@@ -338,9 +315,6 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
     @property
     def notes(self) -> Mapping[str, Any]:
         """The law, and what is known to undo it: how often a count is published."""
-        from recon_cli.stages.true_counts import copies_in_a_unit  # noqa: PLC0415 - loads polars
-        from recon_cli.statement import describe_law  # noqa: PLC0415
-
         copies = copies_in_a_unit(self.release, self.tables)
         return {"law": describe_law(self.law), "copies": copies}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recon_cli.config import Reconstruct
+from recon_cli.coverage import Coverage
 from recon_cli.model.selection import select
 from recon_cli.pipeline.declaration import ChosenStage, QuestionStage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import RECONSTRUCT
-from recon_cli.publication import Coverage
 from recon_cli.schema import Table
 from recon_cli.stage import load
 from recon_cli.store import Folder

@@ -8,6 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
+from recon_cli.coverage import UNLISTED
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import known_columns, proof_conditions
 from recon_cli.frames import is_place
@@ -15,7 +16,6 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.plurals import plural
 from recon_cli.proofs.wording import claim_text
-from recon_cli.publication import UNLISTED
 from recon_cli.report.claims import claim_sentence
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
 from recon_cli.report.words import Words, of_people, of_units, percentage

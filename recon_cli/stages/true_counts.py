@@ -23,8 +23,9 @@ from recon_cli.stages.reconstruct import input_digests
 from recon_cli.stages.tabulate import record_columns, typed_records
 from recon_cli.statement import Protection, protection_text
 from recon_cli.statement.cell_key import CellKey
-from recon_cli.store import Folder, Piece, read_published
+from recon_cli.store import Folder, Piece
 from recon_cli.store.files import parquet_bytes, remove_unfinished, written_whole
+from recon_cli.store.protection import read_published
 from recon_cli.store.published import open_published
 
 #: A p-table beside the counts; not ``.csv``, or it would be taken for counts.

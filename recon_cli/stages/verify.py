@@ -16,8 +16,9 @@ from recon_cli.model.selection import select
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Release, Table
-from recon_cli.store import Piece, open_folder, read_published
+from recon_cli.store import Piece, open_folder
 from recon_cli.store.pieces import read_pieces
+from recon_cli.store.protection import read_published
 from recon_cli.store.published import open_published, read_coverage
 
 

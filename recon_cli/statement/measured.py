@@ -10,7 +10,7 @@ from recon_cli.statement.noise import Gaussian, Geometric
 from recon_cli.statement.protection import Protection
 
 if TYPE_CHECKING:
-    from recon_cli.publication import Coverage
+    from recon_cli.coverage import Coverage
 
 
 def is_noise(protection: Protection, coverage: Coverage, tables: Iterable[Table]) -> bool:

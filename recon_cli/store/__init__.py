@@ -4,7 +4,7 @@ from recon_cli.stage import INGEST, Stage
 from recon_cli.store.folder import Folder, open_folder, partitions, read_partition
 from recon_cli.store.manifest import Manifest, PartitionEntry
 from recon_cli.store.piece import Piece, Span
-from recon_cli.store.published import coverage_bytes, read_published
+from recon_cli.store.published import coverage_bytes
 from recon_cli.store.recipe import InputFile, Recipe
 from recon_cli.store.stage_status import StageStatus, State, stage_status
 from recon_cli.store.staging import PartWriter, Staging
@@ -29,7 +29,6 @@ __all__ = [
     "open_folder",
     "partitions",
     "read_partition",
-    "read_published",
     "shared_transaction",
     "stage_status",
     "transaction",

@@ -1,4 +1,4 @@
-"""The laws of a release that is not exact, as `recon ingest` leaves them beside ``tables/``."""
+"""The published counts and their laws, as `recon ingest` leaves them and attacks read them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from recon_cli.errors import ConfigError, StageError
+from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.stage import INGEST
 from recon_cli.statement import (
@@ -19,7 +20,8 @@ from recon_cli.statement import (
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder
-from recon_cli.store.published import PROTECTION
+from recon_cli.store.piece import EVERYWHERE, Span
+from recon_cli.store.published import PROTECTION, open_published, read_coverage
 
 
 def protection_files(protection: Protection, release: Release) -> dict[str, bytes]:
@@ -60,3 +62,18 @@ def read_protection(tables: Folder, release: Release) -> Protection:
         return load_protection(path, release)
     except ConfigError as error:
         raise StageError(f"{error}; run `{INGEST.command} --force`") from error
+
+
+def read_published(
+    work: Path, release: Release, partition: str, span: Span = EVERYWHERE
+) -> Publication:
+    """The published counts of one partition, or of the regions of it in ``span``.
+
+    Raises:
+        StageError: They are missing, damaged, or of another release.
+    """
+    tables, geounits = open_published(work, release)
+    coverage = read_coverage(tables, release)
+    found = geounits.read(partition, span)
+    protection = read_protection(tables, release)
+    return Publication.of(release, found, tables.read(partition, span), coverage, protection)

@@ -1,4 +1,4 @@
-"""The published counts, as `recon ingest` leaves them and every attack reads them."""
+"""What lies beside the published counts: coverage, names of places, whether laws."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from recon_cli.coverage import UNLISTED, Coverage, CoveragePattern
 from recon_cli.errors import SourceError, StageError
-from recon_cli.publication import UNLISTED, Coverage, CoveragePattern, Publication
 from recon_cli.schema import Release
 from recon_cli.stage import INGEST
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder, open_folder
-from recon_cli.store.piece import EVERYWHERE, Span
 
 COVERAGE = "_coverage.json"
 PROTECTION = "_statements.json"
@@ -66,23 +65,6 @@ def read_names(geounits: Folder) -> dict[str, str]:
         return {}
     names: dict[str, str] = json.loads(geounits.read_extra(NAMES))
     return names
-
-
-def read_published(
-    work: Path, release: Release, partition: str, span: Span = EVERYWHERE
-) -> Publication:
-    """The published counts of one partition, or of the regions of it in ``span``.
-
-    Raises:
-        StageError: They are missing, damaged, or of another release.
-    """
-    from recon_cli.store.protection import read_protection  # noqa: PLC0415 - loads numpy
-
-    tables, geounits = open_published(work, release)
-    coverage = read_coverage(tables, release)
-    found = geounits.read(partition, span)
-    protection = read_protection(tables, release)
-    return Publication.of(release, found, tables.read(partition, span), coverage, protection)
 
 
 def has_statements(tables: Folder) -> bool:

@@ -16,9 +16,10 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import SourceError, VerificationError
 from recon_cli.frames import OPEN
-from recon_cli.publication import CoveragePattern, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Level, Release, Table
 from recon_cli.verification.evaluation import EvaluatedRecords, Matrix
 

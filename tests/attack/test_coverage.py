@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from recon_cli.attack.options import VariabilityOptions
 from recon_cli.attack.reconstruction.partition import reconstruct, reconstruct_plan
 from recon_cli.attack.variability.partition import measure_variability
+from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ContradictionError, SchemaError, SourceError
 from recon_cli.model.planning import make_fine_plan, make_plan
-from recon_cli.publication import CoveragePattern, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
 from recon_cli.verification import verify
 from tests.support.enumeration import (

@@ -16,8 +16,9 @@ from recon_cli.attack.audit.left_out import (
     left_out_counts,
     with_left_out,
 )
+from recon_cli.coverage import CoveragePattern
 from recon_cli.frames import COUNTS
-from recon_cli.publication import CoveragePattern, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import parse_release
 from tests.support.enumeration import TooManyError, published_rows, solutions
 from tests.support.populations import (

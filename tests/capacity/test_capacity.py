@@ -32,10 +32,10 @@ from recon_cli.capacity.indistinguishable import Farthest, farthest_records, hid
 from recon_cli.capacity.prior import MarginShare, fit_prior
 from recon_cli.capacity.question import count_equations
 from recon_cli.capacity.rank import matrix_rank
+from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ConfigError
 from recon_cli.model.grain import refine
 from recon_cli.model.planning import make_plan
-from recon_cli.publication import CoveragePattern
 from recon_cli.schema import Release, load_release
 from tests.support.command_line import recon as command
 from tests.support.paths import ROOT

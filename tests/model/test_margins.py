@@ -7,11 +7,11 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recon_cli.coverage import CoveragePattern
 from recon_cli.model.lift import plan_lift
 from recon_cli.model.margins import close_margins
 from recon_cli.model.planning import make_fine_plan, make_plan
 from recon_cli.model.predicates import Masks
-from recon_cli.publication import CoveragePattern
 from recon_cli.schema import Release, load_release
 from tests.support.populations import random_records, random_release
 from tests.support.properties import SEEDS

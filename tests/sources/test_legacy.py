@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.frames import COUNTS, GEOUNITS
-from recon_cli.publication import CoveragePattern
 from recon_cli.schema import Release, load_release
 from recon_cli.sources.legacy import legacy_layout, open_legacy, write_legacy
 from tests.support.paths import DATA, needs_shared

@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
+from recon_cli.coverage import UNLISTED, CoveragePattern
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS
-from recon_cli.publication import UNLISTED, CoveragePattern, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources import read_geounit_list
 from recon_cli.store.published import coverage_bytes

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS, GEOUNITS
-from recon_cli.publication import Coverage, CoveragePattern
 from recon_cli.schema import Cell, Release, Table, load_release
 from recon_cli.schema.cell_sums import is_sum
 from recon_cli.sources import Absent, open_tidy, with_zeros, write_tidy

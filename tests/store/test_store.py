@@ -20,8 +20,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import StageError
-from recon_cli.publication import CoveragePattern
 from recon_cli.schema import Release, load_release
 from recon_cli.store import (
     INGEST,
@@ -34,10 +34,10 @@ from recon_cli.store import (
     open_folder,
     partitions,
     read_partition,
-    read_published,
     transaction,
 )
 from recon_cli.store.files import parquet_bytes, write_bytes
+from recon_cli.store.protection import read_published
 from recon_cli.store.published import read_coverage
 from tests.support.paths import ROOT
 from tests.support.toy_stage import NEXT, RECIPE, STAGE, frames

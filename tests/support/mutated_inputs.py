@@ -35,9 +35,9 @@ from recon_cli.sources.listing import read_geounit_list
 from recon_cli.sources.records import open_records
 from recon_cli.sources.translation import Translation
 from recon_cli.statement import load_protection
-from recon_cli.store import read_published
 from recon_cli.store.folder import partitions, read_partition
 from recon_cli.store.pieces import read_pieces
+from recon_cli.store.protection import read_published
 from recon_cli.store.published import open_published
 from tests.support import naive_readers
 from tests.support.command_line import recon

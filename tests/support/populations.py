@@ -17,8 +17,9 @@ import polars as pl
 import yaml
 
 from fixtures import make_fixtures
+from recon_cli.coverage import CoveragePattern
 from recon_cli.frames import COUNTS
-from recon_cli.publication import CoveragePattern, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import (
     AreaGeography,
     Membership,

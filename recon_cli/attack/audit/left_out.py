@@ -14,8 +14,9 @@ from typing import Final
 
 import polars as pl
 
+from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.frames import COUNTS, STATEMENTS
-from recon_cli.publication import Coverage, CoveragePattern, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.schema.cell_sums import is_sum
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError
-from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 
 

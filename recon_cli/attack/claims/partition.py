@@ -31,6 +31,7 @@ from recon_cli.attack.variability.histogram import (
     histogram_of,
     unbounded_histogram,
 )
+from recon_cli.coverage import Coverage
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
@@ -39,7 +40,7 @@ from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_relaxed_plan
 from recon_cli.model.system import System, build_systems
 from recon_cli.progress import OnProgress, ignore_progress
-from recon_cli.publication import Coverage, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
 

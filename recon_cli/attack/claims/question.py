@@ -15,9 +15,9 @@ from recon_cli.attack.claims.surprise import count_records, with_surprise
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.question import Answer, Question, RegionData
+from recon_cli.coverage import Coverage
 from recon_cli.frames import is_place
 from recon_cli.progress import OnProgress
-from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 
 #: Columns → all reconstructed records with these, part by part.

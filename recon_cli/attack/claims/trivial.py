@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.model.predicates import Masks
-from recon_cli.publication import Coverage, CoveragePattern
 from recon_cli.schema import Recode, Release, Table, count_combinations
 
 #: Columns of a claim that is tested for being trivial, at most.

@@ -11,7 +11,8 @@ from typing import Literal
 
 import polars as pl
 
-from recon_cli.publication import Coverage, CoveragePattern, Publication
+from recon_cli.coverage import Coverage, CoveragePattern
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
 #: What a part is: a table; all tables at a level; the cells that tell a feature apart.

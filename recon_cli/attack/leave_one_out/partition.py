@@ -29,12 +29,13 @@ from recon_cli.attack.sampling import sample_batch, vertices
 from recon_cli.attack.variability.histogram import HistogramCells, histogram_columns, histogram_of
 from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.attack.variability.partition import make_variability_plan
+from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System, build_systems
 from recon_cli.progress import OnProgress, ignore_progress
-from recon_cli.publication import Coverage, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed, generator
 

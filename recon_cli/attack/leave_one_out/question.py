@@ -17,9 +17,9 @@ from recon_cli.attack.linkage.baselines import most_frequent
 from recon_cli.attack.options import LeaveOneOutOptions
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.variability.partition import make_variability_plan
+from recon_cli.coverage import Coverage
 from recon_cli.model.plan import Plan
 from recon_cli.progress import OnProgress
-from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 
 

@@ -12,11 +12,12 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import FloatArray
+from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import SourceError
 from recon_cli.histogram.domain import Domain
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
 from recon_cli.model.published_cells import cells_of, count_matrix
-from recon_cli.publication import CoveragePattern, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Cell, Release, Table
 from recon_cli.statement.measured import is_noise
 from recon_cli.statement.noise import Gaussian, Geometric

@@ -10,6 +10,7 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
+from recon_cli.coverage import Coverage
 from recon_cli.frames import OPEN
 from recon_cli.model.candidates import Candidates, find_unmentioned
 from recon_cli.model.components import Component
@@ -17,7 +18,6 @@ from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.system import System
-from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 
 

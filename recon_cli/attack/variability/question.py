@@ -16,10 +16,10 @@ from recon_cli.attack.variability.partition import (
     make_variability_plan,
     measure_with_plan,
 )
+from recon_cli.coverage import Coverage
 from recon_cli.frames import is_place
 from recon_cli.model.plan import Plan
 from recon_cli.progress import OnProgress
-from recon_cli.publication import Coverage
 from recon_cli.schema import Release, Table
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.variability import solvar_percentiles, variability_by_size

@@ -1,7 +1,7 @@
 """One module a section. A new stage adds a module here and nothing else.
 
-A module ``solvar`` defines the section ``solvar`` as its only public `Section` subclass. The
-section of a protection is in the module of its stage, that of `recon check` with its rules.
+A module ``solvar`` defines the section ``solvar`` as its only public `Section` subclass. That of
+`recon check` is with its rules.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 
 from recon_cli.config.model import Section
-from recon_cli.protections import PROTECTIONS
 
 
 class _Sections(Mapping[str, type[Section]]):
@@ -21,9 +20,7 @@ class _Sections(Mapping[str, type[Section]]):
         here = {
             module.name: f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)
         }
-        elsewhere = {name: method.module for name, method in PROTECTIONS.items()}
-        elsewhere["check"] = "recon_cli.rules.section"
-        self._modules = dict(sorted({**here, **elsewhere}.items()))
+        self._modules = dict(sorted({**here, "check": "recon_cli.rules.section"}.items()))
 
     def __getitem__(self, name: str) -> type[Section]:
         module = importlib.import_module(self._modules[name])

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.config.sections.calibrate import Calibrate
+from recon_cli.config.sections.swap import Swap
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import OnProgress
 from recon_cli.lab.calibration.blocks import (
@@ -28,7 +29,6 @@ from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import ATTACKER, SYNTH, stage_named
 from recon_cli.schema import Release
 from recon_cli.stages.attacker import age_bins
-from recon_cli.stages.protect.swap import Swap
 from recon_cli.store import Piece, open_folder
 from recon_cli.store.files import write_named
 

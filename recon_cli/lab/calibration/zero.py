@@ -12,12 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from recon_cli.coverage import CoveragePattern
 from recon_cli.model.bounds import propagate
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.planning import make_relaxed_plan
 from recon_cli.model.system import build_systems
-from recon_cli.publication import CoveragePattern, Publication
+from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.tabulation import tabulate
 

@@ -16,9 +16,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import GEOUNITS
-from recon_cli.publication import Coverage, CoveragePattern, GeounitBatch
+from recon_cli.publication import GeounitBatch
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.legacy.archive import (

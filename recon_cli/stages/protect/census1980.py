@@ -1,48 +1,37 @@
-"""``census1980:`` counts of records, under the suppression rules of the 1980 census."""
+"""Counts under the suppression rules of the 1980 census: their law, rates and publication."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from recon_cli.config.protecting import PublishingCounts
+import polars as pl
+
+from recon_cli.chance import KeyedChance
+from recon_cli.config.sections.census1980 import Census1980
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.protecting import Fact, Protected
+from recon_cli.protect.census1980 import (
+    compare_rates,
+    protection_of_1980,
+    rates_of_1980,
+    suppress_as_in_1980,
+)
+from recon_cli.publication import Publication
 from recon_cli.stages.protected_counts import CountsStage
+from recon_cli.statement import Protection
 from recon_cli.store import Manifest, Piece, open_folder
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.chance import KeyedChance
-    from recon_cli.publication import Publication
-    from recon_cli.statement import Protection
-
-
-class Census1980(PublishingCounts):
-    """The section ``census1980``."""
 
 
 class Census1980Stage(CountsStage[Census1980, None]):
-    """Counts of 1 or 2 by race (P1) and by race and ethnicity (P2) become zero, unmarked.
-
-    The same tables of people of voting age are withheld where the smallest group has 1 to 14
-    people. Race is in seven groups (`release: pl94_1980`). Writes census1980/ (a tidy publication
-    and its protection.yaml); accuracy and rates, Tables 18 and 19 of the study, are in
-    private/census1980/.
-
-    Example:
-      recon protect census1980 -c rules.yaml
-    """
+    """The stage of `recon protect census1980`."""
 
     section = Census1980
 
     @property
     def statements(self) -> Protection:
         """The laws of the rules."""
-        from recon_cli.protect.census1980 import protection_of_1980  # noqa: PLC0415 - loads polars
-
         return protection_of_1980(self.release)
 
     def settings(self) -> Mapping[str, Any]:
@@ -61,8 +50,6 @@ class Census1980Stage(CountsStage[Census1980, None]):
         on_progress: OnProgress,  # noqa: ARG002
     ) -> pl.DataFrame:
         """Apply the rules; see `recon_cli.protect.census1980.suppress_as_in_1980`."""
-        from recon_cli.protect.census1980 import suppress_as_in_1980  # noqa: PLC0415 - loads polars
-
         return suppress_as_in_1980(self.release, truth)
 
     def protect(self, shared: None, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
@@ -77,8 +64,6 @@ class Census1980Stage(CountsStage[Census1980, None]):
 
     def kept(self, truth: Publication) -> Sequence[pl.DataFrame]:
         """The lines of Tables 18 and 19."""
-        from recon_cli.protect.census1980 import rates_of_1980  # noqa: PLC0415 - loads polars
-
         return (rates_of_1980(self.release, truth),)
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
@@ -95,8 +80,6 @@ class Census1980Stage(CountsStage[Census1980, None]):
         Raises:
             StageError: The rates are missing or damaged.
         """
-        from recon_cli.protect.census1980 import compare_rates  # noqa: PLC0415 - loads polars
-
         folder = open_folder(self.run.work, self.stage, self.stage.folders[2])
         rates = compare_rates(self.release, [folder.read(name) for name in folder.partitions])
         return rates, ["table", "panel", "level", "of", "affected", "%", "study"]

@@ -1,4 +1,4 @@
-"""``noise:`` counts of records, with the noise of a strategy."""
+"""Counts with the noise of a strategy: what is measured, where, and what it spends."""
 
 from __future__ import annotations
 
@@ -6,72 +6,43 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Any
 
-from pydantic import BeforeValidator, model_validator
+import polars as pl
 
-from recon_cli.config.model import AnyNames, Names, place_release
-from recon_cli.config.protecting import MeasuringRecords
+from recon_cli.chance import KeyedChance
+from recon_cli.config.sections.noise import Noise
 from recon_cli.execute import OnProgress
+from recon_cli.frames import COUNTS
+from recon_cli.noise.account import Spend, spends_of
+from recon_cli.noise.measuring import cells_of, measurement_noise
+from recon_cli.noise.opendp_source import opendp_noise
+from recon_cli.noise.strategy import Strategy
+from recon_cli.noise.strategy_file import load_strategy, read_strategy
 from recon_cli.pipeline.protecting import Fact
+from recon_cli.protect import measured
+from recon_cli.protect.measured import (
+    NoiseSource,
+    measure_counts,
+    noise_protection,
+    release_text,
+    strategy_rows,
+    table_name,
+)
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, parse_release
 from recon_cli.stages.budgets import NEIGHBOURS, budget_of, spent
 from recon_cli.stages.protected_counts import CountsStage
+from recon_cli.stages.unit_lists import all_units
+from recon_cli.statement import Protection
 from recon_cli.store import Manifest, Piece
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.chance import KeyedChance
-    from recon_cli.noise.account import Spend
-    from recon_cli.noise.strategy import Strategy
-    from recon_cli.protect.measured import NoiseSource
-    from recon_cli.publication import Publication
-    from recon_cli.statement import Protection
 
 #: What the schema is called that lies beside the counts.
 SCHEMA = "release.yaml"
 
 
-class Noise(MeasuringRecords):
-    """The section ``noise``.
-
-    Attributes:
-        strategy: What is measured where, and what it spends: ``pl94_2020``, ``dhc_2020``, or the
-            path of a YAML file.
-        geounits: File or folder with the geoids of all units, inhabited or not.
-        units: In place of that list ``exact``: only units with records are measured, so that it is
-            published, exactly, which have any. One of the two is needed, but for study.
-        scale: Multiplies every budget of the strategy, as in ``1/8``.
-        levels: Of the strategy; default all that the release has from its partitions down.
-        without: Features that the strategy measures and the release lacks.
-        source: ``keyed``: from a secret key, or a study_seed; ``opendp``: from OpenDP.
-    """
-
-    strategy: Annotated[str, BeforeValidator(place_release)]
-    levels: Names | None = None
-    without: AnyNames = ()
-    source: Literal["keyed", "opendp"] = "keyed"
-
-    @model_validator(mode="after")
-    def _agree(self) -> Self:
-        if self.study_seed is not None and self.source == "opendp":
-            raise ValueError("study_seed and source: opendp exclude each other")
-        return self
-
-
 class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
-    """The noise is discrete Gaussian or geometric, exactly, as a strategy says.
-
-    It says which queries at which level, each with its share of the budget. Given away is noisy/: a
-    tidy publication, its protection.yaml and, where the queries are not tables of the release,
-    release.yaml: the schema to read it with. Accuracy and the whole manifest are in private/noise/.
-    Chance is secret, but for study.
-
-    Example:
-      recon protect noise --strategy pl94_2020
-      recon protect noise -c nation.yaml
-    """
+    """The stage of `recon protect noise`."""
 
     section = Noise
 
@@ -82,8 +53,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         Raises:
             ConfigError: There is no such strategy, or it does not fit the release.
         """
-        from recon_cli.noise.strategy_file import load_strategy  # noqa: PLC0415 - loads polars
-
         config = self.config
         return load_strategy(config.strategy, self.true, config.without, config.scale)
 
@@ -94,8 +63,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         Raises:
             ConfigError: The strategy does not measure one, or the release cannot publish it.
         """
-        from recon_cli.protect import measured  # noqa: PLC0415 - loads polars
-
         release = self.true
         levels = self.config.levels or measured.published_levels(self.strategy, release)
         measured.require_publishable(self.strategy, release, levels)
@@ -104,8 +71,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
     @cached_property
     def schema(self) -> str | None:
         """The text of the schema with the queries as tables; None for the release's own tables."""
-        from recon_cli.protect.measured import release_text  # noqa: PLC0415 - loads polars
-
         if any(query.table for query in self.strategy.queries.values()):
             return None
         return release_text(self.strategy, self.true, self.levels)
@@ -124,16 +89,12 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
     @cached_property
     def tables(self) -> tuple[Table, ...]:
         """Those of the queries."""
-        from recon_cli.protect.measured import table_name  # noqa: PLC0415 - loads polars
-
         names = {table_name(query) for query in self.strategy.queries.values()}
         return tuple(table for table in self.release.tables if table.name in names)
 
     @property
     def statements(self) -> Protection:
         """The noise of each query at each level."""
-        from recon_cli.protect.measured import noise_protection  # noqa: PLC0415 - loads polars
-
         return noise_protection(self.strategy, self.levels)
 
     @cached_property
@@ -144,8 +105,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
             ConfigError: There is no list, and nothing says that it is published which have records.
             SourceError: The list cannot be read.
         """
-        from recon_cli.stages.unit_lists import all_units  # noqa: PLC0415 - loads polars
-
         return all_units(self.name, self.config, self.true)
 
     @property
@@ -156,8 +115,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
     @property
     def spends(self) -> Sequence[Spend]:
         """What its strategy spends at its levels."""
-        from recon_cli.noise.account import spends_of  # noqa: PLC0415 - loads numpy
-
         return spends_of(self.strategy, self.release.features, self.levels)
 
     @property
@@ -172,8 +129,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     def settings(self) -> Mapping[str, Any]:
         """The strategy, and what of it is measured."""
-        from recon_cli.noise.strategy_file import read_strategy  # noqa: PLC0415 - loads polars
-
         config, keys = self.config, self.true.attack
         return {
             "attack": None if keys is None or self.schema is None else keys.lists,
@@ -188,8 +143,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
     @property
     def notes(self) -> Mapping[str, Any]:
         """What was measured and what it spent."""
-        from recon_cli.protect.measured import strategy_rows  # noqa: PLC0415 - loads polars
-
         return {
             "strategy": self.strategy.name,
             **budget_of(self.strategy, self.levels),
@@ -233,8 +186,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     def _with_empty(self, truth: Publication, units: pl.Series, partition: str) -> Publication:
         """The publication with units, and what they are in, that have no records."""
-        import polars as pl  # noqa: PLC0415 - slow to load
-
         geography = self.release.geography
         units = units.filter(geography.inside(units, partition))
         known, frames = set(truth.geounits["geoid"]), [truth.geounits]
@@ -259,14 +210,9 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         on_progress: OnProgress,  # noqa: ARG002
     ) -> pl.DataFrame:
         """Measure every query; see `recon_cli.protect.measured.measure_counts`."""
-        from recon_cli.protect.measured import measure_counts  # noqa: PLC0415 - loads polars
-
         return measure_counts(self.strategy, tuple(self.levels), truth, self._source(shared))
 
     def _source(self, chance: KeyedChance | None) -> NoiseSource:
-        from recon_cli.noise.measuring import cells_of, measurement_noise  # noqa: PLC0415
-        from recon_cli.noise.opendp_source import opendp_noise  # noqa: PLC0415
-
         name = self.strategy.name
         if chance is None:
             return lambda _, each, geoids: opendp_noise(each.law, (len(geoids), each.query.size))
@@ -276,8 +222,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     def tidy(self, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
         """All cells: none is zero by itself."""
-        from recon_cli.frames import COUNTS  # noqa: PLC0415 - loads polars
-
         return protected.select(COUNTS.names())
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
@@ -286,8 +230,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:
         """What was measured."""
-        import polars as pl  # noqa: PLC0415 - slow to load
-
         unit = "ρ" if manifest.notes["mechanism"] == "gaussian" else "ε"
         rows = [
             (

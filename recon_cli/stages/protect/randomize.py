@@ -1,4 +1,4 @@
-"""``randomize:`` answers of records replaced by chance."""
+"""Answers of records replaced by chance, and estimates of the true counts."""
 
 from __future__ import annotations
 
@@ -6,70 +6,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import inf, isinf, nextafter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-from pydantic import Field
-
-from recon_cli.config.model import ConfigModel, TableChoice
-from recon_cli.config.protecting import ProtectingByChance, ProtectingRecords
-from recon_cli.errors import ConfigError
+from recon_cli.chance import KeyedChance
+from recon_cli.config.sections.randomize import Randomize
 from recon_cli.execute import OnProgress
+from recon_cli.noise.account import Spend
 from recon_cli.pipeline.protecting import Fact, Ingredients, Protected, ProtectionStage
-from recon_cli.schema import Release
+from recon_cli.protect.randomize import (
+    Response,
+    estimate_true_counts,
+    parse_response,
+    randomize_records,
+)
+from recon_cli.sources.records import RecordFile, open_records
+from recon_cli.stages.tabulate import record_columns, typed_records
 from recon_cli.store import Manifest, Piece
-
-if TYPE_CHECKING:
-    from recon_cli.chance import KeyedChance
-    from recon_cli.noise.account import Spend
-    from recon_cli.protect.randomize import Response
-    from recon_cli.sources.records import RecordFile
-
-
-class ResponseSection(ConfigModel):
-    """How one feature is randomised: one of the two.
-
-    Attributes:
-        epsilon: A value is kept with e^ε/(e^ε + k − 1), else any of the k − 1 others is reported.
-        matrix: Probabilities of the reported value (columns) for each true one (rows), in the
-            order of the schema.
-    """
-
-    epsilon: Annotated[float, Field(gt=0, strict=False)] | None = None
-    matrix: list[list[float]] | None = None
-
-
-class Randomize(ProtectingByChance, ProtectingRecords):
-    """The section ``randomize``.
-
-    Attributes:
-        responses: Feature → how it is randomised; other features, and the place, stay.
-        tables: Whose true counts are estimated; as in ``reconstruct``; default every table.
-        interval: Coverage of the true counts' intervals, in percent, for each by itself.
-    """
-
-    responses: dict[str, ResponseSection] = Field(min_length=1)
-    tables: TableChoice | None = None
-    interval: Annotated[float, Field(gt=0, lt=100, strict=False)] = 95.0
-
-    def check(self, release: Release) -> None:
-        """Refuse unknown features and tables."""
-        for name in self.responses:
-            if name not in release.feature_index:
-                known = ", ".join(release.feature_index)
-                raise ConfigError(f"responses: no feature {name!r} (features: {known})")
-        release.select_tables(self.tables)
 
 
 class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
-    """Randomised response: each answer is reported or replaced by a known matrix, or by ε.
-
-    Writes randomized/ (the records) and randomized_counts/ (for each cell the reported count, an
-    unbiased estimate of the true one, its standard deviation and an interval). Chance is secret,
-    but for study.
-
-    Example:
-      recon protect randomize -c clinic.yaml
-    """
+    """The stage of `recon protect randomize`."""
 
     section = Randomize
 
@@ -80,8 +36,6 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         Raises:
             ConfigError: A response does not fit its feature.
         """
-        from recon_cli.protect.randomize import parse_response  # noqa: PLC0415 - loads polars
-
         features = {feature.name: feature for feature in self.release.features}
         return [
             parse_response(features[name], each.epsilon, each.matrix)
@@ -95,8 +49,6 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         Raises:
             SourceError: They cannot be read.
         """
-        from recon_cli.sources.records import open_records  # noqa: PLC0415 - loads polars
-
         path = self.config.records or self.run.work / "persons"
         return open_records("randomize.records", path, self.release)
 
@@ -126,8 +78,6 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
     @property
     def spends(self) -> Sequence[Spend]:
         """ε of each feature."""
-        from recon_cli.noise.account import Spend  # noqa: PLC0415 - loads numpy
-
         found = {each.feature: each.epsilon for each in self.responses}
         return [
             Spend("", name, None if isinf(e) else Fraction(nextafter(e, inf)), is_pure=True)
@@ -159,12 +109,6 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         Raises:
             SourceError: The records cannot be read.
         """
-        from recon_cli.protect.randomize import (  # noqa: PLC0415 - loads polars
-            estimate_true_counts,
-            randomize_records,
-        )
-        from recon_cli.stages.tabulate import record_columns, typed_records  # noqa: PLC0415
-
         release, config = self.release, self.config
         read = self.records.read(piece.partition, [*record_columns(release)])
         true = typed_records(read, self.records.path, release)

@@ -1,4 +1,4 @@
-"""``swap:`` how households are swapped before publication.
+"""Households swapped, state by state.
 
 Partners live in one state, so a state is done at a time; its counties are written as they are
 finished.
@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator
+import polars as pl
 
-from recon_cli.config.model import ConfigPath, place_release
-from recon_cli.config.protecting import ProtectingByChance
+from recon_cli.chance import KeyedChance
+from recon_cli.config.sections.swap import Swap
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress, Results
 from recon_cli.pipeline.protecting import (
@@ -28,48 +27,16 @@ from recon_cli.pipeline.run import pieces_of
 from recon_cli.pipeline.stages import SYNTH
 from recon_cli.protect import Swap as Settings
 from recon_cli.protect import Targeted, load_swap
-from recon_cli.protect.settings import SwapSettings
+from recon_cli.protect import swap as core
 from recon_cli.schema import Level
 from recon_cli.store import Folder, Manifest, Piece, Transaction, open_folder
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.chance import KeyedChance
 
 _LEVELS = ("tract", "county", "state")
 _SOURCES = ("persons", "households")
 
 
-class Swap(ProtectingByChance):
-    """The section ``swap``.
-
-    Attributes:
-        population: Work folder with ``persons/`` and ``households/``; default the run's own.
-        setting: Packaged settings (``targeted``, ``lo``, ``hi``), the path of a YAML file, or the
-            settings themselves.
-    """
-
-    population: ConfigPath | None = None
-    setting: Annotated[str, BeforeValidator(place_release)] | SwapSettings = "targeted"
-
-    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The folders of the population, where the section names one."""
-        home = self.population
-        return () if home is None else (home / "persons", home / "households")
-
-
 class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
-    """Writes hdf/ and hdf_households/, the records with their new blocks.
-
-    The pairs are in private/swap/swaps/. Settings lo and hi are the two of the 2010 study's
-    Appendix C; targeted swaps those at risk, at rates fitted to the published agreement of HDF and
-    CEF.
-
-    Example:
-      recon protect swap -c nation.yaml
-      recon protect swap --setting hi --work work/hi
-    """
+    """The stage of `recon protect swap`."""
 
     section = Swap
 
@@ -176,8 +143,6 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
         Raises:
             StageError: A folder is damaged.
         """
-        from recon_cli.protect import swap as core  # noqa: PLC0415 - loads polars
-
         state, county = piece.partition, self.levels["county"]
         persons, households = (self._read(name, state) for name in _SOURCES)
         occupied = households.filter(households["people"] > 0).select(core.NEEDED)
@@ -205,8 +170,6 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
             yield Protected(each, written, totals, reaches, done=(1, len(people)))
 
     def _read(self, name: str, state: str) -> pl.DataFrame:
-        import polars as pl  # noqa: PLC0415 - slow to load, and not needed to declare a stage
-
         folder = self.population[name]
         return pl.concat([folder.read(county.partition) for county in self.states[state]])
 
@@ -223,8 +186,6 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
 def _split(frame: pl.DataFrame, county: Level) -> dict[str, pl.DataFrame]:
     """Rows by county, in order of block and household."""
-    import polars as pl  # noqa: PLC0415 - see `_read`
-
     order = ["geoid_block", "household"]
     prefixed = frame.sort(order, nulls_last=True, maintain_order=True).with_columns(
         county.enclosing(pl.col("geoid_block")).alias("_county")

@@ -1,4 +1,4 @@
-"""``topdown:`` records made from noisy measurements, level by level.
+"""Records made from noisy measurements.
 
 What lies above the partitions is made first, in one process; then every partition by itself from
 its own histogram.
@@ -9,31 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BeforeValidator, Field, ValidationInfo
+import numpy as np
+import polars as pl
 
-from recon_cli.config.model import AnyNames, ConfigModel, ConfigPath, Names, as_list, place_release
-from recon_cli.config.protecting import MeasuringRecords
-from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.chance import KeyedChance
+from recon_cli.config.sections.topdown import Topdown
+from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
+from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
+from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
+from recon_cli.histogram.projected_gradient import StoppingRule
+from recon_cli.noise.account import Spend, spends_of
+from recon_cli.noise.strategy import NATION, Query, Strategy
+from recon_cli.noise.strategy_file import load_strategy, read_strategy
 from recon_cli.pipeline.protecting import Fact, Ingredients, Protected, ProtectionStage
 from recon_cli.plurals import plural
-from recon_cli.schema import Release, extend_release
-from recon_cli.schema.spec import FeatureSpec, Name, StructuralZeroSpec
+from recon_cli.protect.topdown import Fixed, Invariant, Product, estimate
+from recon_cli.schema import Release
+from recon_cli.sources.records import RecordFile, open_records
 from recon_cli.stages.budgets import NEIGHBOURS, budget_of, spent
+from recon_cli.stages.tabulate import record_columns, typed_records
+from recon_cli.stages.unit_lists import all_units, list_files, read_units, require_listed
 from recon_cli.store import Manifest, Piece
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.chance import KeyedChance
-    from recon_cli.histogram.domain import Domain, Histogram
-    from recon_cli.histogram.hierarchy import Hierarchy
-    from recon_cli.noise.account import Spend
-    from recon_cli.noise.strategy import Query, Strategy
-    from recon_cli.protect.topdown import Fixed, Product
-    from recon_cli.sources.records import RecordFile
 
 _SETTINGS = {
     "levels",
@@ -45,76 +44,6 @@ _SETTINGS = {
     "units",
     "scale",
 }
-
-
-def _placed(value: object, info: ValidationInfo) -> object:
-    return [place_release(each, info) for each in value] if isinstance(value, list) else value
-
-
-class InvariantCounts(ConfigModel):
-    """Counts that are published as they are.
-
-    Attributes:
-        query: Of the first strategy.
-        levels: Where; all levels above must be among them. ``all``: at every level.
-    """
-
-    query: str
-    levels: Names | Literal["all"]
-
-    def of(self, levels: Sequence[str]) -> list[str]:
-        """Where, of the levels that are walked."""
-        return list(levels if self.levels == "all" else self.levels)
-
-
-class Topdown(MeasuringRecords):
-    """The section ``topdown``.
-
-    Attributes:
-        strategies: What is measured and what it spends: ``pl94_2020``, ``dhc_2020`` or paths of
-            YAML files; the product of each agrees with that of the one before.
-        geounits: File or folder with the geoids of all units that people may be put in.
-        units: In place of that list ``exact``: people are put only into units with records, so
-            that it is published, exactly, which have any. One of the two is needed, but for study.
-        scale: Multiplies every budget of the strategies, as in ``1/8``.
-        levels: From above; default those of the last strategy that the release has, and
-            ``nation``, the whole. Where they end above the unit, such as at tracts, nothing below
-            is measured, and records say no more than that geounit in place of their unit.
-        geography: A CSV or Parquet file with the unit's geoid and a column for each level that is
-            not a prefix of it, or another one: optimised block groups.
-        features: What the records say beyond the release's features, as in a schema: strategies
-            measure it, the tables do not count it.
-        structural_zeros: Records that cannot be, as in a schema: nobody is made one of them.
-        without: Features that a strategy measures and the records lack.
-        invariant: Counts that are exact.
-        steps: Of least squares for each geounit, at most; it ends when no entry moves by 0.0005.
-    """
-
-    strategies: Annotated[
-        tuple[str, ...], Field(strict=False), BeforeValidator(_placed), BeforeValidator(as_list)
-    ] = ("pl94_2020", "dhc_2020")
-    levels: Names | None = None
-    geography: ConfigPath | None = None
-    features: dict[Name, FeatureSpec] = Field(default_factory=dict)
-    structural_zeros: list[StructuralZeroSpec] = Field(default_factory=list)
-    without: AnyNames = ()
-    invariant: InvariantCounts | None = None
-    steps: Annotated[int, Field(ge=1)] = 3000
-
-    def check(self, release: Release) -> None:
-        """Refuse features that the release has, and rules about what is not there."""
-        self.extended(release)
-
-    def extended(self, release: Release) -> Release:
-        """The release with what the records say beyond it.
-
-        Raises:
-            ConfigError: See `check`.
-        """
-        try:
-            return extend_release(release, self.features, self.structural_zeros)
-        except SchemaError as error:
-            raise ConfigError(str(error)) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,17 +60,7 @@ class Walk:
 
 
 class TopdownStage(ProtectionStage[Topdown, Walk]):
-    """The design of the 2020 census: the queries of a strategy are measured at every level.
-
-    From above each geounit's histogram is divided among its children by non-negative least squares
-    over the cells that it has people in, and rounded with all sums kept; in passes, where the
-    strategy says so. A second product agrees with the first. Writes mdf/. Chance is secret, but for
-    study.
-
-    Example:
-      recon protect topdown -c nation.yaml
-      recon tabulate --set tabulate.records=work/mdf --to mdf.parquet
-    """
+    """The stage of `recon protect topdown`."""
 
     section = Topdown
 
@@ -157,9 +76,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         Raises:
             ConfigError: One cannot agree with the one before, or the last blurs a feature.
         """
-        from recon_cli.histogram.domain import Domain  # noqa: PLC0415 - loads polars
-        from recon_cli.noise.strategy_file import load_strategy  # noqa: PLC0415
-
         found: list[tuple[Domain, Strategy]] = []
         for name in self.config.strategies:
             strategy = load_strategy(name, self.release, self.config.without, self.config.scale)
@@ -188,8 +104,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
             ConfigError: There is no list, and nothing says that it is published which have records.
             SourceError: The list cannot be read.
         """
-        from recon_cli.stages.unit_lists import all_units  # noqa: PLC0415 - loads polars
-
         return all_units(self.name, self.config, self.release)
 
     @cached_property
@@ -199,8 +113,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         Raises:
             SourceError: They cannot be read.
         """
-        from recon_cli.sources.records import open_records  # noqa: PLC0415 - loads polars
-
         path = self.config.records or self.run.work / "persons"
         return open_records("topdown.records", path, self.release)
 
@@ -211,9 +123,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
             ConfigError: A strategy is wrong, or there is no list of units.
             SourceError: The records or geounits cannot be read.
         """
-        from recon_cli.noise.strategy_file import read_strategy  # noqa: PLC0415 - loads polars
-        from recon_cli.stages.unit_lists import list_files  # noqa: PLC0415
-
         config = self.config
         _ = self.strategies, self.units  # refused before anything is read
         return Ingredients(
@@ -236,14 +145,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
             ConfigError: Levels do not nest, or cannot be walked.
             SourceError: The records or geounits cannot be read.
         """
-        import numpy as np  # noqa: PLC0415 - slow to load
-        import polars as pl  # noqa: PLC0415
-
-        from recon_cli.histogram.domain import add_up  # noqa: PLC0415
-        from recon_cli.histogram.hierarchy import build_hierarchy  # noqa: PLC0415
-        from recon_cli.stages.tabulate import record_columns, typed_records  # noqa: PLC0415
-        from recon_cli.stages.unit_lists import read_units, require_listed  # noqa: PLC0415
-
         release, records, column = self.release, self.records, self.release.geoid_column
         read = [
             typed_records(records.read(name, [*record_columns(release)]), records.path, release)
@@ -273,8 +174,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
     @property
     def levels(self) -> Sequence[str]:
         """The levels that are walked, from above."""
-        from recon_cli.noise.strategy import NATION  # noqa: PLC0415 - loads polars
-
         known = [NATION, *(level.name for level in reversed(self.release.geography.levels))]
         measured = self.strategies[-1][1].levels
         return self.config.levels or [level for level in known if level in measured]
@@ -325,8 +224,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
     @property
     def spends(self) -> Sequence[Spend]:
         """What all products spend at the levels that are walked."""
-        from recon_cli.noise.account import spends_of  # noqa: PLC0415 - loads numpy
-
         levels, features = self.levels, self.release.features
         return [
             spend
@@ -358,8 +255,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         Raises:
             SolverError: What is held exactly contradicts itself.
         """
-        from recon_cli.histogram.domain import merge  # noqa: PLC0415 - loads polars
-
         products, (hierarchy, truth) = self._products(draw()), self.truth
         level = self.release.geography.partition
         if level not in hierarchy.levels:
@@ -372,9 +267,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     def _products(self, chance: KeyedChance) -> tuple[Product, ...]:
         """The products in order; what is exact is so in the first."""
-        from recon_cli.histogram.projected_gradient import StoppingRule  # noqa: PLC0415
-        from recon_cli.protect.topdown import Invariant, Product  # noqa: PLC0415 - loads polars
-
         asked, invariant = self.config.invariant, None
         if asked is not None:
             query = invariant_query(asked.query, self.strategies[0][1])
@@ -451,8 +343,6 @@ def walk(
     tops: Sequence[Histogram] | None = None,
 ) -> list[list[Histogram]]:
     """The histograms of all units in every product, each held to the one before."""
-    from recon_cli.protect.topdown import Fixed, estimate  # noqa: PLC0415 - loads polars
-
     made: list[list[Histogram]] = []
     fixed: Fixed | None = None
     for number, product in enumerate(products):
@@ -465,8 +355,6 @@ def walk(
 
 def records_of(product: Product, geoids: pl.Series, made: Sequence[Histogram]) -> pl.DataFrame:
     """The people of the units' histograms, a row each."""
-    import numpy as np  # noqa: PLC0415 - slow to load
-
     unit = np.repeat(np.arange(len(made)), [len(each.cells) for each in made])
     cells = np.concatenate([each.cells for each in made])
     people = np.concatenate([each.people for each in made])

@@ -1,0 +1,79 @@
+"""Which cells are published for which geounits.
+
+A count that is absent is zero where its cell was published and unknown where it was not: coverage
+tells the two apart. See *coverage pattern* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from recon_cli.errors import SourceError
+from recon_cli.schema import Cell, Release, Table
+
+#: Fills up the geoid of the unit that stands for those which are not listed; in no other geoid.
+UNLISTED: Final = "_"
+
+
+@dataclass(frozen=True)
+class CoveragePattern:
+    """Which cells are published for a geounit.
+
+    Attributes:
+        level: The level of the geounits that share the pattern.
+        cells: Table name → numbers of its published cells, rising. A table that is not named is
+            not published.
+        is_listed: False for the unit that stands for all that are not listed, in a coarse geounit
+            whose units may be incomplete (see `recon_cli.sources.listing`).
+    """
+
+    level: str
+    cells: Mapping[str, tuple[int, ...]]
+    is_listed: bool = True
+
+    @classmethod
+    def complete(cls, release: Release, level: str) -> CoveragePattern:
+        """Every cell of every table that the schema publishes for ``level``."""
+        return cls(
+            level,
+            {
+                table.name: tuple(range(1, len(table.cells) + 1))
+                for table in release.tables
+                if level in table.levels
+            },
+        )
+
+    def published_cells(self, tables: Iterable[Table]) -> Iterator[tuple[Table, Cell]]:
+        """The published cells of ``tables``, each with its table."""
+        for table in tables:
+            for number in self.cells.get(table.name, ()):
+                yield table, table.cells[number - 1]
+
+    def total_cell(self, release: Release) -> tuple[str, int] | None:
+        """Table and number of the first published cell that counts everybody, if any does."""
+        for name, numbers in self.cells.items():
+            for number in numbers:
+                cell = release.table_by_name[name].cells[number - 1]
+                if cell.tally is None and cell.masks == release.full:
+                    return name, number
+        return None
+
+    def check(self, release: Release) -> None:
+        """Refuse tables or cells that ``release`` does not publish for the level.
+
+        Raises:
+            SourceError: Names the table or cell.
+        """
+        for name, numbers in self.cells.items():
+            table = release.table_by_name.get(name)
+            if table is None or self.level not in table.levels:
+                raise SourceError(f"no table {name!r} at level {self.level!r} in {release.name!r}")
+            if not numbers or list(numbers) != sorted(set(numbers)):
+                raise SourceError(f"table {name!r}: published cells must rise, found {numbers}")
+            if numbers[0] < 1 or numbers[-1] > len(table.cells):
+                raise SourceError(f"table {name!r} has cells 1 to {len(table.cells)}")
+
+
+Coverage = tuple[CoveragePattern, ...]
