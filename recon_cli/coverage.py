@@ -1,4 +1,4 @@
-"""Which cells are published for which geounits.
+"""Which cells are published for which geounits, and what lies beside them.
 
 A count that is absent is zero where its cell was published and unknown where it was not: coverage
 tells the two apart. See *coverage pattern* in docs/glossary.md.
@@ -13,6 +13,10 @@ from typing import Final
 from recon_cli.errors import SourceError
 from recon_cli.schema import Cell, Release, Table
 
+#: The file beside published tables that says by which law each count was published.
+PROTECTION: Final = "protection.yaml"
+#: The list of all units beside them; not ``.csv``, or it would be taken for counts.
+UNIT_LIST: Final = "geounits.txt"
 #: Fills up the geoid of the unit that stands for those which are not listed; in no other geoid.
 UNLISTED: Final = "_"
 

@@ -17,10 +17,6 @@ from recon_cli.frames import look_up
 from recon_cli.schema import Release
 from recon_cli.statement import EXACT, Protection
 
-#: The file beside published tables that says by which law each count was published.
-PROTECTION: Final = "protection.yaml"
-#: The list of all units beside them; not ``.csv``, or it would be taken for counts.
-UNIT_LIST: Final = "geounits.txt"
 #: Of a partition: its records are held in memory, some hundred bytes each.
 MOST_PEOPLE: Final = 50_000_000
 

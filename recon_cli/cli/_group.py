@@ -166,8 +166,7 @@ class Recon(ModuleCommands):
         except ReconError as refusal:
             error = as_shortage(refusal) or refusal
             if ctx.meta.get(VERBOSITY, 0) > 1:
-                from recon_cli.tracebacks import traceback_text  # noqa: PLC0415 - seldom wanted
-
+                traceback_text = load("recon_cli.tracebacks:traceback_text")
                 click.echo(traceback_text(error), err=True, nl=False)
             _say(ctx, f"error: {error}")
             ctx.exit(error.exit_code)
@@ -190,8 +189,7 @@ class Recon(ModuleCommands):
             if shortage is not None:
                 _say(ctx, f"error: {shortage}")
                 ctx.exit(shortage.exit_code)
-            from recon_cli.tracebacks import traceback_text  # noqa: PLC0415
-
+            traceback_text = load("recon_cli.tracebacks:traceback_text")
             click.echo(traceback_text(defect), err=True, nl=False)
             ctx.exit(1)
 

@@ -22,6 +22,7 @@ from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.progress import JsonLinesReporter
+from recon_cli.stage import load
 from recon_cli.store import Stage
 
 
@@ -108,9 +109,9 @@ def command(
     configured = stages_of(run.config)
     chosen = select(configured, first, last, only)
     if dry_run:
-        from recon_cli.cli._plan import print_plan  # noqa: PLC0415
-
-        print_plan(plan(run, chosen, dependencies(configured, run.config)), force=force)
+        load("recon_cli.cli._plan:print_plan")(
+            plan(run, chosen, dependencies(configured, run.config)), force=force
+        )
     elif log_json is None:
         _run(run, options, chosen, None)
     else:

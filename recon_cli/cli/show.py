@@ -9,6 +9,7 @@ import click
 from recon_cli.cli._geounit import print_view
 from recon_cli.cli._options import OUTPUT_FILE, ConfiguredCommand, RunOptions, run_options
 from recon_cli.cli._output import console
+from recon_cli.stage import load
 from recon_cli.stages.show import view_geounit, view_release
 from recon_cli.stages.why import Why
 from recon_cli.store.files import write_named
@@ -49,8 +50,7 @@ def command(
     if html is None:
         print_view(console(), view)
         return
-    from recon_cli.report.show_page import show_page  # noqa: PLC0415 - imports jinja2
-
+    show_page = load("recon_cli.report.show_page:show_page")
     write_named(html, show_page(view).encode())
     if options.verbosity >= 0:
         click.echo(f"page  {html}")

@@ -19,6 +19,7 @@ from recon_cli.execute.work_items import (
     retry_once,
 )
 from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.stage import load
 from recon_cli.store.usage import Usage
 
 if TYPE_CHECKING:
@@ -76,9 +77,8 @@ def run_items(
             has no workers left.
         ConfigError: The cluster cannot be used; says why.
     """
-    from recon_cli.execute.work_queue import WorkQueue  # noqa: PLC0415 - when there is work
-
-    job = WorkQueue(list(items), on_tick, on_done or (lambda _name, _usage: None), on_death)
+    queue = load("recon_cli.execute.work_queue:WorkQueue")
+    job: WorkQueue = queue(list(items), on_tick, on_done or (lambda _, _usage: None), on_death)
     if not items:
         return Results((), (), 0)
     if cluster is not None:
@@ -101,9 +101,7 @@ def _run_here(
         count = min(count, sum(item.weight for item in job.items) // grain)
     count = min(count, len(job.items))
     if count > 1:
-        from recon_cli.execute.pool import Pool  # noqa: PLC0415 - most runs start no processes
-
-        Pool(function, count, job).run(prepare)
+        load("recon_cli.execute.pool:Pool")(function, count, job).run(prepare)
         return count
     shared = prepare()
     while (index := job.take()) is not None:
@@ -120,6 +118,6 @@ def _run_there(
     cluster: DaskWorkers,
     workers: int | None,
 ) -> int:
-    from recon_cli.execute.cluster import run_on_cluster  # noqa: PLC0415 - an optional extra
-
-    return run_on_cluster(function, prepare(), job, cluster, workers)
+    run_on_cluster = load("recon_cli.execute.cluster:run_on_cluster")  # an optional extra
+    found: int = run_on_cluster(function, prepare(), job, cluster, workers)
+    return found

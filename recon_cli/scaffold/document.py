@@ -18,8 +18,8 @@ from pydantic.fields import FieldInfo
 from recon_cli.config import SECTIONS
 from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
+from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError
-from recon_cli.publication import PROTECTION
 from recon_cli.scaffold.meaning import meanings
 from recon_cli.scaffold.recognition import RecognisedFiles
 from recon_cli.scaffold.suppression import drafted_reading, narrower_laws

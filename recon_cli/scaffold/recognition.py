@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.fetch import catalogued_releases, load_catalogue
-from recon_cli.publication import PROTECTION
 from recon_cli.scaffold.drafting import draft_release, release_name
 from recon_cli.scaffold.suppression import drafted_reading
 from recon_cli.scaffold.survey import rounding_base, survey_rows

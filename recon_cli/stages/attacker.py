@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from recon_cli.arrays import IntArray
 from recon_cli.config.sections.synth import Synth
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
@@ -19,9 +21,8 @@ from recon_cli.stages.reconstruct import input_digests
 from recon_cli.stages.synth import nation_of
 from recon_cli.store import Manifest, Piece, Staging, Transaction, open_folder
 from recon_cli.synth import Nation
-
-if TYPE_CHECKING:
-    from recon_cli.arrays import IntArray
+from recon_cli.synth.ages import OLDEST
+from recon_cli.synth.attacker_files import bins_of, commercial_file, exact_columns
 
 _AGE, _BINS = "age", "agebin"
 
@@ -60,10 +61,6 @@ def years_or_bins(release: Release) -> IntArray:
     """
     if _is_binned(release):
         return age_bins(release)
-    import numpy as np  # noqa: PLC0415 - when needed
-
-    from recon_cli.synth.ages import OLDEST  # noqa: PLC0415 - loads scipy
-
     return np.arange(OLDEST + 1)
 
 
@@ -75,8 +72,6 @@ def age_bins(release: Release) -> IntArray:
     """
     if not _is_binned(release):
         raise ConfigError(f"release {release.name!r} has no {_AGE!r} with a recode {_BINS!r}")
-    from recon_cli.synth.attacker_files import bins_of  # noqa: PLC0415 - loads polars, scipy
-
     feature = release.features[release.feature_index[_AGE]]
     return bins_of(feature, release.column_groups(_BINS))
 
@@ -98,11 +93,6 @@ class AttackerContext:
 
 def attacker_partition(context: AttackerContext, piece: Piece, tick: OnProgress) -> None:
     """Make and write one county's files; runs in a worker."""
-    from recon_cli.synth.attacker_files import (  # noqa: PLC0415 - loads polars, scipy
-        commercial_file,
-        exact_columns,
-    )
-
     started, partition = time.perf_counter(), piece.partition
     persons = open_folder(context.work, SYNTH, "persons").read(partition)
     places = open_folder(context.work, SYNTH, "places").read(partition)

@@ -5,24 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
+
+from recon_cli.attack.unit_status import MISSING
 from recon_cli.config.sections.attribute import Attribute
 from recon_cli.errors import ConfigError, SourceError, StageError
+from recon_cli.evaluate.attributed import attributed, labelled
+from recon_cli.evaluate.disclosing import possible_cells
 from recon_cli.evaluate.fresh import Missing, WorkFolder
+from recon_cli.evaluate.proven import known_columns
+from recon_cli.explain.counterexamples import Claim
+from recon_cli.explain.excluded import find_exclusion
+from recon_cli.explain.facts import (
+    EVERYWHERE,
+    Facts,
+    PublishedCell,
+    Scope,
+    facts_around,
+    record_counts_of,
+)
+from recon_cli.explain.minimal_explanation import SearchEffort, find_explanation
+from recon_cli.frames import OPEN
 from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import ATTRIBUTE, SOLVAR
+from recon_cli.report.unit_kinds import kind_masks
+from recon_cli.sources.records import RecordFile, Slice, open_records
+from recon_cli.sources.translation import Translation
+from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.reconstructed import Reconstructed, open_reconstructed
 from recon_cli.store import Manifest, Transaction
-from recon_cli.store.files import key_of
-from recon_cli.store.protection import read_published
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.explain.facts import Facts, PublishedCell, Scope
-    from recon_cli.sources.records import RecordFile, Slice
+from recon_cli.store.files import key_of, parquet_bytes
+from recon_cli.store.protection import laws_of, read_published
 
 RESULT = "attributed"
 
@@ -75,9 +92,6 @@ def _named(config: Attribute) -> list[tuple[str, Any]]:
 
 
 def _files(run: Run, config: Attribute) -> Iterator[tuple[str, RecordFile]]:
-    from recon_cli.sources.records import open_records  # noqa: PLC0415 - loads polars
-    from recon_cli.sources.translation import Translation  # noqa: PLC0415
-
     for name, given in _named(config):
         columns = dict(given.columns)
         if given.id is not None and given.id != config.id:
@@ -128,12 +142,6 @@ class _People:
 
     def found(self, partition: str) -> pl.DataFrame:
         """The settled columns of the people of a partition."""
-        import polars as pl  # noqa: PLC0415 - loaded where there is something to do
-
-        from recon_cli.evaluate.attributed import attributed, labelled  # noqa: PLC0415
-        from recon_cli.evaluate.disclosing import possible_cells  # noqa: PLC0415
-        from recon_cli.evaluate.proven import known_columns  # noqa: PLC0415
-
         release, made = self.made.release, self.made
         columns = known_columns(release, made.microdata)
         who = self.run.config.section(Attribute).id
@@ -170,17 +178,6 @@ class _People:
         Returns:
             Empty where such counts of the place itself were not found.
         """
-        from recon_cli.attack.unit_status import MISSING  # noqa: PLC0415
-        from recon_cli.explain.counterexamples import Claim  # noqa: PLC0415
-        from recon_cli.explain.excluded import find_exclusion  # noqa: PLC0415
-        from recon_cli.explain.facts import Scope, facts_around, record_counts_of  # noqa: PLC0415
-        from recon_cli.explain.minimal_explanation import (  # noqa: PLC0415
-            SearchEffort,
-            find_explanation,
-        )
-        from recon_cli.pipeline.disagreement_log import log_disagreements  # noqa: PLC0415
-        from recon_cli.report.unit_kinds import kind_masks  # noqa: PLC0415
-
         made, release = self.made, self.made.release
         published = read_published(self.run.work, release, partition)
         records = made.microdata.read(partition)
@@ -229,9 +226,6 @@ def _text(value: object) -> str:
 
 def _said(cell: PublishedCell, unit: str) -> str:
     """A published cell with what is known of its count."""
-    from recon_cli.explain.facts import EVERYWHERE  # noqa: PLC0415
-    from recon_cli.frames import OPEN  # noqa: PLC0415
-
     if cell.geoid == EVERYWHERE:
         return "a structural zero of the schema"
     code = cell.table.codes[cell.cell.number - 1]
@@ -244,12 +238,6 @@ def _said(cell: PublishedCell, unit: str) -> str:
 
 
 def _make(stage: Transaction, known: _People) -> Manifest:
-    import polars as pl  # noqa: PLC0415 - loaded where there is something to do
-
-    from recon_cli.spreadsheet import csv_bytes  # noqa: PLC0415
-    from recon_cli.store.files import parquet_bytes  # noqa: PLC0415
-    from recon_cli.store.protection import laws_of  # noqa: PLC0415
-
     known.require_places()
     made, left = known.made, known.run.config.section(Attribute).reasons
     parts = []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from recon_cli.config.sections.capacity import Capacity
 from recon_cli.errors import SourceError
@@ -15,9 +16,6 @@ from recon_cli.stage import load
 from recon_cli.stages.reconstruct import input_digests, shared_digests
 from recon_cli.store import open_folder
 from recon_cli.store.published import has_statements, open_published, read_coverage
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PAGE = "capacity.html"
 
@@ -66,6 +64,4 @@ def capacity(run: Run) -> QuestionStage:
 
 def read_capacity_table(work: Path, name: str) -> pl.DataFrame:
     """A table of ``capacity/``: ``levels``, ``equations`` or ``noise``."""
-    import polars as pl  # noqa: PLC0415 - slow to load, and not needed to declare a stage
-
     return pl.read_parquet(open_folder(work, CAPACITY, "capacity").read_extra(f"{name}.parquet"))

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
+
+from recon_cli.attack.contributions.leaving_out import LeavingOut
+from recon_cli.attack.contributions.measures import Proven
+from recon_cli.attack.contributions.parts import Part
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.config.sections.contributions import Contributions
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
@@ -20,13 +25,6 @@ from recon_cli.stage import load
 from recon_cli.store import Manifest, Transaction, open_folder
 from recon_cli.store.protection import read_published
 from recon_cli.store.published import has_statements, open_published, read_coverage
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.attack.contributions.leaving_out import LeavingOut
-    from recon_cli.attack.contributions.measures import Proven
-    from recon_cli.attack.contributions.parts import Part
 
 RESULT = "contributions"
 
@@ -115,7 +113,5 @@ def attack_one(attacked: _Attacked, left_out: frozenset[Part], tick: OnProgress)
 
 def read_contributions(work: Path) -> pl.DataFrame:
     """The ranked list: see `recon_cli.attack.contributions.ranking.CONTRIBUTIONS`."""
-    import polars as pl  # noqa: PLC0415 - slow to load, and not needed to declare a stage
-
     folder = open_folder(work, CONTRIBUTIONS, "contributions")
     return pl.read_parquet(folder.read_extra(f"{RESULT}.parquet"))

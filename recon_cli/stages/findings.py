@@ -36,6 +36,7 @@ from recon_cli.plurals import plural
 from recon_cli.progress import Task
 from recon_cli.schema import Release
 from recon_cli.score.sizes import Sizes
+from recon_cli.stage import load
 from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.stages.source_labels import file_labels
 from recon_cli.store import INGEST, Folder, Manifest, Stage
@@ -155,9 +156,7 @@ def _audit(run: Run, work: WorkFolder) -> AuditFindings | Missing | None:
     folder = work.fresh(AUDIT)
     if isinstance(folder, Missing):
         return folder
-    from recon_cli.stages.audit_summary import read_audit  # noqa: PLC0415 - loads the solver
-
-    found = read_audit(run.work, run.release)
+    found = load("recon_cli.stages.audit_summary:read_audit")(run.work, run.release)
     names = read_names(work.open(INGEST, "geounits"))
     return AuditFindings(
         folder.manifest,

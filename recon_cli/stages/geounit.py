@@ -6,6 +6,7 @@ import bisect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -16,14 +17,16 @@ from recon_cli.frames import OPEN
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, RECONSTRUCT, SLIVERS, SOLVAR
 from recon_cli.plurals import plural
-from recon_cli.publication import Publication
 from recon_cli.report.published_tables import GeounitTables, published_tables
 from recon_cli.schema import Geography, Level, Release, Table
+from recon_cli.stage import load
 from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.store import Folder, Span
 from recon_cli.store.piece import EVERYWHERE
-from recon_cli.store.protection import read_published
 from recon_cli.store.published import open_published, read_names
+
+if TYPE_CHECKING:
+    from recon_cli.publication import Publication
 
 _NEAR = 5
 #: After every geoid that begins with a prefix.
@@ -153,7 +156,9 @@ class Located:
     @cached_property
     def published(self) -> Publication:
         """The counts of `span`."""
-        return read_published(self.run.work, self.release, self.partition, self.span)
+        read_published = load("recon_cli.store.protection:read_published")
+        found: Publication = read_published(self.run.work, self.release, self.partition, self.span)
+        return found
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -235,10 +240,9 @@ class Located:
         if self.measured is not None:
             intervals = self.work.open(SOLVAR, "intervals").read(self.partition, self.span)
         else:
-            from recon_cli.attack.variability.propagation import (  # noqa: PLC0415 - loads scipy
-                propagated_intervals,
+            propagated_intervals = load(
+                "recon_cli.attack.variability.propagation:propagated_intervals"
             )
-
             intervals = propagated_intervals(self.release, self.published, self.tables)
         here = intervals.filter(pl.col(self.release.geoid_column) == self.geoid)
         return here if self.claimed is None else tightened(here, self.claimed)

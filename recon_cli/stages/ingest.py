@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from recon_cli.config import Ingest
+from recon_cli.coverage import PROTECTION, UNIT_LIST
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.publication import PROTECTION, UNIT_LIST
 from recon_cli.stage import load
 from recon_cli.store import (
     INGEST,

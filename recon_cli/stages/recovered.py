@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.report.view import Detail
+from recon_cli.stage import load
 from recon_cli.stages.geounit import Located
 
 #: Counts whose proof is shown.
@@ -43,8 +44,7 @@ def recovered_details(located: Located) -> list[Detail]:
     )
     if rows.is_empty():
         return []
-    from recon_cli.attack.audit.forcing import forcing_counts  # noqa: PLC0415 - loads solvers
-
+    forcing_counts = load("recon_cli.attack.audit.forcing:forcing_counts")
     values = {
         (geoid, table, cell): count
         for geoid, table, cell, count in rows.select("geoid", "table", "cell", "least").rows()

@@ -21,6 +21,7 @@ from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reas
 from recon_cli.report.words import Words, of_people, of_units, percentage
 from recon_cli.schema import Level, Table
 from recon_cli.schema.areas import ALL
+from recon_cli.stage import load
 from recon_cli.stages.geounit import Located, locate
 from recon_cli.stages.recovered import recovered_details, sliver_details
 from recon_cli.stages.run_words import words_of_run
@@ -165,8 +166,7 @@ def _notes(located: Located) -> tuple[str, ...]:
     statements = located.published.protection.statements
     laws: tuple[str, ...] = ()
     if statements:
-        from recon_cli.statement import describe_law  # noqa: PLC0415 - loads numpy
-
+        describe_law = load("recon_cli.statement:describe_law")
         laws = tuple(dict.fromkeys(describe_law(each.law) for each in statements))
     assumes_zeros = located.release.has_assumptions
     notes = proof_conditions(laws, assumes_zeros=assumes_zeros)
@@ -178,13 +178,13 @@ def _notes(located: Located) -> tuple[str, ...]:
 
 
 def _unit_view(located: Located, why: Why) -> GeounitView:
-    from recon_cli.report.unit_kinds import unit_kinds  # noqa: PLC0415 - loads numpy
-
     release, name = located.release, located.release.geoid_column
     records = located.records.filter(pl.col(name) == located.geoid)
     units = located.blocks.filter(pl.col(name) == located.geoid)
     unit = units.row(0, named=True)
-    kinds = unit_kinds(release, records, located.intervals(), located.tables)
+    kinds = load("recon_cli.report.unit_kinds:unit_kinds")(
+        release, records, located.intervals(), located.tables
+    )
     certain = sum(kind.lower for kind in kinds.kinds)
     is_empty = unit["population"] == 0 and unit["status"] != "open"
     unseen = [each for each in release.histogram if records[each].null_count() == records.height]
@@ -207,9 +207,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
     details += [*recovered_details(located), *sliver_details(located)]
     reasons: tuple[Reason, ...] = ()
     if why.numbers != () and any(kind.lower for kind in kinds.kinds):
-        from recon_cli.stages.explanations import explain_rows  # noqa: PLC0415 - loads solvers
-
-        reasons = explain_rows(located, kinds, why)
+        reasons = load("recon_cli.stages.explanations:explain_rows")(located, kinds, why)
     explained = {reason.kind.number for reason in reasons}
     return replace(
         _frame(located),

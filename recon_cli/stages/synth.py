@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import OnProgress
@@ -13,9 +12,8 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import SYNTH
 from recon_cli.store import Manifest, Piece, Staging, Transaction
 from recon_cli.synth import Nation, load_nation
-
-if TYPE_CHECKING:
-    from recon_cli.synth.geography import County
+from recon_cli.synth.county import generate_county
+from recon_cli.synth.geography import County, plan_nation
 
 
 def synth(run: Run) -> MadeStage:
@@ -36,8 +34,6 @@ def synth(run: Run) -> MadeStage:
     )
 
     def make(stage: Transaction) -> Manifest:
-        from recon_cli.synth.geography import plan_nation  # noqa: PLC0415 - loads scipy
-
         plan = plan_nation(nation, people, seed)
         pieces = [
             Piece(county.geoid, units=len(county.population), people=county.people)
@@ -92,8 +88,6 @@ class SynthContext:
 
 def synth_partition(context: SynthContext, piece: Piece, tick: OnProgress) -> None:
     """Generate and write one county; runs in a worker."""
-    from recon_cli.synth.county import generate_county  # noqa: PLC0415 - loads polars, scipy
-
     started, partition = time.perf_counter(), piece.partition
     county = context.plan[partition]
     records = generate_county(context.nation, county, context.seed)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
+from recon_cli import sources, tabulation
 from recon_cli.config import Tabulate
 from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.frames import UNREADABLE
@@ -138,8 +139,6 @@ def _recipe(run: Run, request: _Request) -> Recipe:
 
 def _write(run: Run, request: _Request) -> Tabulated:
     """Count, and put the file in its place whole."""
-    from recon_cli import sources, tabulation  # noqa: PLC0415 - loads scipy
-
     started, release = time.perf_counter(), run.release
     people, parts, units = 0, [], []
     violations = [0] * len(release.structural_zeros)

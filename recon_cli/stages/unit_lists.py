@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.config.protecting import MeasuringRecords
+from recon_cli.coverage import UNIT_LIST
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import UNREADABLE
 from recon_cli.plurals import plural
-from recon_cli.publication import UNIT_LIST
 from recon_cli.schema import Release
 from recon_cli.sources.damage import why_unreadable
 from recon_cli.store import InputFile

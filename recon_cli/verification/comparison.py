@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import polars as pl
@@ -21,10 +21,9 @@ from recon_cli.errors import SourceError, VerificationError
 from recon_cli.frames import OPEN
 from recon_cli.publication import Publication
 from recon_cli.schema import Level, Release, Table
+from recon_cli.statement.intervals import CountIntervals, count_intervals
+from recon_cli.statement.stored_counts import StoredCounts
 from recon_cli.verification.evaluation import EvaluatedRecords, Matrix
-
-if TYPE_CHECKING:
-    from recon_cli.statement.intervals import CountIntervals
 
 #: One row per published cell that the records do not reproduce; ``table``, ``cell`` and ``code``
 #: are null for records outside the geounits that no cell of the verified tables counts.
@@ -249,9 +248,6 @@ def _statements(evaluated: EvaluatedRecords, published: Publication) -> _Stateme
     """What protected counts say, geounits x cells of the requested tables."""
     if published.is_exact:
         return None
-    from recon_cli.statement.intervals import count_intervals  # noqa: PLC0415 - else not needed
-    from recon_cli.statement.stored_counts import StoredCounts  # noqa: PLC0415
-
     keys = evaluated.cells.select("table", "cell").iter_rows()
     places = {(table, cell): place for place, (table, cell) in enumerate(keys)}
     stored = StoredCounts.find(evaluated.release, published.geounits, published.counts, places)

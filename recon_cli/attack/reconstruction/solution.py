@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +13,14 @@ import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
+from recon_cli.attack.reconstruction.clique_solution import solve_by_cliques
 from recon_cli.attack.reconstruction.priced import PricedSolution, solve_priced
 from recon_cli.attack.variability.incumbent import encode_incumbent
 from recon_cli.errors import ContradictionError, DisagreementError, SolverError
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.candidates import Candidates
+from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
@@ -31,9 +32,6 @@ from recon_cli.model.system import System
 from recon_cli.publication import Publication
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
-
-if TYPE_CHECKING:
-    from recon_cli.model.cliques import CliqueForm
 
 
 @contextmanager
@@ -299,8 +297,6 @@ class _DenseRegions:
     @cached_property
     def _form(self) -> CliqueForm | None:
         """Clique tables, where they are small and no solver died on the region before."""
-        from recon_cli.model.cliques import CliqueForm  # noqa: PLC0415 - few releases need it
-
         form = CliqueForm.of(self.batch.plan)
         return form if form.is_narrow and not self.batch.watched.quarantine.is_active else None
 
@@ -311,10 +307,6 @@ class _DenseRegions:
         with batch.region_of(int(inside[0])) as seed:
             found = None
             if self._form is not None:
-                from recon_cli.attack.reconstruction.clique_solution import (  # noqa: PLC0415
-                    solve_by_cliques,
-                )
-
                 (first,) = np.flatnonzero(
                     batch.counts.units == batch.system.units[inside[0]]
                 ).tolist()

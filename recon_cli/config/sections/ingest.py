@@ -25,6 +25,7 @@ from recon_cli.config.model import (
 )
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
+from recon_cli.stage import load
 from recon_cli.store.pieces import PIECE_PEOPLE
 
 
@@ -188,8 +189,7 @@ class Ingest(Section):
                 "membership: missing; the schema has areas, and this file says which of them each "
                 f"{release.geography.unit.name} lies in"
             )
-        from recon_cli.sources.membership import read_membership  # noqa: PLC0415 - loads polars
-
+        read_membership = load("recon_cli.sources.membership:read_membership")
         return release.with_membership(read_membership(release, self.membership, self.columns))
 
     def check(self, release: Release) -> None:
