@@ -38,7 +38,7 @@ ReadFound = Callable[[str], Found]
 
 
 #: Sets of records besides the reconstruction, and deterministic seconds for each.
-_SETS: Final = 200
+_SETS: Final = 300
 _SET_SECONDS: Final = 2.0
 #: How many times as many kinds of records have to be there for cliques to be worth it.
 _NARROWER: Final = 4

@@ -16,9 +16,10 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.left_out import with_left_out
+from recon_cli.attack.audit.person_moves import PersonMoves, Spans
 from recon_cli.attack.excluded_units import NO_QUARANTINE
 from recon_cli.attack.reconstruction.person_records import person_records
 from recon_cli.attack.reconstruction.solution import (
@@ -166,20 +167,19 @@ class _Search:
         system = solved.system
         regions = system.regions[system.candidates.unit]
         self.components = tuple(split_components(system.rows, solved.bounds, regions))
+        self.program = IntegerProgram(system.rows, solved.bounds.lower, solved.bounds.upper)
+        self.unit = system.candidates.unit
         self.known, self.C = solved.people, functionals
-        self.least = self.greatest = functionals @ solved.people
+        values = functionals @ solved.people
+        self.spans = Spans(values, values, options.safety)
         self.options = options
         self.random = generator(options.seed, "witnesses")
-
-    @property
-    def is_open(self) -> BoolArray:
-        """Which functionals are not shown to differ by the safety range."""
-        is_open: BoolArray = self.greatest - self.least < self.options.safety
-        return is_open
 
     def solutions(self) -> Iterator[IntArray]:
         """The known one first; then as few as come easily."""
         yield self.known
+        near = PersonMoves(self.program, self.C, self.known, self.unit)
+        yield from near.solutions(self.spans, self.random)
         parts = [_Part.of(each, self.known, self.C, self.options) for each in self.components]
         yield from self._many_at_once(parts)
         yield from self._one_by_one(parts)
@@ -187,37 +187,29 @@ class _Search:
     def _many_at_once(self, parts: Sequence[_Part]) -> Iterator[IntArray]:
         """Functionals are moved at random, as many as move together."""
         dry = 0
-        while dry < _DRY and self.is_open.any():
-            wanted = np.where(self.is_open, self.random.choice([-1, 1], len(self.is_open)), 0)
+        while dry < _DRY and (is_open := self.spans.is_open).any():
+            wanted = np.where(is_open, self.random.choice([-1, 1], len(is_open)), 0)
             people = self.known.copy()
             for part in parts:
                 people[part.component.columns] = part.far(wanted)
-            dry = 0 if self._shows_more(people) else dry + 1
+            dry = 0 if self.spans.see(self.C @ people) else dry + 1
             if not dry:
                 yield people
 
     def _one_by_one(self, parts: Sequence[_Part]) -> Iterator[IntArray]:
         """Functionals are moved by as few people as can be."""
         steps = range(self.options.safety, 0, -1)
-        for at in np.flatnonzero(self.is_open).tolist():
+        for at in np.flatnonzero(self.spans.is_open).tolist():
             for part, sign, step in product(parts, (1, -1), steps):
-                if not self.is_open[at]:
+                if not self.spans.is_open[at]:
                     break
                 near = part.near(at, sign, step)
                 if near is None:
                     continue
                 people = self.known.copy()
                 people[part.component.columns] = near
-                if self._shows_more(people):
+                if self.spans.see(self.C @ people):
                     yield people
-
-    def _shows_more(self, people: IntArray) -> bool:
-        """Whether a functional that is open has a value above or below all so far."""
-        values, is_open = self.C @ people, self.is_open
-        further = (values < self.least) | (values > self.greatest)
-        self.least = np.minimum(self.least, values)
-        self.greatest = np.maximum(self.greatest, values)
-        return bool((further & is_open).any())
 
 
 @dataclass(frozen=True)
