@@ -61,16 +61,44 @@ def sum_errors(release: Release, truth: Publication, shown: Publication) -> pl.D
     Returns:
         Columns of `SUMS`, in order of `_KEYS`.
     """
-    size = pl.when(pl.col("population") > 0).then(SIZES.number(pl.col("population"))).otherwise(-1)
-    there = shown.geounits.select("geoid", _shown_pattern="pattern")
-    geounits = truth.geounits.select("geoid", "level", "pattern", size=size.cast(pl.Int8))
-    geounits = geounits.join(there, on="geoid", how="left")
+    geounits = _geounits(truth, shown)
     cells = _cells_of(release, truth.coverage)
     counted = _count_cells(geounits, cells, _cells_of(release, shown.coverage))
     joined = counted.join(_sum_differences(truth, shown, geounits, cells), on=_KEYS, how="left")
     filled = joined.with_columns(pl.exclude(_KEYS).fill_null(0))
     hidden = (pl.col("unpublished") + pl.col("_hidden")).alias("unpublished")
     return filled.with_columns(hidden).select(SUMS.names()).cast(SUMS).sort(_KEYS)
+
+
+def published_totals(release: Release, truth: Publication, shown: Publication) -> pl.DataFrame:
+    """The counts of everybody that have a number; see `sum_errors`.
+
+    Returns:
+        ``geoid, level, size, true, shown``; ``size`` is the class of `SIZES`, −1 where nobody
+        lives.
+    """
+    total = _cells_of(release, truth.coverage).filter("is_total").drop("is_total")
+    there = _cells_of(release, shown.coverage).select("pattern", "table", "cell")
+    place = ["geoid", "table", "cell"]
+    true = truth.counts.select(*place, true="count")
+    published = shown.counts.select(*place, shown="count", _is_hidden=pl.col("count").is_null())
+    return (
+        _geounits(truth, shown)
+        .join(total, on="pattern")
+        .join(there.rename({"pattern": "_shown_pattern"}), on=["_shown_pattern", "table", "cell"])
+        .join(true, on=place, how="left")
+        .join(published, on=place, how="left")
+        .filter(~pl.col("_is_hidden").fill_null(value=False))
+        .select("geoid", "level", "size", pl.col("true", "shown").fill_null(0).cast(pl.Int64))
+    )
+
+
+def _geounits(truth: Publication, shown: Publication) -> pl.DataFrame:
+    """Columns ``geoid, level, pattern, size, _shown_pattern``; the last is null if unpublished."""
+    size = pl.when(pl.col("population") > 0).then(SIZES.number(pl.col("population"))).otherwise(-1)
+    there = shown.geounits.select("geoid", _shown_pattern="pattern")
+    geounits = truth.geounits.select("geoid", "level", "pattern", size=size.cast(pl.Int8))
+    return geounits.join(there, on="geoid", how="left")
 
 
 def _cells_of(release: Release, coverage: Coverage) -> pl.DataFrame:

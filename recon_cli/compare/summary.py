@@ -30,6 +30,13 @@ class ProtectionSummary:
         agreement: Reconstructed records that the truth has, by coarse columns, in the same place.
         precision: Of links of nonmodal people who are unique in their place.
         guessed: The better guesser's precision for the same people.
+        links: How many links the precision is of.
+        epsilon: What it spent of one record's privacy, as its strategy has neighbours; None where
+            nothing is differentially private. Of swapped records, of those.
+        posterior: What who knows all other records believes of the truth, expected, at most; see
+            `recon_cli.noise.account.expected_posterior`.
+        all_below: Units whose reconstructed people are all below an edge, while the truth's are
+            not; None if not asked.
     """
 
     name: str
@@ -44,6 +51,10 @@ class ProtectionSummary:
     agreement: float | None
     precision: float | None
     guessed: float | None
+    links: float | None = None
+    epsilon: float | None = None
+    posterior: float | None = None
+    all_below: float | None = None
 
     @property
     def gain(self) -> float | None:
@@ -73,6 +84,9 @@ def summarise(
     of: int,
     certain: int,
     disclosed: int | None,
+    epsilon: float | None = None,
+    posterior: float | None = None,
+    all_below: int | None = None,
 ) -> ProtectionSummary:
     """Put the measures of one protection together.
 
@@ -85,6 +99,9 @@ def summarise(
         of: People of the truth; shares are of them, however few were reconstructed.
         certain: How many reconstructed records are in every solution.
         disclosed: How many people are disclosed; None if that was not asked.
+        epsilon: What was spent.
+        posterior: Of the strongest adversary, a probability.
+        all_below: Units; None if that was not asked.
     """
     levels = [e.name for e in release.geography.levels if e.name in set(errors["level"])]
     of_all = {
@@ -108,6 +125,10 @@ def summarise(
         agreement=linked.get("agreement"),
         precision=linked.get("precision"),
         guessed=linked.get("guessed"),
+        links=linked.get("links"),
+        epsilon=epsilon,
+        posterior=None if posterior is None else 100 * posterior,
+        all_below=all_below,
     )
 
 
@@ -121,4 +142,5 @@ def _rates(rates: pl.DataFrame, name: str) -> dict[str, float | None]:
         "agreement": agreement[0] if len(agreement) else None,
         "precision": hard["pct"][0] if len(hard) else None,
         "guessed": guesses[0] if len(guesses) else None,
+        "links": hard["of"][0] if len(hard) else None,
     }

@@ -1,8 +1,8 @@
 """What changes with one number of a protection: means over draws, with Student's intervals.
 
 ``people`` and ``cells`` are JASON's measure of usefulness, one less half the sum of all errors
-over the people: 1 − Σ|published − true| / 2N, of the counts of everybody and of all tables; it may
-be below zero.
+over the people: 1 − Σ|published − true| / 2N, of the counts of everybody and of all tables, and
+``cells of NAME`` of one table; it may be below zero.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ SWEEP: Final = pl.Schema(
         "high": pl.Float64,
     }
 )
-#: Measures of a summary, in this order.
-RISKS: Final = ("gain", "agreement", "disclosed", "certain")
+#: Measures of a summary, in this order; those of `PROVEN` only where they are of people.
+RISKS: Final = ("gain", "agreement", "posterior", "disclosed", "certain", "links", "all_below")
+PROVEN: Final = ("disclosed", "certain")
 _COVERAGE: Final = 0.95
 
 
@@ -48,7 +49,6 @@ class SweptDraw:
         of: The protection.
         value: As it was written.
         is_of_people: Whether what is proven of what it publishes is proven of people.
-        epsilon: What it spent.
         summary: Its measures.
         errors: Columns of `recon_cli.compare.errors.ERRORS`.
     """
@@ -56,7 +56,6 @@ class SweptDraw:
     of: str
     value: str
     is_of_people: bool
-    epsilon: float | None
     summary: ProtectionSummary
     errors: pl.DataFrame
 
@@ -77,7 +76,7 @@ def epsilon_spent(notes: Mapping[str, Any]) -> float | None:
 def sweep_table(draws: Sequence[SweptDraw]) -> pl.DataFrame:
     """Columns of `SWEEP`: protections and values in the order of the draws."""
     rows = [
-        (each.of, each.value, each.epsilon, measure, level, number)
+        (each.of, each.value, each.summary.epsilon, measure, level, number)
         for each in draws
         for measure, level, number in _measures(each)
     ]
@@ -105,13 +104,13 @@ def _quantile(draws: int) -> float | None:
 
 def _measures(draw: SweptDraw) -> list[tuple[str, str, float | None]]:
     whole = draw.errors.filter(size=ALL)
+    names = {TOTAL: "people", ALL: "cells"}
     useful = [
-        (measure, level, None if lost is None else 1 - lost / 200)
-        for measure, table in (("people", TOTAL), ("cells", ALL))
-        for level, lost in whole.filter(table=table).select("level", "total_absolute").rows()
+        (names.get(table, f"cells of {table}"), level, None if lost is None else 1 - lost / 200)
+        for table, level, lost in whole.select("table", "level", "total_absolute").rows()
     ]
     summary = draw.summary
-    risks = RISKS if draw.is_of_people else RISKS[:2]
+    risks = [name for name in RISKS if draw.is_of_people or name not in PROVEN]
     errors = [("error", "", summary.unit_error)]
     return [*useful, *errors, *((name, "", getattr(summary, name)) for name in risks)]
 

@@ -30,6 +30,8 @@ _STEP: Final = 1e-4
 _TAIL: Final = 1e-18
 #: What sums of products of doubles may be wrong by, in probability; likewise.
 _WRONG: Final = 1e-13
+#: ρ beyond which the posterior is bounded by it alone: off certainty by less than 1e-14.
+_CERTAIN: Final = 32
 #: Standard deviations of a sum of Gaussian losses that are looked at, either way.
 _FAR: Final = 14
 
@@ -170,6 +172,36 @@ def tight_epsilon(spends: Sequence[Spend], delta: float) -> float | None:
         None where a Gaussian query is no histogram, whose worst change is not known cell by cell,
         or nothing bounds what is spent; and where δ is no more than what is not looked at.
     """
+    losses = _losses(spends)
+    found = None if losses is None else _composed(losses)
+    if found is None or delta <= 2 * found.beyond:
+        return None
+    return _least_epsilon(found, delta - found.beyond)
+
+
+def expected_posterior(spends: Sequence[Spend]) -> float | None:
+    """At most what the strongest adversary believes of the truth, in expectation. Eq. (all_others).
+
+    He knows all other records, and holds two values of the last one for equally likely. Where the
+    distribution of the privacy loss is not known, ρ bounds it (Bretagnolle & Huber 1979).
+
+    Returns:
+        A probability from 0.5; None where nothing bounds what is spent.
+    """
+    rho = Total.of(spends).rho
+    if rho is None:
+        return None
+    bound = (1 + math.sqrt(-math.expm1(-float(rho)))) / 2
+    losses = _losses(spends) if rho <= _CERTAIN else None
+    if losses is None:
+        return bound
+    found = _composed(losses)
+    believed = found.chances @ (1 / (1 + np.exp(-found.losses)))
+    return min(float(believed) + found.beyond, bound)
+
+
+def _losses(spends: Sequence[Spend]) -> list[tuple[_Loss, int]] | None:
+    """The losses of one record's change, each so many times; None where one is not known."""
     gaussian: Counter[Fraction] = Counter()
     pure: Counter[Fraction] = Counter()
     for each in spends:
@@ -180,8 +212,7 @@ def tight_epsilon(spends: Sequence[Spend], delta: float) -> float | None:
         elif each.variance is not None:
             gaussian[each.variance] += 2
     losses = [(_gaussian_loss(float(one)), times) for one, times in gaussian.items()]
-    losses += [(_pure_loss(float(one)), times) for one, times in pure.items()]
-    return _composed_epsilon(losses, delta)
+    return losses + [(_pure_loss(float(one)), times) for one, times in pure.items()]
 
 
 @dataclass(frozen=True)
@@ -227,11 +258,24 @@ def _up(losses: FloatArray) -> npt.NDArray[np.int64]:
     return np.ceil(losses / _STEP).astype(np.int64)
 
 
-def _composed_epsilon(losses: Sequence[tuple[_Loss, int]], delta: float) -> float | None:
-    """The least ε of the sum of losses, each so many times; None where δ is too small to tell."""
+@dataclass(frozen=True)
+class _Composed:
+    """The distribution of a sum of losses, rounded up.
+
+    Attributes:
+        losses: Rising.
+        chances: How likely each is.
+        beyond: Probability of what is not looked at, and of what sums may be wrong by.
+    """
+
+    losses: FloatArray
+    chances: FloatArray
+    beyond: float
+
+
+def _composed(losses: Sequence[tuple[_Loss, int]]) -> _Composed:
+    """The distribution of the sum of losses, each so many times."""
     beyond = _WRONG + sum(each.beyond * times for each, times in losses)
-    if delta <= 2 * beyond:
-        return None
     deviation = math.sqrt(sum(times * each.variance for each, times in losses))
     mean = sum(times * each.mean for each, times in losses)
     count = sum(times for _, times in losses)
@@ -246,18 +290,17 @@ def _composed_epsilon(losses: Sequence[tuple[_Loss, int]], delta: float) -> floa
         transform *= np.fft.rfft(base) ** times
     steps: npt.NDArray[np.int64] = low + np.arange(size)
     chances = np.clip(np.fft.irfft(transform, size), 0, None)[steps % size]
-    grid = np.asarray(steps * _STEP, dtype=np.float64)
-    return _least_epsilon(grid, chances, delta - beyond)
+    return _Composed(np.asarray(steps * _STEP, dtype=np.float64), chances, beyond)
 
 
-def _least_epsilon(losses: FloatArray, chances: FloatArray, delta: float) -> float:
+def _least_epsilon(found: _Composed, delta: float) -> float:
     """The least ε ≥ 0 with Σ over losses L > ε of (1 − e^(ε−L)) P(L) ≤ δ."""
 
     def missed(epsilon: float) -> float:
-        over = losses > epsilon
-        return float(chances[over] @ -np.expm1(epsilon - losses[over]))
+        over = found.losses > epsilon
+        return float(found.chances[over] @ -np.expm1(epsilon - found.losses[over]))
 
-    low, high = 0.0, max(float(losses[-1]), 0.0)
+    low, high = 0.0, max(float(found.losses[-1]), 0.0)
     if missed(low) <= delta:
         return 0.0
     while high - low > _STEP / 10:

@@ -28,7 +28,7 @@ from recon_cli.report.document import (
 )
 from recon_cli.report.headline import Headline
 from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.sweep import sweep_sections
+from recon_cli.report.sweep import SweptTables, sweep_sections
 from recon_cli.report.words import Words, capitalized, enumerate_words, size_label, words_of
 from recon_cli.schema import Release
 from recon_cli.score.sheet import ResultTable
@@ -38,6 +38,13 @@ from recon_cli.score.sizes import ALL
 #: before whole records, which can be nobody's beside it.
 RISKS: Final[tuple[Measure, ...]] = ("gain", "disclosed", "agreement", "certain")
 _NONE: Final = "–"
+#: Measures that only some protections have: what they are called, and decimals.
+_FURTHER: Final = {
+    "links": ("links", 0),
+    "epsilon": ("ε", 2),
+    "posterior": ("who knows all others believes, %", 2),
+    "all_below": ("wrongly all below", 0),
+}
 
 
 def compose_comparison(
@@ -50,7 +57,7 @@ def compose_comparison(
     risk: Measure | None = None,
     weights: Mapping[str, float] = MappingProxyType({}),
     missing: Mapping[str, str] = MappingProxyType({}),
-    swept: tuple[str, pl.DataFrame] | None = None,
+    swept: SweptTables | None = None,
 ) -> ReportDocument:
     """The page.
 
@@ -61,7 +68,7 @@ def compose_comparison(
         risk: What the text weighs error against; default the first measure that any has.
         weights: Table → how much its errors count.
         missing: Name → why it is not there, of protections without a summary.
-        swept: Which number was swept, and columns of `recon_cli.compare.sweep.SWEEP`.
+        swept: Which number was swept, and what came of it.
     """
     words = words_of(release)
     taken = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
@@ -103,7 +110,7 @@ def compose_comparison(
                 ),
                 figures=(_figure(summaries, choices, _coarse_level(errors), words),),
             ),
-            *(() if swept is None else sweep_sections(*swept, words)),
+            *(() if swept is None else sweep_sections(swept, words)),
             ReportSection("table", "The numbers", sheets=(_sheet(summaries, beaten, words),)),
             *_score_sections(scores, words),
             ReportSection(
@@ -310,11 +317,12 @@ def _reading(each: ProtectionSummary, words: Words) -> str:
 def _sheet(
     summaries: Sequence[ProtectionSummary], beaten: Mapping[str, str], words: Words
 ) -> ResultTable:
+    further = [n for n in _FURTHER if any(getattr(each, n) is not None for each in summaries)]
     header = (
         "protection", "what it is", "dominated by", f"error in a {words.unit}'s cell",
         "a coarser one's", f"{words.people} of a {words.unit}", "no number, %", "proven record, %",
         "something proven, %", "true records, %", f"unique {words.nonmodal}, %", "guessed, %",
-        "gain",
+        "gain", *(said for name, (said, _) in _FURTHER.items() if name in further),
     )  # fmt: skip
     rows = [
         (
@@ -335,6 +343,7 @@ def _sheet(
                     each.gain,
                 )
             ),
+            *(_number(getattr(each, name), _FURTHER[name][1]) for name in further),
         )
         for each in summaries
     ]

@@ -82,7 +82,14 @@ class CurvePlot:
             if point.interval is not None:
                 low, high = (svg.number(self._y(end)) for end in point.interval)
                 yield f'<path stroke-width="1.3" d="M{x} {low}V{high}"/>'
-            yield svg.shape(curve.look, self._x(point.x), self._y(point.y)) + "</g>"
+            if point.box is not None:
+                low, high = (svg.number(self._y(end)) for end in point.box)
+                yield f'<path stroke-width="9" d="M{x} {low}V{high}"/>'
+                middle = svg.number(self._y(point.y))
+                left, right = (svg.number(self._x(point.x) + by) for by in (-8, 8))
+                yield f'<path stroke-width="2.4" d="M{left} {middle}H{right}"/></g>'
+            else:
+                yield svg.shape(curve.look, self._x(point.x), self._y(point.y)) + "</g>"
 
     def _labels(self) -> Iterator[str]:
         """The names of points, where they do not lie over each other."""

@@ -33,12 +33,14 @@ class CurvePoint:
         y: On the vertical one.
         interval: Of ``y``, where it was measured.
         label: Written beside a mark.
+        box: Within the interval, of a mark: where half of what it stands for lies.
     """
 
     x: float
     y: float
     interval: tuple[float, float] | None = None
     label: str = ""
+    box: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

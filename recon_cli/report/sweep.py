@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -12,25 +13,43 @@ from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_
 from recon_cli.report.document import Figure, ReportSection, result_table
 from recon_cli.report.words import Words, capitalized
 from recon_cli.score.sheet import ResultTable
+from recon_cli.score.sizes import ALL
 
 #: Measure → what it is called, with its unit; of usefulness, then of risk.
 _USEFUL = {"people": "{people} in geounits", "cells": "all cells of all tables"}
 _RISKS = {
     "gain": "precision less guessing for unique {nonmodal}, points",
     "agreement": "reconstructed records that are true, %",
+    "posterior": "what who knows all other records believes of the truth, at most, %",
     "disclosed": "{people} of {whom} something is proven, %",
     "certain": "{people} with a proven record, %",
+    "all_below": "{units} wrongly all below the edge",
 }
 
 
-def sweep_sections(over: str, sweep: pl.DataFrame, words: Words) -> tuple[ReportSection, ...]:
+@dataclass(frozen=True)
+class SweptTables:
+    """What came of a sweep.
+
+    Attributes:
+        over: Which number.
+        sweep: Columns of `recon_cli.compare.sweep.SWEEP`.
+        distributions: Columns of `recon_cli.compare.deviations.DISTRIBUTIONS`.
+    """
+
+    over: str
+    sweep: pl.DataFrame
+    distributions: pl.DataFrame
+
+
+def sweep_sections(swept: SweptTables, words: Words) -> tuple[ReportSection, ...]:
     """The section.
 
     Args:
-        over: Which number.
-        sweep: Columns of `recon_cli.compare.sweep.SWEEP`.
+        swept: What it shows.
         words: Of the release.
     """
+    over, sweep = swept.over, swept.sweep
     has_epsilon = sweep["epsilon"].null_count() == 0
     placed = sweep.with_columns(
         x=pl.col("epsilon") if has_epsilon else pl.col("value").map_elements(_number, pl.Float64)
@@ -55,6 +74,12 @@ def sweep_sections(over: str, sweep: pl.DataFrame, words: Words) -> tuple[Report
             (drawn + spent,),
             figures=(
                 _figure("useful", "Usefulness", _useful_panels(placed, x, words), placed),
+                _figure(
+                    "boxes",
+                    capitalized(f"errors of {words.people} in a geounit"),
+                    _box_panels(swept.distributions, placed, x),
+                    placed,
+                ),
                 _figure("risk", "Risk", _risk_panels(placed, x, words), placed),
                 _figure("trade", "Risk against error", _trade_panels(placed, words), placed),
             ),
@@ -72,6 +97,8 @@ def _figure(name: str, title: str, panels: Sequence[CurvePanel], rows: pl.DataFr
     said = {
         "useful": "1 − Σ|published − true| / 2N: one is exact; below zero the error is more than "
         "twice the people.",
+        "boxes": "Published less true: half of the geounits within the box, nine in ten within the "
+        "line, the median across; all draws together.",
         "risk": "Of the reconstruction of what is published.",
         "trade": "Each value as a dot, labelled with it: down and to the left is better.",
     }[name]
@@ -105,7 +132,26 @@ def _risk_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[CurvePanel]
 
 
 def _said(text: str, words: Words) -> str:
-    return text.format(people=words.people, nonmodal=words.nonmodal, whom=words.whom)
+    return text.format(
+        people=words.people, nonmodal=words.nonmodal, whom=words.whom, units=words.units
+    )
+
+
+def _box_panels(distributions: pl.DataFrame, rows: pl.DataFrame, x: Scale) -> list[CurvePanel]:
+    """A panel for each protection and level."""
+    at = rows.select("protection", "value", "x").unique()
+    placed = distributions.filter(size=ALL).join(at, on=["protection", "value"])
+    panels = []
+    for part in placed.sort("x").partition_by("protection", "level", maintain_order=True):
+        name = f"{part['protection'][0]}, {part['level'][0].replace('_', ' ')}"
+        points = tuple(
+            CurvePoint(row["x"], row["q50"], (row["q05"], row["q95"]), box=(row["q25"], row["q75"]))
+            for row in part.iter_rows(named=True)
+        )
+        curve = Curve(curve_looks(["error"])[0], points, is_line=False)
+        y = Scale("", float(part["q05"].min()), float(part["q95"].max()))  # type: ignore[arg-type]
+        panels.append(CurvePanel(name, x, y, (curve,)))
+    return panels
 
 
 def _panel(title: str, x: Scale, names: Sequence[str], parts: Sequence[pl.DataFrame]) -> CurvePanel:
@@ -158,6 +204,7 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 def _sheet(rows: pl.DataFrame, over: str) -> ResultTable:
+    told = rows.filter(~pl.col("measure").str.starts_with("cells of "))
     cells = [
         (
             row["protection"],
@@ -167,7 +214,7 @@ def _sheet(rows: pl.DataFrame, over: str) -> ResultTable:
             f"{row['mean']:.3f}",
             "–" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}",
         )
-        for row in rows.iter_rows(named=True)
+        for row in told.iter_rows(named=True)
     ]
     header = ("protection", over, "ε", "measure", "mean", "95%")
     return result_table("Every value", header, cells, words=4)

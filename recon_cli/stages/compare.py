@@ -88,6 +88,7 @@ class ComparedStage(OpenedStage):
                     for name, each in self.config.every.items()
                 },
                 "weights": dict(self.config.weights),
+                "all_below": dict(self.config.all_below),
                 "risk": self.config.risk,
             },
             shared=digests,

@@ -10,6 +10,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.report.comparison import compose_comparison
 from recon_cli.report.document import NOT_FOR_PUBLICATION
 from recon_cli.report.files import report_files
+from recon_cli.report.sweep import SweptTables
 from recon_cli.stages import compare_runs
 from recon_cli.stages.compare import PAGE
 from recon_cli.store import Manifest, Transaction
@@ -29,21 +30,23 @@ def write_comparison(run: Run, stage: Transaction, missing: Mapping[str, str]) -
     config, runs = run.config.section(Compare), compare_runs.ComparedRuns.of(run).without(missing)
     measured = compare_runs.measure_errors(run, runs)
     drawn = compare_runs.summarise_runs(run, runs, measured)
-    summaries, errors, sweep = compare_runs.swept(run, runs, drawn, measured)
+    found = compare_runs.means(run, runs, drawn, measured)
     scores = compare_runs.scores_of(run, runs)
     document = compose_comparison(
         run.release,
-        summaries,
-        errors,
+        found.summaries,
+        found.errors,
         scores,
         people=compare_runs.people_of_truth(run),
         risk=config.risk,
         weights=config.weights,
         missing=missing,
-        swept=None if sweep is None or config.sweep is None else (config.sweep.over, sweep),
+        swept=None
+        if found.sweep is None or config.sweep is None
+        else SweptTables(config.sweep.over, found.sweep, found.distributions),
     )
     document = replace(document, banner=NOT_FOR_PUBLICATION)
-    tables = compare_runs.table_files(summaries, errors, scores, sweep)
+    tables = compare_runs.table_files(found, scores)
     for name, data in {**tables, **report_files(document, PAGE)}.items():
         stage.staging.write_extra("comparison", name, data)
     return stage.publish([], notes={"summary": list(document.headline.sentences)})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import polars as pl
 
+from recon_cli.compare.deviations import count_deviations, distribution, units_all_below
 from recon_cli.compare.errors import error_table, sum_errors
 from recon_cli.compare.resolved import resolved_tables
 from recon_cli.compare.scores import score_table
@@ -20,6 +21,7 @@ from recon_cli.errors import ConfigError, ReconError, StageError
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import Proofs
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
+from recon_cli.noise.account import Spend, expected_posterior
 from recon_cli.pipeline.execution import plan, run_stages
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run, StageOutcome
@@ -31,6 +33,7 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import open_records
 from recon_cli.spreadsheet import csv_bytes
+from recon_cli.stage import load
 from recon_cli.stages.answers import read_disclosures
 from recon_cli.stages.compare_protections import (
     EXACT,
@@ -312,36 +315,85 @@ def _key(work: Path, stage: Stage) -> str | None:
 # --- what came of them ----------------------------------------------------------------------------
 
 
-def measure_errors(run: Run, runs: ComparedRuns) -> dict[str, pl.DataFrame]:
-    """Name of each protection → its errors, see `recon_cli.compare.errors.ERRORS`."""
-    weights = run.config.section(Compare).weights
+@dataclass(frozen=True)
+class MeasuredErrors:
+    """How far what a protection publishes is from the truth.
+
+    Attributes:
+        errors: Columns of `recon_cli.compare.errors.ERRORS`.
+        deviations: Columns of `recon_cli.compare.deviations.DEVIATIONS`.
+        all_below: Units whose reconstructed people are all below the edge that the section names,
+            while the truth's are not; None if it names none.
+    """
+
+    errors: pl.DataFrame
+    deviations: pl.DataFrame
+    all_below: int | None
+
+
+def measure_errors(run: Run, runs: ComparedRuns) -> dict[str, MeasuredErrors]:
+    """Name of each protection → its errors."""
+    config = run.config.section(Compare)
     items = [WorkItem(name, each, 1) for name, each in runs.protected.items()]
+    truth = _Truth(run.release, runs.truth.config.work, truth_of(run, config), config)
     with run.reporter.bar(Task("errors", "protection", len(items))) as bar:
-        sums: Results[pl.DataFrame] = run_items(
-            _sum_errors,
-            lambda: (run.release, runs.truth.config.work),
+        found: Results[MeasuredErrors] = run_items(
+            _measure_errors,
+            lambda: truth,
             items,
             workers=run.config.top.workers,
             on_tick=bar.advance,
         )
-    return {
-        item.name: error_table(run.release, [each], weights)
-        for item, each in zip(items, sums.values, strict=True)
-    }
+    return {item.name: each for item, each in zip(items, found.values, strict=True)}
 
 
-def _sum_errors(
-    shared: tuple[Release, Path], protection: ProtectionRun, tick: OnProgress
-) -> pl.DataFrame:
-    release, home = shared
-    tables, _ = open_published(home, release)
+@dataclass(frozen=True)
+class _Truth:
+    """What all protections are measured against.
+
+    Attributes:
+        home: Where its tables are.
+        records: Its records.
+    """
+
+    release: Release
+    home: Path
+    records: Path
+    config: Compare
+
+
+def _measure_errors(truth: _Truth, protection: ProtectionRun, tick: OnProgress) -> MeasuredErrors:
+    release = truth.release
+    tables, _ = open_published(truth.home, release)
     read = _reader(release, protection)
-    parts = []
+    sums, deviations = [], []
     for partition in tables.partitions:
-        truth = read_published(home, release, partition)
-        parts.append(sum_errors(release, truth, read(partition, truth)))
+        true = read_published(truth.home, release, partition)
+        shown = read(partition, true)
+        sums.append(sum_errors(release, true, shown))
+        deviations.append(count_deviations(release, true, shown))
+    below = [_all_below(truth, protection, *each) for each in truth.config.all_below.items()]
     tick(1, 0)
-    return pl.concat(parts)
+    return MeasuredErrors(
+        error_table(release, sums, truth.config.weights),
+        pl.concat(deviations),
+        sum(below) if below else None,
+    )
+
+
+def _all_below(truth: _Truth, protection: ProtectionRun, feature: str, edge: float) -> int:
+    place, made = truth.release.geoid_column, _microdata(protection.config)
+    records = open_records("compare.truth", truth.records, truth.release)
+    return sum(
+        units_all_below(
+            records.read(name, [place, feature]),
+            made.read(name, columns=[place, feature]),
+            place,
+            feature,
+            edge,
+        )
+        for name in made.partitions
+    )
 
 
 #: A partition and its truth → what is published in the place of the truth.
@@ -392,64 +444,90 @@ def people_of_truth(run: Run) -> int:
 
 
 def summarise_runs(
-    run: Run, runs: ComparedRuns, errors: Mapping[str, pl.DataFrame]
+    run: Run, runs: ComparedRuns, measured: Mapping[str, MeasuredErrors]
 ) -> tuple[ProtectionSummary, ...]:
     """One row a protection."""
     config = run.config.section(Compare)
     rates = None if runs.linking is None else read_rates(replace(run, config=runs.linking))
     people = people_of_truth(run)
+    believed = cache(expected_posterior)
     return tuple(
         summarise(
             run.release,
             name,
             describe(config.every[name]),
-            errors[name],
+            measured[name].errors,
             rates,
             people=_microdata(made.config).manifest.rows,
             of=people,
             certain=Proofs.of(WorkFolder(made.config.work), made.release).records().at_least,
             disclosed=_disclosed(config, config.every[name], made.config),
+            epsilon=_epsilon(config.every[name], made.config),
+            posterior=believed(spends)
+            if (spends := _spends(run, config.every[name], made))
+            else None,
+            all_below=measured[name].all_below,
         )
         for name, made in runs.protected.items()
     )
 
 
-def swept(
+@dataclass(frozen=True)
+class Means:
+    """What the page shows: of what is swept means over the draws of each value.
+
+    Attributes:
+        summaries: A row a protection, or a value of it.
+        errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
+        distributions: Columns of `recon_cli.compare.deviations.DISTRIBUTIONS`.
+        sweep: Columns of `recon_cli.compare.sweep.SWEEP`; None where nothing is swept.
+    """
+
+    summaries: Sequence[ProtectionSummary]
+    errors: Mapping[str, pl.DataFrame]
+    distributions: pl.DataFrame
+    sweep: pl.DataFrame | None
+
+
+def means(
     run: Run,
     runs: ComparedRuns,
     summaries: Sequence[ProtectionSummary],
-    errors: Mapping[str, pl.DataFrame],
-) -> tuple[Sequence[ProtectionSummary], Mapping[str, pl.DataFrame], pl.DataFrame | None]:
-    """Means over the draws of each value of a sweep, in the place of the draws.
-
-    Returns:
-        Summaries, errors, and the sweep's own table, see `recon_cli.compare.sweep.SWEEP`; None
-        where nothing is swept.
-    """
+    measured: Mapping[str, MeasuredErrors],
+) -> Means:
+    """Means over the draws of each value of a sweep, in the place of the draws."""
     points = [each for each in run.config.section(Compare).points if each.name in runs.protected]
-    if not points:
-        return summaries, errors, None
     of = {each.name: each for each in summaries}
     draws: dict[tuple[str, str], list[SweptDraw]] = {}
+    deviations: dict[tuple[str, str], list[pl.DataFrame]] = {}
+    names = {point.name for point in points}
+    for name, each in measured.items():
+        if name not in names:
+            deviations[name, ""] = [each.deviations]
     for point in points:
         draw = SweptDraw(
             point.of,
             point.value,
             is_of_people(point.protection),
-            _epsilon(point.protection, runs.protected[point.name].config),
             of[point.name],
-            errors[point.name],
+            measured[point.name].errors,
         )
         draws.setdefault((point.of, point.value), []).append(draw)
-    names = {point.name for point in points}
-    means = [mean_of_draws(each) for each in draws.values()]
-    return (
-        [*(each for each in summaries if each.name not in names), *(mean for mean, _ in means)],
+        found = deviations.setdefault((point.of, point.value), [])
+        found.append(measured[point.name].deviations)
+    swept = [mean_of_draws(each) for each in draws.values()]
+    every = [draw for each in draws.values() for draw in each]
+    return Means(
+        [*(each for each in summaries if each.name not in names), *(mean for mean, _ in swept)],
         {
-            **{name: each for name, each in errors.items() if name not in names},
-            **{mean.name: each for mean, each in means},
+            **{name: each.errors for name, each in measured.items() if name not in names},
+            **{mean.name: each for mean, each in swept},
         },
-        sweep_table([draw for each in draws.values() for draw in each]),
+        pl.concat(
+            distribution(run.release, name, value, each)
+            for (name, value), each in deviations.items()
+        ),
+        sweep_table(every) if every else None,
     )
 
 
@@ -464,6 +542,16 @@ def _epsilon(protection: Protected, config: RunConfig) -> float | None:
         if (found := epsilon_spent(notes)) is not None:
             return found
     return None
+
+
+def _spends(run: Run, protection: Protected, made: ProtectionRun) -> tuple[Spend, ...]:
+    """What its first step with noise spends, query by query; empty without such a step."""
+    first = replace(run, config=made.measuring or made.config)
+    for method in methods_of(protection):
+        spends = tuple(load(method.stage)(first).spends)
+        if spends and all(each.budget is not None for each in spends):
+            return spends
+    return ()
 
 
 def scores_of(run: Run, runs: ComparedRuns) -> pl.DataFrame | None:
@@ -507,22 +595,18 @@ def _disclosed(config: Compare, protection: Protected, made: RunConfig) -> int |
     return int(found[-1]) if len(found) else 0
 
 
-def table_files(
-    summaries: Iterable[ProtectionSummary],
-    errors: Mapping[str, pl.DataFrame],
-    scores: pl.DataFrame | None,
-    sweep: pl.DataFrame | None = None,
-) -> dict[str, bytes]:
+def table_files(found: Means, scores: pl.DataFrame | None) -> dict[str, bytes]:
     """File name → bytes: the comparison, all errors and scores, as Parquet and CSV."""
-    compared = pl.DataFrame([each.as_row() for each in summaries], infer_schema_length=None)
+    compared = pl.DataFrame([each.as_row() for each in found.summaries], infer_schema_length=None)
     every = pl.concat(
-        frame.select(pl.lit(name).alias("protection"), pl.all()) for name, frame in errors.items()
+        frame.select(pl.lit(name).alias("protection"), pl.all())
+        for name, frame in found.errors.items()
     )
-    tables = {"comparison": compared, "errors": every}
+    tables = {"comparison": compared, "errors": every, "distributions": found.distributions}
     if scores is not None:
         tables["scores"] = scores
-    if sweep is not None:
-        tables["sweep"] = sweep
+    if found.sweep is not None:
+        tables["sweep"] = found.sweep
     return {
         **{f"{name}.parquet": parquet_bytes(table) for name, table in tables.items()},
         **{f"{name}.csv": csv_bytes(table, 4) for name, table in tables.items()},

@@ -14,6 +14,7 @@ from recon_cli.noise.account import (
     Spend,
     Total,
     concentrated_epsilon,
+    expected_posterior,
     spends_of,
     tight_epsilon,
 )
@@ -63,8 +64,8 @@ def test_figures_of_the_census_products() -> None:
     assert both.epsilon(DELTA) == pytest.approx(32.80, abs=0.01)
 
 
-def missed(spends: list[Spend], epsilon: float) -> float:
-    """Σ max(P − e^ε Q, 0) over all outcomes of a few discrete mechanisms."""
+def laws_of(spends: list[Spend]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each cell that a change moves the chances of all outcomes, before it and after it."""
     laws = []
     for each in spends:
         if each.is_pure:
@@ -75,23 +76,28 @@ def missed(spends: list[Spend], epsilon: float) -> float:
         weights = np.exp(-(v**2) / (2 * float(each.variance or 0)))
         shifted = np.exp(-((v - 1) ** 2) / (2 * float(each.variance or 0)))
         laws += [(weights / weights.sum(), shifted / weights.sum())] * 2
+    return laws
+
+
+def missed(spends: list[Spend], epsilon: float) -> float:
+    """Σ max(P − e^ε Q, 0) over all outcomes of a few discrete mechanisms."""
     total = 0.0
-    for pairs in itertools.product(*(zip(*law, strict=True) for law in laws)):
+    for pairs in itertools.product(*(zip(*law, strict=True) for law in laws_of(spends))):
         total += max(
             math.prod(p for p, _ in pairs) - math.exp(epsilon) * math.prod(q for _, q in pairs), 0
         )
     return total
 
 
-@pytest.mark.parametrize(
-    "spends",
-    [
-        [gaussian("1.5")],
-        [gaussian("2"), pure("0.5")],
-        [pure("0.3"), pure("1"), pure("0.3"), pure("2")],
-        [pure("6"), gaussian("0.8")],
-    ],
-)
+SPENDS = [
+    [gaussian("1.5")],
+    [gaussian("2"), pure("0.5")],
+    [pure("0.3"), pure("1"), pure("0.3"), pure("2")],
+    [pure("6"), gaussian("0.8")],
+]
+
+
+@pytest.mark.parametrize("spends", SPENDS)
 @pytest.mark.parametrize("delta", [1e-6, 1e-3, 0.05])
 def test_tight_is_what_all_outcomes_say(spends: list[Spend], delta: float) -> None:
     found = tight_epsilon(spends, delta)
@@ -106,6 +112,33 @@ def test_tight_is_what_all_outcomes_say(spends: list[Spend], delta: float) -> No
 def test_tight_is_not_told_below_what_sums_may_be_wrong_by(delta: float) -> None:
     assert tight_epsilon([gaussian("2")], delta) is None
     assert tight_epsilon([gaussian("2")], 4e-13) is not None
+
+
+def believed(spends: list[Spend]) -> float:
+    """Σ P²/(P + Q) over all outcomes: the posterior of the truth, at equal priors, expected."""
+    total = 0.0
+    for pairs in itertools.product(*(zip(*law, strict=True) for law in laws_of(spends))):
+        true, other = (math.prod(each) for each in zip(*pairs, strict=True))
+        total += true * true / (true + other) if true else 0
+    return total
+
+
+@pytest.mark.parametrize("spends", SPENDS)
+def test_the_posterior_is_what_all_outcomes_say(spends: list[Spend]) -> None:
+    found = expected_posterior(spends)
+    assert found is not None
+    expected = believed(spends)
+    assert expected - 1e-12 <= found <= expected + 1e-3
+
+
+def test_rho_bounds_the_posterior_where_no_distribution_is_known() -> None:
+    unknown = Spend("block", "table", Fraction(1, 2))
+    known = expected_posterior([gaussian("2")])
+    assert known is not None
+    assert known < (expected_posterior([unknown]) or 0) < 1
+    assert expected_posterior([gaussian("1/10000")]) == pytest.approx(1, abs=1e-12)
+    assert expected_posterior([]) == pytest.approx(0.5, abs=1e-9)
+    assert expected_posterior([Spend("", "all counts", None)]) is None
 
 
 def test_pure_products_add_up_and_the_smaller_of_two_is_told() -> None:

@@ -303,6 +303,14 @@ def test_a_number_is_swept_with_draws_that_share_their_bits(home: Path) -> None:
         for draw in (0, 1)
     ]
     assert len({json.dumps(each["notes"]["budget"]) for each in seeds}) == 2
+    believed = rows.filter(measure="posterior").sort("epsilon")
+    assert believed["mean"].is_sorted()
+    assert believed["mean"].is_between(50, 100).all()
+    boxes = pl.read_parquet(home / "swept/comparison/distributions.parquet").filter(size="All")
+    assert set(boxes["value"]) == {"", "1/100", "1", "100000"}
+    wide = {value: high - low for value, low, high in boxes.filter(level="block")
+            .select("value", "q05", "q95").rows()}  # fmt: skip
+    assert wide["1/100"] > wide["1"] >= wide["100000"] == wide[""] == 0
     summary = pl.read_parquet(home / "swept/comparison/comparison.parquet")
     assert summary["name"].to_list() == ["none", "n 1/100", "n 1", "n 100000"]
     page = (home / "swept/comparison/comparison.html").read_text()
@@ -371,6 +379,7 @@ def test_records_are_swapped_before_they_are_measured(tmp_path: Path) -> None:
             },
             "tables": ["P1", "P8"],
             "threshold": 0,
+            "all_below": {"age": 18},
         },
     }
     path = tmp_path / "belt.yaml"
@@ -386,6 +395,20 @@ def test_records_are_swapped_before_they_are_measured(tmp_path: Path) -> None:
     noisy = pl.read_parquet(made / "belt/noisy/**/*.parquet", hive_partitioning=False)
     of_race = noisy.filter(pl.col("count") > 0, table="race").select("geoid", "count")
     assert sorted(of_race.rows()) == sorted(by_race.rows())  # so large a budget publishes the HDF
+    table = pl.read_parquet(tmp_path / "work/comparison/comparison.parquet")
+    assert table["epsilon"][0] is None
+    assert table["posterior"].to_list() == [None, pytest.approx(100)]
+    truth, found = (
+        pl.read_parquet(folder / "**/*.parquet", hive_partitioning=False)
+        for folder in (tmp_path / "work/persons", made / "belt/microdata")
+    )
+    young = {  # by brute force
+        block
+        for (block,), rows in found.group_by("geoid_block")
+        if all(age is not None and age < 18 for age in rows["age"])
+        and any(age >= 18 for age in truth.filter(geoid_block=block)["age"])
+    }
+    assert table["all_below"][1] == len(young)
 
 
 def test_a_sweep_of_what_is_no_privacy_loss_has_its_own_axis(home: Path) -> None:

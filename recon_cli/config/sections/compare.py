@@ -314,6 +314,8 @@ class Compare(Section):
         sweep: One number of some of the protections, at several values: risk and error as curves.
         tables: The tables that are published; default every table.
         weights: Table → how much its errors count; default 1 each.
+        all_below: Feature of numbers → an edge, as in ``{age: 18}``: units are counted whose
+            reconstructed people are all below it while the truth's are not.
         risk: What the page weighs error against first; default ``gain`` where people can be
             linked, else ``disclosed`` with ``claims``, else ``certain``.
         reconstruct: How each is reconstructed.
@@ -332,6 +334,9 @@ class Compare(Section):
     sweep: Sweep | None = None
     tables: TableChoice | None = None
     weights: dict[str, Annotated[float, Field(ge=0, strict=False)]] = Field(default_factory=dict)
+    all_below: Annotated[dict[str, Annotated[float, Field(strict=False)]], Field(max_length=1)] = (
+        Field(default_factory=dict)
+    )
     risk: Risk | None = None
     reconstruct: Reconstruct = Field(default_factory=Reconstruct)
     solvar: Annotated[Solvar | None, BeforeValidator(_bare)] = None
@@ -381,6 +386,10 @@ class Compare(Section):
                     f"protections.{name}: a name is letters, digits and any of - _ . between them"
                 )
             protection.check(name, release)
+        for name in self.all_below:
+            at = release.feature_index.get(name)
+            if at is None or not all(type(value) is int for value in release.features[at].values):
+                raise ConfigError(f"all_below: {name!r} is no feature of numbers")
         for name in self.weights:
             if name not in release.table_by_name:
                 raise ConfigError(f"weights: no table {name!r} in release {release.name!r}")
