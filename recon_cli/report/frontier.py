@@ -28,6 +28,21 @@ _ATTACKER = "any attacker"
 
 
 @dataclass(frozen=True)
+class ExactTables:
+    """What counts cost that would be exact.
+
+    Attributes:
+        what: Which, beside which strategy.
+        bits: From `recon_cli.frontier.invariant.bits_by_level`.
+        posterior: From `recon_cli.frontier.invariant.posterior_by_feature`.
+    """
+
+    what: str
+    bits: pl.DataFrame
+    posterior: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class Frontiers:
     """What the page shows.
 
@@ -36,12 +51,14 @@ class Frontiers:
         one: From `recon_cli.frontier.release.one_count`.
         levels: From `recon_cli.frontier.hierarchy.hierarchy_errors`.
         budget: The best ε at the officer's price, where one is given.
+        exact: What exact counts cost, where some are named.
     """
 
     errors: pl.DataFrame
     one: pl.DataFrame
     levels: pl.DataFrame
     budget: float | None
+    exact: ExactTables | None = None
 
 
 def compose_frontier(
@@ -85,6 +102,7 @@ def compose_frontier(
             _tables_section(weights, found.errors, people),
             *_levels_section(found.levels),
             _one_section(found.one, people),
+            *_exact_section(found.exact, words_of(release).person),
         ),
     )
 
@@ -128,6 +146,40 @@ def _levels_section(levels: pl.DataFrame) -> tuple[ReportSection, ...]:
         "the finest level, even over all, or even over all but the finest."
     )
     return (ReportSection("levels", "Levels", (text,), sheets=(sheet,)),)
+
+
+def _exact_section(exact: ExactTables | None, record: str) -> tuple[ReportSection, ...]:
+    """The cost of exact counts; nothing where none are named."""
+    if exact is None:
+        return ()
+    bits = [
+        (level.replace("_", " "), f"{counts:,}", f"{sd:.3g}", f"{found:.1f}")
+        for level, counts, sd, found in exact.bits.iter_rows()
+    ]
+    believed = [
+        (name, f"{noise:.2f}", f"{invariant:.2f}")
+        for name, noise, invariant in exact.posterior.iter_rows()
+    ]
+    text = (
+        f"Exact: {exact.what}. Bits are what the counts of one geounit add to its own noisy "
+        "ones, about; what is measured above and below it leaves less open.",
+        f"The adversary knows all other records, and all of one {record} but the value of a "
+        "column, of which he holds two equally likely; what he believes of the true one, expected, "
+        "at most, of values that all queries tell apart.",
+    )
+    level_header = ("level", "counts", "error of one, rmse", "bits of a geounit")
+    header = ("column", "with noise alone, %", "with the exact counts, %")
+    return (
+        ReportSection(
+            "invariant",
+            "What exact counts cost",
+            text,
+            sheets=(
+                result_table("Bits", level_header, bits),
+                result_table("What is believed", header, believed),
+            ),
+        ),
+    )
 
 
 def _tables_section(

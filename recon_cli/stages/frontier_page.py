@@ -6,15 +6,20 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.config.sections.frontier import Frontier
+from recon_cli.config.sections.frontier import ExactCounts, Frontier
 from recon_cli.frontier import release as core
 from recon_cli.frontier.hierarchy import hierarchy_errors
+from recon_cli.frontier.invariant import bits_by_level, posterior_by_feature
 from recon_cli.frontier.optimum import best_epsilon
+from recon_cli.noise.strategy import NATION
+from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import FRONTIER
 from recon_cli.report.files import report_files
-from recon_cli.report.frontier import Frontiers, compose_frontier
+from recon_cli.report.frontier import ExactTables, Frontiers, compose_frontier
+from recon_cli.schema import Release
 from recon_cli.spreadsheet import csv_bytes
+from recon_cli.stages.protect.topdown import invariant_query
 from recon_cli.store import Manifest, Transaction, open_folder
 from recon_cli.store.files import parquet_bytes
 
@@ -33,15 +38,37 @@ def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
     if config.price is not None:
         error = core.weighted_error(errors, config.weights)[epsilons[0]] * epsilons[0] ** 2
         budget = best_epsilon(1.0, config.price, error)
+    exact = None if config.invariant is None else _exact(run.release, config.invariant)
     document = compose_frontier(
-        run.release, config.weights, law, Frontiers(errors, one, levels, budget)
+        run.release, config.weights, law, Frontiers(errors, one, levels, budget, exact)
     )
-    for name, table in (("errors", errors), ("one_count", one), ("hierarchy", levels)):
+    files = {"errors": errors, "one_count": one, "hierarchy": levels}
+    if exact is not None:
+        files |= {"invariant": exact.bits, "invariant_posterior": exact.posterior}
+    for name, table in files.items():
         stage.staging.write_extra("frontier", f"{name}.parquet", parquet_bytes(table))
         stage.staging.write_extra("frontier", f"{name}.csv", csv_bytes(table))
     for name, data in report_files(document, PAGE).items():
         stage.staging.write_extra("frontier", name, data)
     return stage.publish([], notes={"summary": list(document.headline.sentences)})
+
+
+def _exact(release: Release, asked: ExactCounts) -> ExactTables:
+    """The cost of exact counts.
+
+    Raises:
+        ConfigError: There is no such strategy, query or level, or its cost cannot be told.
+    """
+    strategy = load_strategy(asked.strategy, release, asked.without, asked.scale)
+    query = invariant_query("frontier.invariant.query", asked.query, strategy)
+    known = {NATION, *(level.name for level in release.geography.levels)}
+    measured = [level for level in strategy.levels if level in known]
+    levels = asked.levels or measured
+    return ExactTables(
+        f"{query.name} of every {', '.join(levels)}, beside {strategy.name}",
+        bits_by_level(release, strategy, query, levels),
+        posterior_by_feature(release, strategy, query, measured),
+    )
 
 
 def read_errors(work: Path) -> pl.DataFrame:

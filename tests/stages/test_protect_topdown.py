@@ -92,7 +92,7 @@ def test_levels_that_end_above_the_unit_spend_nothing_below(config: Path) -> Non
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("topdown.levels=[nation]", "'nation': the last must lie in one district"),
+        ("topdown.levels=[nation]", "'district' is missing"),
         ("topdown.strategies=[fine.yaml, coarse.yaml]", "'coarse' tells less apart than 'fine'"),
         ("topdown.strategies=coarse.yaml", "does not tell all values of 'gender' apart"),
         ("topdown.levels=[nation, clinic]", "'district' is missing"),

@@ -12,13 +12,40 @@ Example:
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from recon_cli.config.model import Section, TableChoice
+from recon_cli.config.model import (
+    AnyNames,
+    ConfigModel,
+    Names,
+    Positive,
+    Section,
+    TableChoice,
+    place_release,
+)
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
+
+
+class ExactCounts(ConfigModel):
+    """Counts that would be published as they are, beside noisy ones.
+
+    Attributes:
+        strategy: What is measured: ``pl94_2020``, or the path of a YAML file.
+        query: Which of its queries would be exact.
+        levels: At which levels; default all that it measures and the release has.
+        without: Features that the strategy measures and the release lacks.
+        scale: Multiplies every budget, as in ``1/8``.
+    """
+
+    strategy: Annotated[str, BeforeValidator(place_release)]
+    query: str
+    levels: Names | None = None
+    without: AnyNames = ()
+    scale: Positive = Fraction(1)
 
 
 class Frontier(Section):
@@ -37,6 +64,8 @@ class Frontier(Section):
             one count of each geounit after least squares over levels.
         price: What a unit of ε costs, in units of weighted mean squared error; of the best ε, for
             ``laplace`` noise.
+        invariant: Counts whose cost is told if they are exact: what the strongest adversary
+            believes then, and how many bits they add to what noise leaves open.
     """
 
     tables: TableChoice | None = None
@@ -50,6 +79,7 @@ class Frontier(Section):
     people: Annotated[int, Field(ge=1)] = 1000
     branching: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)] = ()
     price: Annotated[float, Field(gt=0, strict=False)] | None = None
+    invariant: ExactCounts | None = None
 
     def check(self, release: Release) -> None:
         """Refuse unknown tables, and weights of tables that are not used."""

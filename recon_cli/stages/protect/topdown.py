@@ -44,6 +44,8 @@ _SETTINGS = {
     "units",
     "scale",
 }
+#: Where the config names the query that is exact.
+_INVARIANT = "topdown.invariant.query"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +88,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
                     f"{found[-1][1].name!r}, which it must agree with"
                 )
             if not found and self.config.invariant is not None:
-                invariant_query(self.config.invariant.query, strategy)
+                invariant_query(_INVARIANT, self.config.invariant.query, strategy)
             found.append((domain, strategy))
         domain, strategy = found[-1]
         if domain.blurred:
@@ -269,7 +271,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         """The products in order; what is exact is so in the first."""
         asked, invariant = self.config.invariant, None
         if asked is not None:
-            query = invariant_query(asked.query, self.strategies[0][1])
+            query = invariant_query(_INVARIANT, asked.query, self.strategies[0][1])
             invariant = Invariant(query, frozenset(asked.of(self.levels)))
         stop = StoppingRule(self.config.steps)
         return tuple(
@@ -320,8 +322,8 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         yield f"{plural(notes['levels'][-1])} with {self.people}", totals["units"]
 
 
-def invariant_query(name: str, strategy: Strategy) -> Query:
-    """The query that is exact.
+def invariant_query(key: str, name: str, strategy: Strategy) -> Query:
+    """The query that is exact, which a key of the config names.
 
     Raises:
         ConfigError: The strategy has no such query.
@@ -330,8 +332,7 @@ def invariant_query(name: str, strategy: Strategy) -> Query:
     if query is None:
         known = ", ".join(strategy.queries)
         raise ConfigError(
-            f"topdown.invariant.query: strategy {strategy.name!r} has no query {name!r} "
-            f"(queries: {known})"
+            f"{key}: strategy {strategy.name!r} has no query {name!r} (queries: {known})"
         )
     return query
 
