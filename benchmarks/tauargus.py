@@ -59,7 +59,7 @@ def people(seed: int) -> pl.DataFrame:
 def ours(records: pl.DataFrame) -> tuple[int, int, int]:
     """Primary and complementary cells, and the sum of the counts of the latter."""
     release = parse_release(SCHEMA, source="two_way")
-    options = SuppressionOptions(PrimaryRules(BELOW))
+    options = SuppressionOptions(PrimaryRules(BELOW), safety=1)
     found = suppress_counts(release, count_records(release, records), options)
     primary = int(found["primary"].sum())
     complementary = found.filter(pl.col("count").is_null() & ~pl.col("primary"))

@@ -91,15 +91,28 @@ def reconstruct(folder: Path) -> Record:
 
 
 def suppress(folder: Path) -> Record:
-    """Suppress small counts anew: which counts, and of how many people."""
+    """Suppress small counts anew: how many, of how many in whole tables, and how safe they are."""
     config = folder / "suppress.yaml"
     config.write_text(
         "release: schema.yaml\nwork: suppressed\n"
         f"suppress: {{records: records.csv, below: {BELOW}}}\n"
+        "ingest: {source: tidy, paths: [suppressed/suppressed]}\naudit:\n"
     )
     cost = recon("protect", "suppress", "-c", config, "--workers", "1")
     made = pl.read_parquet(folder / "suppressed" / "suppressed" / "**" / "*.parquet")
-    return {**as_record(cost), "suppressed": made["count"].null_count()}
+    recon("ingest", "-c", config)
+    recon("audit", "-c", config, "--workers", "1")
+    found = pl.read_parquet(folder / "suppressed" / "audit" / "**" / "*.parquet")
+    # without a choice: each table of a place that has a small count
+    truth = pl.read_csv(folder / "exact.csv", schema_overrides={"geoid": pl.String})
+    is_small = pl.col("count").is_between(1, BELOW - 1)
+    tables = truth.filter(pl.col("count") > 0, is_small.any().over("geoid", "table"))
+    return {
+        **as_record(cost),
+        "suppressed": made["count"].null_count(),
+        **dict(found["status"].value_counts().sort("status").iter_rows()),
+        "in whole tables": tables.height,
+    }
 
 
 def compare(folder: Path) -> Record:

@@ -52,16 +52,22 @@ class SuppressionOptions:
 
     Attributes:
         rules: What is sensitive.
-        safety: How far apart two possible counts of a primary cell must be at least.
+        safety: How far apart two possible counts of a primary cell must be at least; None for what
+            the audit of the result asks.
         seed: Of the solvers.
         effort: Deterministic seconds for each region; where they end first, primary cells are
             protected all the same, and more cells than needed are suppressed.
     """
 
     rules: PrimaryRules
-    safety: int = 1
+    safety: int | None = None
     seed: int = 0
     effort: float = 600.0
+
+    @property
+    def safety_range(self) -> int:
+        """What the law of the result asks, see `recon_cli.attack.audit.safety_ranges`."""
+        return self.rules.below if self.safety is None else self.safety
 
     @property
     def least(self) -> int:
@@ -203,7 +209,7 @@ def _suppressed(
         primary,
         known,
         options.least,
-        options.safety,
+        options.safety_range,
         linked.agreement if linked.agreement.shape[0] else None,
     )
     is_fine = (distinct["rank"] == distinct["rank"].max()).to_numpy()

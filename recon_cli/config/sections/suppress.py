@@ -34,7 +34,8 @@ class Suppress(ProtectingCounts):
             cell's.
         p_percent: Sensitive if all values but the two largest are less than p percent of the
             largest.
-        safety: How far apart two possible counts of a sensitive cell must be at least.
+        safety: How far apart two possible counts of a sensitive cell must be at least; default
+            ``below``, which `recon audit` asks of what is published.
         region_seconds: Budget of each region, in deterministic seconds; where it ends, more cells
             than needed are suppressed.
         tables: Of records, as in ``reconstruct``; default every table.
@@ -46,7 +47,7 @@ class Suppress(ProtectingCounts):
     value: str | None = None
     dominance: Annotated[tuple[int, float], Field(strict=False)] | None = None
     p_percent: Annotated[float, Field(gt=0)] | None = None
-    safety: Annotated[int, Field(ge=1)] = 1
+    safety: Annotated[int, Field(ge=1)] | None = None
     region_seconds: Annotated[float, Field(gt=0)] = 600.0
     tables: TableChoice | None = None
     seed: Annotated[int, Field(ge=0)] | None = None

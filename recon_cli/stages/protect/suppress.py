@@ -83,7 +83,7 @@ class SuppressStage(CountsStage[Suppress, None]):
         """Suppress, region by region; see `recon_cli.protect.suppression.suppress_counts`."""
         require_one_pattern(truth)
         options = SuppressionOptions(
-            self.rules, self.config.safety, self.seed, self.config.region_seconds
+            self.rules, self.config.safety, self.seed, effort=self.config.region_seconds
         )
         return suppress_counts(
             self.release,
