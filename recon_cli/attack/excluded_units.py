@@ -18,7 +18,7 @@ from recon_cli.model.components import Component
 from recon_cli.model.program import connected_parts
 
 
-def _unwatched(_geoid: str) -> None:
+def _unwatched(_geoid: str, _region: str) -> None:
     """Nobody watches this process."""
 
 
@@ -30,12 +30,12 @@ class Quarantine:
         split_regions: Regions whose components are solved one connected part at a time.
         excluded: Geounits that no solver is started on: units, or regions for parts that span
             several units.
-        announce: Called with the geounit before a solver is started on it.
+        announce: Called with a geounit and its region before a solver is started on it.
     """
 
     split_regions: frozenset[str] = frozenset()
     excluded: frozenset[str] = frozenset()
-    announce: Callable[[str], None] = _unwatched
+    announce: Callable[[str, str], None] = _unwatched
 
     @property
     def is_active(self) -> bool:
@@ -88,5 +88,5 @@ class BatchQuarantine:
         geoid = self.units[int(unit[0])] if is_split and is_one_unit else region
         if geoid in self.quarantine.excluded:
             return False
-        self.quarantine.announce(geoid)
+        self.quarantine.announce(geoid, region)
         return True

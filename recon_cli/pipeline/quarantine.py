@@ -5,8 +5,9 @@ same result. The second makes the place's region be solved part by part, so that
 smaller place. The third excludes that place from solvers: what propagation proves stands. A piece
 that dies outside of any solver, or too often, is given up.
 
-Each worker leaves the geounit that it is at in a trace file, where the parent finds it. What an
-attack does with split regions and excluded geounits is in `recon_cli.attack.excluded_units`.
+Each worker leaves the geounit that it is at, and its region, in a trace file, where the parent
+finds them. What an attack does with split regions and excluded geounits is in
+`recon_cli.attack.excluded_units`.
 
 See *quarantine* in docs/glossary.md.
 """
@@ -39,9 +40,9 @@ def traced_quarantine(staging: Staging, piece: Piece) -> Iterator[Quarantine]:
         make_file(path)
         trace = path.open("w", encoding="utf-8")
 
-    def announce(geoid: str) -> None:
+    def announce(geoid: str, region: str) -> None:
         trace.seek(0)
-        trace.write(geoid)
+        trace.write(f"{geoid}\n{region}")
         trace.truncate()
         trace.flush()  # a process that dies has handed it to the system
 
@@ -69,7 +70,7 @@ class QuarantineOnDeath:
     def __call__(self, shard: WorkItem[Piece], cause: str) -> WorkItem[Piece] | None:
         """The piece to try again; None to give it up."""
         piece = shard.payload
-        where = self._where(piece)
+        where, region = self._where(piece)
         self._deaths[piece.name, where] += 1
         self._deaths[piece.name, "all"] += 1
         deaths = self._deaths[piece.name, where]
@@ -77,29 +78,29 @@ class QuarantineOnDeath:
             return None
         at = f"at {where}" if where else "outside of any solver"
         note = f"{self.label}: a worker died ({cause}) on {shard.name}, {at}"
-        region = next(
-            (each for each in sorted(piece.split_regions) if where.startswith(each)), None
-        )
-        if region is not None:
+        if region in piece.split_regions:
             self.reporter.note(
                 f"{note}; {where} is quarantined: bounded by propagation, not solved"
             )
             return replace(shard, payload=replace(piece, excluded=piece.excluded | {where}))
         if deaths >= _TWICE:
-            self.reporter.note(f"{note}, again; {where} is solved part by part")
+            self.reporter.note(f"{note}, again; {region} is solved part by part")
             return replace(
-                shard, payload=replace(piece, split_regions=piece.split_regions | {where})
+                shard, payload=replace(piece, split_regions=piece.split_regions | {region})
             )
         self.reporter.note(f"{note}; tried again")
         return shard
 
-    def _where(self, piece: Piece) -> str:
-        """The geounit that the worker died at; its trace is removed, so it counts once."""
+    def _where(self, piece: Piece) -> tuple[str, str]:
+        """The geounit that the worker died at, and its region, or nothing.
+
+        Its trace is removed, so it counts once.
+        """
         path = self.staging.trace(piece)
         try:
-            where = path.read_text(encoding="utf-8")
+            where, _, region = path.read_text(encoding="utf-8").partition("\n")
         except FileNotFoundError:
-            return ""
+            return "", ""
         with disk(path):
             path.unlink()
-        return where
+        return where, region

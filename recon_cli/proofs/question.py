@@ -167,7 +167,7 @@ class ProofQuestion(Question):
             )
             may_look = geoid not in quarantine.excluded and prover.joint is not None
             if differing and records is not None and may_look:
-                quarantine.announce(geoid)
+                quarantine.announce(geoid, geoid)
                 prover.show(differing, self._others(published, differing, records))
             prover.prove_units(said)
             prover.prove_region(said)

@@ -184,6 +184,18 @@ def test_no_module_and_no_folder_imports_in_a_circle() -> None:
     assert first_circle(folders) == []
 
 
+def test_of_the_package_nothing_is_imported_inside_functions() -> None:
+    """What is heavy is named, and imported by `recon_cli.stage.load`; libraries may be."""
+    inside = [
+        (module, name)
+        for module, path in MODULES.items()
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for name in imported(ast.walk(function))
+    ]
+    assert inside == []
+
+
 def test_only_the_solvers_import_ortools() -> None:
     for path in PACKAGE.rglob("*.py"):
         if path.parent.name != "solve":

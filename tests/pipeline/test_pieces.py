@@ -258,10 +258,26 @@ def test_a_death_leaves_no_trace_for_the_next(tmp_path: Path) -> None:
         shard = WorkItem("county 01001", Piece("01001"))
         trace = stage.staging.trace(shard.payload)
         trace.parent.mkdir(parents=True)
-        trace.write_text("01001020100")
+        trace.write_text("01001020100\n01001020100")
         assert on_death(shard, "signal 9") == shard
         assert on_death(shard, "signal 9") == shard, "outside of any solver, for the first time"
         assert on_death(shard, "signal 9") is None
+
+
+def test_a_unit_whose_code_says_nothing_of_its_region_is_quarantined(tmp_path: Path) -> None:
+    here = run(tmp_path)
+    with here.transaction(here.recipe(RECONSTRUCT, {})) as stage:
+        on_death = QuarantineOnDeath("reconstruct", stage.staging, here.reporter)
+        shard: WorkItem[Piece] | None = WorkItem("everywhere", Piece("everywhere"))
+        for geoid in ("north", "north", "W2"):
+            assert shard is not None
+            trace = stage.staging.trace(shard.payload)
+            trace.parent.mkdir(parents=True, exist_ok=True)
+            trace.write_text(f"{geoid}\nnorth")
+            shard = on_death(shard, "signal 9")
+        assert shard is not None
+        assert shard.payload.split_regions == {"north"}
+        assert shard.payload.excluded == {"W2"}
 
 
 def test_memory_limits_the_workers(in_pieces: Path) -> None:

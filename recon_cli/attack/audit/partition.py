@@ -161,7 +161,8 @@ class _Partition:
         if self.form is not None:
             options, counts = self.options, self.counts
             for region in np.unique(counts.region[batch]):
-                self.quarantine.announce(counts.region_geoids[int(region)])
+                name = counts.region_geoids[int(region)]
+                self.quarantine.announce(name, name)
             found = clique_ends(
                 self.form,
                 counts,
